@@ -1,0 +1,47 @@
+# make crawl                           crawl the bundled demo site
+# make crawl URL=https://example.com   crawl a site
+# make test                            run the tests
+# make check                           lint and types
+# make bench DATA=DIR                  measure on labelled data
+# ARGS="..." adds arguments to any of them
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.PHONY: crawl test check bench clean
+
+ifdef URL
+crawl: $(VENV)/crawl
+	@$(BIN)/scrapy crawl site -L WARNING -a "url=$(URL)" $(ARGS)
+else
+crawl: $(VENV)/crawl
+	@$(BIN)/python -m crawler.demo crawl -L WARNING $(ARGS)
+endif
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/dev
+	$(BIN)/python -m benchmarks crawl --data "$(DATA)" $(ARGS)
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/dev: requirements/dev.txt $(VENV)/crawl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+clean:
+	rm -rf $(VENV)

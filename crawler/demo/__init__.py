@@ -1,0 +1,1 @@
+"""A small news site on localhost whose duplicates are known beforehand."""

@@ -1,0 +1,64 @@
+"""Serve the demo site, or crawl it.
+
+python -m crawler.demo serve [--port N]
+python -m crawler.demo crawl [ARGUMENT...]
+"""
+
+import argparse
+import signal
+import subprocess
+import sys
+from threading import Event
+
+from crawler.demo.server import DemoServer
+
+USUAL_PORT = 8817
+
+
+def main() -> int:
+    """Run the command named on the command line and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m crawler.demo", description="Serve the demo site, or crawl it.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    serve_parser = commands.add_parser("serve", help="serve the site until Ctrl-C")
+    serve_parser.add_argument("--port", type=int, default=0, help="default: a free one")
+    commands.add_parser("crawl", help="crawl the site; arguments are passed on to scrapy")
+    options, scrapy_arguments = parser.parse_known_args()
+    if options.command == "crawl":
+        return crawl(scrapy_arguments)
+    if scrapy_arguments:
+        parser.error(f"unknown arguments: {' '.join(scrapy_arguments)}")
+    return serve(options.port)
+
+
+def serve(port: int) -> int:
+    """Serve the site until Ctrl-C."""
+    with DemoServer(port) as server:
+        print(f"The demo site is at {server.url}/ (Ctrl-C stops it)", flush=True)
+        try:
+            Event().wait()
+        except KeyboardInterrupt:
+            print()
+    return 0
+
+
+def crawl(scrapy_arguments: list[str]) -> int:
+    """Crawl the site with scrapy and return scrapy's exit status."""
+    # Ctrl-C reaches the crawl as well, which then finishes the pages under way and still
+    # needs the site. A handler, unlike SIG_IGN, is not handed down to the child.
+    signal.signal(signal.SIGINT, lambda signum, frame: None)
+    with _server_at_its_usual_address() as server:
+        command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={server.url}/"]
+        finished = subprocess.run([*command, *scrapy_arguments], check=False)  # noqa: S603 -- the user's own arguments
+        return finished.returncode
+
+
+def _server_at_its_usual_address() -> DemoServer:
+    # A second crawl then finds the same pages again, and not copies of them at another address.
+    try:
+        return DemoServer(USUAL_PORT)
+    except OSError:
+        return DemoServer()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

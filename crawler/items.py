@@ -1,0 +1,51 @@
+"""The item of the crawl."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from dedup import Signature
+
+
+@dataclass
+class Page:
+    """A fetched page on its way to storage.
+
+    Attributes:
+        url: the address it was fetched from, after redirects.
+        html: its bytes as they came.
+        body_digest: digest of these bytes.
+        fetched: when it was fetched.
+        depth: how many links from the start.
+        referrer: the page whose link led here.
+        text: the main text; None where these bytes were known already, until storage fills it in.
+        signature: the text's signature; None where these bytes were known already.
+        canonical: the address that the page names as its own.
+        verdict: the verdict on its text, once there is one.
+        problem: why there is no text, where a page could not be analysed.
+        title: its title, as are author, date, language and description: only of pages that are kept.
+        author: who wrote it.
+        date: when it was published, as YYYY-MM-DD.
+        language: its language, as the page says.
+        description: what its metadata say it is about.
+        run: the run that stored it.
+    """
+
+    url: str
+    html: bytes = field(repr=False)
+    body_digest: bytes = field(repr=False)
+    fetched: datetime
+    depth: int = 0
+    referrer: str | None = None
+    text: str | None = field(default=None, repr=False)
+    signature: Signature | None = field(default=None, repr=False)
+    canonical: str | None = None
+    verdict: str | None = None
+    problem: str | None = None
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    language: str | None = None
+    description: str | None = field(default=None, repr=False)
+    run: str | None = None

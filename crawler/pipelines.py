@@ -1,0 +1,179 @@
+"""The stages of a page around deduplication: the limit of pages before it, storage after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Self
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem, NotConfigured
+
+from crawler.extraction import Description, describe_page
+from crawler.items import Page
+from crawler.storage import PageStore
+from crawler.workers import Workers
+from dedup.batching import MicroBatcher
+from dedup.database import Database
+from dedup.errors import DatabaseError, DedupError
+from dedup.failures import CrawlStopper, refuse_to_start
+from dedup.fingerprint.normalise import clean
+from dedup.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+_DESCRIBED = ("title", "author", "date", "language", "description")
+_STORED = ("url", "canonical", *_DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
+
+
+class OverLimit(DropItem):
+    """As many pages as `max_pages` allows are kept already."""
+
+
+class NotStored(DropItem):
+    """The database failed; the next crawl of this page stores it."""
+
+
+class PageLimitPipeline:
+    """Item pipeline, before deduplication: keeps exactly `max_pages` pages, then ends the crawl.
+
+    Duplicates do not count, so a page may only be looked at while it would still fit if it and
+    all that are being looked at were kept; the others wait.
+    """
+
+    def __init__(self, crawler: Crawler, limit: int) -> None:
+        self._crawler = crawler
+        self._limit = limit
+        self._kept = 0
+        self._under_way = 0
+        self._changed = asyncio.Condition()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        arguments = getattr(crawler.spider, "arguments", None)
+        if arguments is None or arguments.max_pages is None:
+            raise NotConfigured
+        pipeline = cls(crawler, arguments.max_pages)
+        crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
+        crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
+        crawler.signals.connect(pipeline.item_error, signals.item_error)
+        return pipeline
+
+    async def process_item(self, item: Any) -> Any:
+        async with self._changed:
+            while self._kept < self._limit <= self._kept + self._under_way:
+                await self._changed.wait()
+            if self._kept >= self._limit:
+                raise OverLimit(f"{self._limit} pages are kept", log_level="DEBUG")
+            self._under_way += 1
+        return item
+
+    async def item_scraped(self) -> None:
+        await self._settle(kept=1)
+        if self._kept == self._limit:
+            # Closing waits for all items, this one too.
+            self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
+
+    async def item_dropped(self, exception: BaseException) -> None:
+        if not isinstance(exception, OverLimit):
+            await self._settle(kept=0)
+
+    async def item_error(self) -> None:
+        await self._settle(kept=0)
+
+    async def _settle(self, kept: int) -> None:
+        async with self._changed:
+            self._under_way -= 1
+            self._kept += kept
+            self._changed.notify_all()
+
+
+class StoragePipeline:
+    """Item pipeline, after deduplication: adds the metadata and stores the page.
+
+    - Metadata cost as much as the text, so only pages that are kept pay for them.
+    - A page that is unchanged and stored already is not described again; text and metadata come
+      from the database, so that feeds are complete.
+    - Stats: `crawler/stored`, `crawler/html_bytes`.
+    """
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._stopper = CrawlStopper(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        try:
+            return cls(crawler, DedupSettings.read(crawler.settings.get))
+        except DedupError as error:
+            refuse_to_start(error)
+
+    async def open_spider(self) -> None:
+        url = self._crawler.settings.get("CRAWLER_DATABASE_URL") or self._settings.database_url
+        try:
+            database = Database(url, self._settings.lock_timeout)
+            self._store = await asyncio.to_thread(PageStore, database)
+        except DedupError as error:
+            refuse_to_start(error)
+        self._saving = MicroBatcher(self._save, self._settings.batch_size)
+        self._restoring = MicroBatcher(self._restore_all, self._settings.batch_size)
+
+    async def close_spider(self) -> None:
+        await self._restoring.close()
+        await self._saving.close()
+        self._store.close()
+
+    async def process_item(self, item: Page) -> Page:
+        try:
+            is_stored = item.verdict == "unchanged" and await self._restore(item)
+            if not is_stored:
+                await self._describe_and_save(item)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            raise NotStored("not stored: the database failed", log_level="DEBUG") from error
+        return item
+
+    async def _restore(self, page: Page) -> bool:
+        stored = await self._restoring.submit(page.url)
+        if stored is None:
+            return False
+        for name, value in stored.items():
+            setattr(page, name, value)
+        return True
+
+    async def _describe_and_save(self, page: Page) -> None:
+        description = await self._describe(page)
+        for name in _DESCRIBED:
+            setattr(page, name, getattr(description, name))
+        if page.text is None:
+            page.text = description.text or ""
+        page.run = self._crawler.stats.get_value("dedup/run")
+        row = {name: _storable(getattr(page, name)) for name in _STORED}
+        await self._saving.submit({**row, "text": clean(page.text), "html": description.compressed_html})
+        self._crawler.stats.inc_value("crawler/stored")
+        self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
+
+    async def _describe(self, page: Page) -> Description:
+        pool = Workers.of(self._crawler)
+        if page.problem is None:
+            try:
+                return await pool.run(describe_page, page.html, page.url, with_text=page.text is None)
+            except Exception as error:  # whatever a library makes of a broken page, the page is not lost
+                page.problem = f"no metadata could be extracted: {type(error).__name__}: {error}"
+                logger.warning("%s is stored without metadata: %s", clean(page.url), clean(page.problem))
+        return Description.of_nothing(page.html)
+
+    def _restore_all(self, urls: list[str]) -> list[Mapping[str, Any] | None]:
+        return [self._store.restore(url) for url in urls]
+
+    def _save(self, rows: list[dict[str, Any]]) -> list[None]:
+        # The same URL twice in one statement would be an error; the later one is the newer.
+        self._store.save(list({row["url"]: row for row in rows}.values()))
+        return [None] * len(rows)
+
+
+def _storable(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value

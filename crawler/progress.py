@@ -1,0 +1,133 @@
+"""What a person sees of a crawl: a line while it runs, a summary when it ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from typing import Self, TextIO
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.asyncio import create_looping_call
+
+from crawler.skipping import PREFIX as SKIPPED
+from crawler.summary import duration, summarise
+from dedup.failures import FAILURE
+
+logger = logging.getLogger(__name__)
+
+TERMINAL_INTERVAL = 0.5
+LOG_INTERVAL = 10.0
+_ERASE_LINE = "\r\x1b[K"
+
+
+class Progress:
+    """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
+
+    The live line goes to standard error, the summary to standard output. A crawl that fetched
+    nothing at all ends with status 1.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._terminal = _Terminal(sys.stderr) if sys.stderr.isatty() else None
+        self._started = time.monotonic()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        crawler.signals.connect(extension.engine_stopped, signals.engine_stopped)
+        return extension
+
+    def spider_opened(self) -> None:
+        self._started = time.monotonic()
+        if self._crawler.settings.get("LOG_FILE"):
+            _show_warnings_on_screen()
+        if self._terminal is not None:
+            self._terminal.share_with_log()
+        self._loop = create_looping_call(self._show)
+        self._loop.start(TERMINAL_INTERVAL if self._terminal else LOG_INTERVAL, now=False)
+
+    def spider_closed(self, reason: str) -> None:
+        if self._loop.running:
+            self._loop.stop()
+        if self._terminal is not None:
+            self._terminal.erase()
+        self._reason = reason
+
+    def engine_stopped(self) -> None:
+        stats = self._crawler.stats
+        print(summarise(self._crawler, self._reason, time.monotonic() - self._started), flush=True)
+        if not stats.get_value("crawler/fetched") and self._reason == "finished":
+            logger.error("nothing was fetched: %s", _why_nothing(stats))
+            raise SystemExit(FAILURE)
+
+    def _show(self) -> None:
+        line = progress_line(self._crawler.stats, time.monotonic() - self._started)
+        if self._terminal is not None:
+            self._terminal.show(line)
+        else:
+            logger.info("%s", line)
+
+
+def progress_line(stats: StatsCollector, seconds: float) -> str:
+    """Say in one line how far a crawl is.
+
+    Args:
+        stats: the crawl's stats.
+        seconds: since its start.
+    """
+    fetched = stats.get_value("crawler/fetched", 0)
+    kept = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("new", "updated", "unchanged"))
+    dropped = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("exact_duplicate", "near_duplicate"))
+    queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
+    return (
+        f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   {queued:,} queued   "
+        f"{fetched / seconds if seconds else 0:.0f} pages/s   {duration(seconds)}"
+    )
+
+
+class _Terminal:
+    """The last line of a terminal that log lines are written to as well."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_shown = False
+
+    def show(self, line: str) -> None:
+        columns = os.get_terminal_size(self._stream.fileno()).columns
+        self._stream.write(_ERASE_LINE + line[: columns - 1])
+        self._stream.flush()
+        self._is_shown = True
+
+    def erase(self) -> None:
+        if self._is_shown:
+            self._stream.write(_ERASE_LINE)
+            self._stream.flush()
+            self._is_shown = False
+
+    def share_with_log(self) -> None:
+        for handler in logging.root.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is self._stream:
+                handler.addFilter(self._make_room)
+
+    def _make_room(self, record: logging.LogRecord) -> bool:
+        self.erase()
+        return True
+
+
+def _show_warnings_on_screen() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    logging.root.addHandler(handler)
+
+
+def _why_nothing(stats: StatsCollector) -> str:
+    reasons = [name.removeprefix(SKIPPED).replace("_", " ") for name in stats.get_stats() if name.startswith(SKIPPED)]
+    return ", ".join(sorted(reasons)) or "no page of the site could be reached"

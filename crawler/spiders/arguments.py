@@ -1,0 +1,132 @@
+"""The arguments of the site spider, checked before anything is fetched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dedup.errors import SettingsError
+
+KNOWN = ("url", "urls_file", "sitemap", "allowed_domains", "follow", "ignore", "max_pages", "max_depth")
+
+
+class ArgumentError(SettingsError):
+    """An argument that cannot be used; its message is one line for the user."""
+
+
+@dataclass(frozen=True)
+class SiteArguments:
+    """What `scrapy crawl site` was asked to crawl.
+
+    Attributes:
+        urls: where the crawl starts.
+        sitemaps: addresses of sitemaps whose pages are crawled too.
+        sitemaps_of_robots: whether the sitemaps that robots.txt names are read.
+        allowed_domains: the hosts that may be fetched from, their subdomains included.
+        follow: regular expression that a link has to match; "" for any.
+        ignore: regular expression that a link must not match; "" for none.
+        max_pages: how many pages are kept at most; None for any number.
+        max_depth: how many links away from the start at most; None for any number.
+    """
+
+    urls: tuple[str, ...]
+    sitemaps: tuple[str, ...]
+    sitemaps_of_robots: bool
+    allowed_domains: tuple[str, ...]
+    follow: str
+    ignore: str
+    max_pages: int | None
+    max_depth: int | None
+
+    @classmethod
+    def parse(cls, arguments: Mapping[str, str]) -> SiteArguments:
+        """Read the arguments as they stand on the command line.
+
+        Raises:
+            ArgumentError: an argument is unknown or wrong, or none says where to start.
+        """
+        unknown = sorted(set(arguments) - set(KNOWN))
+        if unknown:
+            raise ArgumentError(f"unknown argument {unknown[0]!r}; there are {', '.join(KNOWN)}")
+        urls = _split(arguments.get("url", "")) + _read_urls_file(arguments.get("urls_file", ""))
+        for url in urls:
+            _check_url("url", url)
+        sitemap = arguments.get("sitemap", "").strip()
+        sitemaps = () if sitemap in ("", "auto") else _split(sitemap)
+        for url in sitemaps:
+            _check_url("sitemap", url)
+        if not urls and not sitemaps:
+            raise ArgumentError("nowhere to start: pass -a url=https://example.com, urls_file=FILE or sitemap=URL")
+        return cls(
+            urls=urls,
+            sitemaps=sitemaps,
+            sitemaps_of_robots=sitemap == "auto",
+            allowed_domains=_domains(arguments.get("allowed_domains", ""), urls + sitemaps),
+            follow=_pattern("follow", arguments.get("follow", "")),
+            ignore=_pattern("ignore", arguments.get("ignore", "")),
+            max_pages=_number("max_pages", arguments.get("max_pages"), least=1),
+            max_depth=_number("max_depth", arguments.get("max_depth"), least=0),
+        )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _read_urls_file(name: str) -> tuple[str, ...]:
+    if not name:
+        return ()
+    try:
+        lines = Path(name).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ArgumentError(f"urls_file {name!r} cannot be read: {error}") from None
+    urls = tuple(line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    if not urls:
+        raise ArgumentError(f"urls_file {name!r} holds no URL; write one a line")
+    return urls
+
+
+def _check_url(name: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        parts.port  # noqa: B018 -- raises where it is no number
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise ArgumentError(f"{name} {url!r} is no web address; write it like https://example.com/")
+
+
+def _domains(text: str, urls: tuple[str, ...]) -> tuple[str, ...]:
+    domains = tuple(domain.lower() for domain in _split(text))
+    for domain in domains:
+        if "/" in domain or ":" in domain:
+            raise ArgumentError(f"allowed_domains {domain!r} is no host; write it like example.com")
+    if domains:
+        return domains
+    hosts = (urlsplit(url).hostname or "" for url in urls)
+    # Most sites answer with and without www. and redirect from one to the other.
+    return tuple(dict.fromkeys(host.removeprefix("www.") for host in hosts))
+
+
+def _pattern(name: str, text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ArgumentError(f"{name} {text!r} is no regular expression: {error}") from None
+    return text
+
+
+def _number(name: str, text: str | None, least: int) -> int | None:
+    if text is None:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ArgumentError(f"{name} {text!r} is no whole number from {least} up")
+    return number

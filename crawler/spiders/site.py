@@ -1,0 +1,197 @@
+"""The spider that crawls sites: `scrapy crawl site -a url=https://example.com`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from typing import Any, Self
+from urllib.parse import urljoin, urlsplit
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import StopDownload
+from scrapy.http import HtmlResponse, Response
+from scrapy.http.headers import Headers
+from scrapy.linkextractors import IGNORED_EXTENSIONS
+from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from twisted.python.failure import Failure
+
+from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
+from crawler.items import Page
+from crawler.skipping import reason_of, skip
+from crawler.spiders.arguments import SiteArguments
+from crawler.workers import Workers
+from dedup.errors import SettingsError
+from dedup.failures import refuse_to_start
+from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.signature import digest, make_signature
+from dedup.pipelines import NearDuplicatePipeline
+
+logger = logging.getLogger(__name__)
+
+_IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
+# The first bytes of what servers send as text/html though it is none.
+_NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
+# Smaller ones are fetched whole: their status tells more than their type.
+_STOP_ABOVE_BYTES = 65_536
+
+
+class SiteSpider(Spider):
+    """Crawls whole sites breadth-first and yields a `Page` for each HTML page.
+
+    - Arguments: see `SiteArguments`; a wrong one ends the process with status 2.
+    - Text and links come from a worker process, in one parse; bytes that the database has seen
+      before are not extracted again.
+    - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
+      nofollow are not followed. `CRAWLER_OBEY_REL_NOFOLLOW` (on): nor are links with rel=nofollow.
+    - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`.
+    """
+
+    name = "site"
+
+    def __init__(self, arguments: SiteArguments, rules: LinkRules, *, obey_meta_robots: bool) -> None:
+        super().__init__()
+        self.arguments = arguments
+        self.allowed_domains = list(arguments.allowed_domains)
+        self._rules = rules
+        self._obey_meta_robots = obey_meta_robots
+        # Making a Request and its fingerprint costs more than everything else about a link, and
+        # most links of a page have been seen on another one. A hash is 64 bits.
+        self._scheduled: set[int] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        try:
+            arguments = SiteArguments.parse(kwargs)
+        except SettingsError as error:
+            refuse_to_start(error)
+        rules = LinkRules(
+            arguments.allowed_domains,
+            arguments.follow,
+            arguments.ignore,
+            obey_nofollow=crawler.settings.getbool("CRAWLER_OBEY_REL_NOFOLLOW", True),
+        )
+        obey_meta_robots = crawler.settings.getbool("CRAWLER_OBEY_META_ROBOTS", True)
+        spider = super().from_crawler(crawler, arguments, rules, obey_meta_robots=obey_meta_robots)
+        crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
+        crawler.signals.connect(spider.stop_what_is_not_html, signals.headers_received)
+        return spider
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield the requests that the crawl starts with."""
+        for url in self.arguments.urls:
+            yield self._page_request(url, depth=0)
+        for url in self.arguments.sitemaps:
+            yield Request(url, self.parse_sitemap, errback=self.skip_failed)
+        if self.arguments.sitemaps_of_robots:
+            for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
+                yield Request(url, self.parse_robots, errback=self.skip_failed)
+
+    def parse_robots(self, response: Response) -> Iterator[Request]:
+        """Follow the sitemaps that a robots.txt names."""
+        found = [url for url in sitemap_urls_from_robots(response.body, response.url) if self._rules.allow(url)]
+        if not found:
+            logger.warning("%s names no sitemap on this site", response.url)
+        for url in found:
+            yield Request(url, self.parse_sitemap, errback=self.skip_failed)
+
+    def parse_sitemap(self, response: Response) -> Iterator[Request]:
+        """Follow the pages and further sitemaps that a sitemap lists."""
+        sitemap = Sitemap(response.body)
+        for entry in sitemap:
+            url = entry.get("loc", "")
+            if not url or not self._rules.allow(url):
+                continue
+            if sitemap.type == "sitemapindex":
+                yield Request(url, self.parse_sitemap, errback=self.skip_failed)
+            else:
+                yield self._page_request(url, depth=0)
+
+    async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
+        """Yield the page, and requests for its links."""
+        self.crawler.stats.inc_value("crawler/fetched")
+        if not response.body.strip():
+            skip(self.crawler, response.url, "empty")
+            return
+        if not isinstance(response, HtmlResponse) or response.body.startswith(_NOT_HTML):
+            skip(self.crawler, response.url, "not_html")
+            return
+        body_digest = digest(response.body)
+        extraction, problem = await self._extract(response, body_digest)
+        noindex = nofollow = False
+        if self._obey_meta_robots:
+            header = (response.headers.get("X-Robots-Tag") or b"").decode("latin-1")
+            by_header = read_directives(header)
+            noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
+        if noindex:
+            skip(self.crawler, response.url, "noindex")
+        else:
+            yield self._page(response, body_digest, extraction, problem, depth)
+        at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
+        if not nofollow and not at_the_end:
+            for request in self._follow(extraction.links, depth + 1):
+                yield request
+
+    def skip_failed(self, failure: Failure) -> None:
+        """Count and name what could not be fetched."""
+        request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        skip(self.crawler, request.url, *reason_of(failure.value or Exception()))
+
+    async def _extract(self, response: HtmlResponse, body_digest: bytes) -> tuple[Extraction, str | None]:
+        pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
+        is_known = pipeline is not None and await pipeline.knows_bytes(body_digest)
+        pool = Workers.of(self.crawler)
+        try:
+            return await pool.run(extract_page, response.body, response.url, self._rules, with_text=not is_known), None
+        except Exception as error:  # whatever a library makes of a broken page, the page is not lost
+            problem = f"no text could be extracted: {type(error).__name__}: {error}"
+            logger.warning("%s is stored without text: %s", clean(response.url), clean(problem))
+            self.crawler.stats.inc_value("crawler/extraction_failed")
+            return Extraction(text="", signature=make_signature("")), problem
+
+    def _page(
+        self, response: HtmlResponse, body_digest: bytes, extraction: Extraction, problem: str | None, depth: int
+    ) -> Page:
+        referrer = response.request.headers.get("Referer") if response.request else None
+        return Page(
+            url=response.url,
+            html=response.body,
+            body_digest=body_digest,
+            fetched=datetime.now(UTC),
+            depth=depth,
+            referrer=referrer.decode("latin-1") if referrer else None,
+            text=extraction.text,
+            signature=extraction.signature,
+            canonical=extraction.canonical,
+            problem=problem,
+        )
+
+    def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
+        for url in links:
+            if hash(url) in self._scheduled:
+                continue
+            if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
+                self.crawler.stats.inc_value("crawler/links_not_html")
+                continue
+            yield self._page_request(url, depth)
+
+    def _page_request(self, url: str, depth: int) -> Request:
+        return Request(url, self.parse, errback=self.skip_failed, cb_kwargs={"depth": depth}, meta={"is_page": True})
+
+    def note_scheduled(self, request: Request) -> None:
+        """Remember a request, and name one that a redirect has led off the site."""
+        # Only what was really scheduled: the links of a duplicate are dropped on their way here,
+        # and may be found again on a page that is kept.
+        redirected_from = request.meta.get("redirect_urls")
+        if redirected_from and not LinkRules(self._rules.allowed_domains).allow(request.url):
+            skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url)
+        self._scheduled.add(hash(request.url))
+
+    def stop_what_is_not_html(self, headers: Headers, body_length: int | None, request: Request) -> None:
+        """Break off the download of a film, an archive and the like once its headers are here."""
+        if not request.meta.get("is_page") or b"Location" in headers:
+            return
+        content_type = (headers.get("Content-Type") or b"text/html").lower()
+        if b"html" not in content_type and (body_length is None or body_length > _STOP_ABOVE_BYTES):
+            raise StopDownload(fail=True)

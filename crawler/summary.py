@@ -1,0 +1,90 @@
+"""The screen at the end of a crawl."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from scrapy.crawler import Crawler
+from scrapy.statscollectors import StatsCollector
+from sqlalchemy.engine import make_url
+
+from crawler.skipping import PREFIX as SKIPPED
+
+_KEPT = ("new", "updated", "unchanged")
+_LABEL_WIDTH = 12
+
+
+def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
+    """Say what a crawl did, in some ten lines.
+
+    Args:
+        crawler: the crawl, after its end.
+        reason: why it ended, as Scrapy names it.
+        seconds: how long it took.
+    """
+    stats = crawler.stats
+    arguments = getattr(crawler.spider, "arguments", None)
+    kept = [f"{stats.get_value(f'dedup/{verdict}', 0):,} {verdict}" for verdict in _KEPT if _count(stats, verdict)]
+    exact, near = _count(stats, "exact_duplicate"), _count(stats, "near_duplicate")
+    skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
+    fetched = stats.get_value("crawler/fetched", 0)
+    lines = [
+        ("site", ", ".join(getattr(arguments, "allowed_domains", ()))),
+        ("fetched", f"{fetched:,} pages in {duration(seconds)}, {fetched / seconds:.0f} a second"),
+        ("kept", _counted(sum(_count(stats, verdict) for verdict in _KEPT), "page", kept)),
+        ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
+        ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
+        ("not followed", f"{stats.get_value('dedup/links_not_followed', 0):,} links on duplicates"),
+        ("saved", _saved(stats)),
+        ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
+        ("report", f"{program('scrapy')} duplicates"),
+    ]
+    if reason != "finished":
+        lines.insert(1, ("stopped", reason.replace("_", " ")))
+    return "\n".join(f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines)
+
+
+def duration(seconds: float) -> str:
+    """Write a time as hours, minutes and seconds, 0:01:05."""
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def program(name: str) -> str:
+    """Return how to call another program of the environment that this one runs in."""
+    path = Path(sys.executable).with_name(name)
+    if not path.exists():
+        return name
+    return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
+
+
+def _count(stats: StatsCollector, verdict: str) -> int:
+    return int(stats.get_value(f"dedup/{verdict}", 0))
+
+
+def _counted(number: int, thing: str, parts: list[str]) -> str:
+    plural = thing if number == 1 else f"{thing}s"
+    return f"{number:,} {plural}" + (f"   {', '.join(parts)}" if number and parts else "")
+
+
+def _skip_line(name: str, count: int) -> str:
+    return f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}"
+
+
+def _saved(stats: StatsCollector) -> str:
+    total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
+    return f"{_kilobytes(dropped)} of {_kilobytes(total)} of text"
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"
+
+
+def _database(url: str) -> str:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        return parsed.render_as_string(hide_password=True)
+    path = Path(parsed.database)
+    return f"{path}, {_kilobytes(path.stat().st_size)}" if path.exists() else str(path)

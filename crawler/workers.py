@@ -1,0 +1,70 @@
+"""The worker processes of a crawl, shared by the spider and the storage stage."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+from typing import Any, Self, TypeVar
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+
+from dedup.errors import SettingsError
+from dedup.failures import refuse_to_start
+from dedup.workers import WorkerPool
+
+N = TypeVar("N", int, float)
+
+logger = logging.getLogger(__name__)
+
+
+class Workers:
+    """Extension: a pool of `CRAWLER_WORKERS` processes (default: one a core).
+
+    `CRAWLER_EXTRACTION_TIMEOUT` is how many seconds one page may take.
+
+    Attributes:
+        pool: the pool.
+    """
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = crawler.settings
+        workers = settings.get("CRAWLER_WORKERS") or os.cpu_count() or 1
+        seconds = settings.get("CRAWLER_EXTRACTION_TIMEOUT", 60)
+        extension = cls(
+            WorkerPool(
+                _above_0("CRAWLER_WORKERS", workers, int), _above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float)
+            )
+        )
+        crawler.signals.connect(extension.close, signals.spider_closed)
+        return extension
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> WorkerPool:
+        """Return the pool of a crawl.
+
+        Raises:
+            SettingsError: the extension is not among EXTENSIONS.
+        """
+        extension = crawler.get_extension(cls)
+        if extension is None:
+            raise SettingsError("the extension crawler.workers.Workers is missing from EXTENSIONS")
+        return extension.pool
+
+    def close(self) -> None:
+        self.pool.close()
+
+
+def _above_0(name: str, value: Any, kind: Callable[[Any], N]) -> N:
+    try:
+        number = kind(value)
+    except (TypeError, ValueError):
+        number = kind(0)
+    if number <= 0:
+        refuse_to_start(SettingsError(f"{name} = {value!r}: expected a number above 0"))
+    return number

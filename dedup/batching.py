@@ -1,0 +1,66 @@
+"""Micro-batches: database work in one thread, whatever is waiting in one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class MicroBatcher(Generic[T, R]):
+    """Hands what was submitted to a blocking function, in order and in batches.
+
+    While one batch is being worked on, the next one gathers: a busy crawl gets large batches and
+    an idle one gets no delay.
+
+    Args:
+        handle: takes a list of submitted values and returns a result for each; it runs in a
+            thread of its own, never twice at once.
+        limit: how many values a batch has at most.
+    """
+
+    def __init__(self, handle: Callable[[list[T]], Sequence[R]], limit: int) -> None:
+        self._handle = handle
+        self._limit = limit
+        self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
+        self._thread = ThreadPoolExecutor(1)
+        self._worker: asyncio.Task[None] | None = None
+
+    async def submit(self, value: T) -> R:
+        """Return the function's result for a value.
+
+        Raises:
+            Exception: what the function raised for the batch that the value was in.
+        """
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((value, future))
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def close(self) -> None:
+        """Wait for what was submitted and end the thread."""
+        if self._worker is not None:
+            await self._worker
+        self._thread.shutdown()
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(self._limit, len(self._waiting)))]
+            try:
+                results = await loop.run_in_executor(self._thread, self._handle, [value for value, _ in batch])
+            except Exception as error:  # handed on to everybody who waits for this batch
+                for _, future in batch:
+                    if not future.done():
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results, strict=True):
+                    if not future.done():
+                        future.set_result(result)
+        self._worker = None

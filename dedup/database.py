@@ -1,0 +1,215 @@
+"""The database: opening it, checking what it was made with, one writer at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine, MetaData, create_engine, event, insert, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from dedup import schema
+from dedup.errors import DatabaseError, IncompatibleDatabaseError, SettingsError
+
+# Any number serves, as long as it is always the same one.
+_WRITER_LOCK = 0x6E656172
+_ALL_BITS = (1 << 64) - 1
+
+# Words of the drivers' messages, and what a user can do.
+_WAYS_OUT = {
+    ("locked",): "another process is writing to it: wait for it to end, or stop it",
+    ("full", "no space"): "free some space and run again",
+    ("unable to open",): "check that the folder exists and may be written to",
+    ("readonly", "read-only", "permission"): "check its access rights",
+    ("not a database", "malformed"): "the file is damaged or no SQLite database: name another",
+    ("connect",): "check that the server runs and that the URL is right",
+}
+
+
+class Database:
+    """A database by its URL, with transactions that fail in one clear line.
+
+    Args:
+        url: a SQLAlchemy URL, `sqlite:///FILE` or `postgresql://...`.
+        lock_timeout: seconds to wait for another writer.
+
+    Raises:
+        SettingsError: the URL is none, or names an engine that is not supported.
+    """
+
+    def __init__(self, url: str, lock_timeout: float = 60.0) -> None:
+        self.url = _supported(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.name = self.url.render_as_string(hide_password=True)
+        self.engine = _sqlite_engine(self.url, lock_timeout) if self.is_sqlite else _postgresql_engine(self.url)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction as the only writer of this database; commit it at the end.
+
+        Whoever reads here reads what every earlier writer has written, in this process and in
+        any other: so there is no moment between a look-up and the insert that follows from it.
+
+        Raises:
+            DatabaseError: the database cannot be reached, is locked, or cannot be written.
+        """
+        with self._explained("write"), self.engine.begin() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that only reads and disturbs no writer.
+
+        Raises:
+            DatabaseError: the database cannot be reached or read.
+        """
+        with (
+            self._explained("read"),
+            self.engine.connect().execution_options(read_only=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def create(self, metadata: MetaData) -> None:
+        """Create the tables of `metadata` that are not there yet.
+
+        Raises:
+            DatabaseError: the database cannot be reached or written.
+        """
+        with self.write() as connection:
+            metadata.create_all(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = " ".join(str(getattr(error, "orig", None) or error).split())
+            raise DatabaseError(f"cannot {what} database {self.name}: {cause}{_way_out(cause)}") from error
+
+
+def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float = 60.0) -> Database:
+    """Open a database for deduplication; make its tables if it has none.
+
+    Args:
+        url: a SQLAlchemy URL.
+        scheme: the scheme of the signatures that will be stored.
+        design: the table design, as `str(TableDesign)`.
+        lock_timeout: seconds to wait for another writer.
+
+    Raises:
+        DatabaseError: the database cannot be reached, read or written.
+        IncompatibleDatabaseError: it was made with another scheme, design or a newer schema.
+    """
+    database = Database(url, lock_timeout)
+    wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design}
+    with database.write() as connection:
+        schema.metadata.create_all(connection)
+        found = dict(connection.execute(select(schema.properties.c.name, schema.properties.c.value)).tuples().all())
+        if not found:
+            connection.execute(
+                insert(schema.properties), [{"name": name, "value": value} for name, value in wanted.items()]
+            )
+            found = wanted
+    _require_same(database.name, found, wanted)
+    return database
+
+
+def open_existing_database(url: str) -> Database:
+    """Open a database only to read it, for reports.
+
+    Raises:
+        DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
+        IncompatibleDatabaseError: its schema is newer than this program.
+    """
+    database = Database(url)
+    path = database.url.database
+    if database.is_sqlite and path and path != ":memory:":
+        try:
+            sqlite3.connect(f"file:{path}?mode=ro", uri=True).close()
+        except sqlite3.OperationalError:
+            raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another") from None
+    with database.read() as connection:
+        if not database.engine.dialect.has_table(connection, schema.properties.name):
+            raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
+        found = dict(connection.execute(select(schema.properties.c.name, schema.properties.c.value)).tuples().all())
+    _require_same(database.name, found, {"schema version": str(schema.SCHEMA_VERSION)})
+    return database
+
+
+def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
+    for key, value in wanted.items():
+        if found.get(key) == value:
+            continue
+        if key == "schema version":
+            way_out = "install the version of this program that made it, or name another database"
+        elif key == "table design":
+            way_out = f"set DEDUP_TABLES = {found.get(key)!r}, or name another database"
+        else:
+            way_out = "fingerprints of two schemes cannot be compared: name another database"
+        raise IncompatibleDatabaseError(
+            f"database {name} was made with {key} {found.get(key)!r}, this program uses {value!r}; {way_out}"
+        )
+
+
+def _supported(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise SettingsError(
+            f"{url!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
+        ) from None
+    if parsed.drivername in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
+    return parsed
+
+
+def _postgresql_engine(url: URL) -> Engine:
+    try:
+        return create_engine(url, pool_pre_ping=True)
+    except (ModuleNotFoundError, NoSuchModuleError) as error:
+        raise SettingsError(
+            f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
+        ) from None
+
+
+def _sqlite_engine(url: URL, lock_timeout: float) -> Engine:
+    engine = create_engine(url, connect_args={"timeout": lock_timeout})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: sqlite3.Connection, _: object) -> None:
+        # The driver would begin its transactions too late, at the first write.
+        connection.isolation_level = None
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.create_function("hamming", 2, _hamming, deterministic=True)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        read_only = connection.get_execution_options().get("read_only", False)
+        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _hamming(a: int, b: int) -> int:
+    return ((a ^ b) & _ALL_BITS).bit_count()
+
+
+def _way_out(cause: str) -> str:
+    cause = cause.lower()
+    for words, way_out in _WAYS_OUT.items():
+        if any(word in cause for word in words):
+            return f"; {way_out}"
+    return ""

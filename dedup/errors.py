@@ -1,0 +1,19 @@
+"""The errors that a user is told of in one line: what is wrong, where, and the way out."""
+
+from __future__ import annotations
+
+
+class DedupError(Exception):
+    """Base of all errors of this library; its message is one line for the user."""
+
+
+class SettingsError(DedupError):
+    """A setting has a value that cannot be used."""
+
+
+class DatabaseError(DedupError):
+    """The database cannot be reached, read or written."""
+
+
+class IncompatibleDatabaseError(DatabaseError):
+    """The database was made with another scheme, table design or a newer schema."""

@@ -1,0 +1,63 @@
+"""What happens to a crawl when something that it cannot do without fails: one line, no zero exit."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import NoReturn
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+
+from dedup.errors import DedupError, SettingsError
+
+logger = logging.getLogger(__name__)
+
+USAGE_ERROR = 2
+FAILURE = 1
+
+
+def refuse_to_start(error: DedupError) -> NoReturn:
+    """End the process before a crawl has begun, with one line in the log.
+
+    Raises:
+        SystemExit: always; status 2 for a wrong setting, 1 for anything else.
+    """
+    logger.error("%s", error)
+    raise SystemExit(USAGE_ERROR if isinstance(error, SettingsError) else FAILURE)
+
+
+class CrawlStopper:
+    """Stops a running crawl once something has failed for good.
+
+    The crawl is closed in order, so that all that is done is kept, and the process ends with
+    status 1: a crawl that could not write what it found has not succeeded.
+
+    Args:
+        crawler: the crawl.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._closing: asyncio.Task[None] | None = None
+
+    @property
+    def has_stopped(self) -> bool:
+        """Whether `stop` has been called."""
+        return self._closing is not None
+
+    def stop(self, error: DedupError, reason: str) -> None:
+        """Log the error and close the crawl; only the first call does anything.
+
+        Args:
+            error: what failed.
+            reason: the crawl's finish reason, as in the stats.
+        """
+        if self._closing is not None:
+            return
+        logger.error("%s; the crawl stops, what is stored so far is kept", error)
+        self._crawler.signals.connect(self._exit, signals.engine_stopped, weak=False)
+        self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason=reason))
+
+    async def _exit(self) -> NoReturn:
+        raise SystemExit(FAILURE)

@@ -1,0 +1,1 @@
+"""Text to signature: normalisation, tokens, simhash and sketch."""

@@ -1,0 +1,42 @@
+"""Clean and normalise text before anything is computed from it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# C0 and C1 controls except tab, line feed and carriage return, plus the bidirectional overrides
+# and the byte order mark: none of them is text, and some of them break databases and terminals.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Remove what no database, file or terminal should be given.
+
+    Args:
+        text: any string, also one with NUL characters or lone surrogates.
+
+    Returns:
+        The text without control characters (tab, line feed and carriage return stay); each lone
+        surrogate is replaced by U+FFFD.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+
+
+def normalise(text: str) -> str:
+    """Fold away the differences that never make two texts different.
+
+    Args:
+        text: any string.
+
+    Returns:
+        The cleaned text in Unicode form NFKC, case-folded, every run of white space one space,
+        none at either end.
+    """
+    text = clean(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())

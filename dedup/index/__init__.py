@@ -1,0 +1,1 @@
+"""Signatures to candidates: permuted tables and the probes that read them."""

@@ -1,0 +1,206 @@
+"""The item pipeline that drops near-duplicates."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem, NotConfigured
+
+from dedup.batching import MicroBatcher
+from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.errors import DatabaseError, DedupError
+from dedup.extraction import analyse_html
+from dedup.failures import CrawlStopper, refuse_to_start
+from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.signature import Signature, digest, make_signature
+from dedup.settings import DedupSettings
+from dedup.workers import WorkerDiedError, WorkerPool
+
+logger = logging.getLogger(__name__)
+
+
+class DroppedByDedup(DropItem):
+    """Base of the exceptions that drop an item here; the pipeline has logged its line already.
+
+    Attributes:
+        key: the URL of the dropped item.
+        decision: the verdict and its reason; None where there is none.
+    """
+
+    def __init__(self, message: str, key: str, decision: Decision | None = None) -> None:
+        super().__init__(message, log_level="DEBUG")
+        self.key = key
+        self.decision = decision
+
+
+class ExactDuplicate(DroppedByDedup):
+    """The item's text is equal to that of an original."""
+
+
+class NearDuplicate(DroppedByDedup):
+    """The item's text is nearly that of an original."""
+
+
+class Unchanged(DroppedByDedup):
+    """The item's URL had the same text before (only with DEDUP_DROP_UNCHANGED)."""
+
+
+class Undecided(DroppedByDedup):
+    """The database failed before a verdict was written; the next crawl sees the item again."""
+
+
+class NearDuplicatePipeline:
+    """Item pipeline: gives every item with a text a verdict and drops the duplicates.
+
+    - Items of every kind that itemadapter knows; `DEDUP_TEXT_FIELD`, `DEDUP_HTML_FIELD` and
+      `DEDUP_URL_FIELD` name the fields. An item without a URL, or with neither text nor HTML,
+      passes as it is.
+    - Where there is only HTML, the main text is extracted in a worker process; it is not added to
+      the item.
+    - Verdicts and index entries are written before the item goes on, so that of any number of
+      copies under way at the same time exactly one is kept.
+    - Stats: `dedup/new`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
+      `dedup/text_bytes_dropped`, `dedup/not_examined`.
+    """
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self.settings = settings
+        self._crawler = crawler
+        self._stopper = CrawlStopper(crawler)
+        self._workers = WorkerPool(settings.workers)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        try:
+            settings = DedupSettings.read(crawler.settings.get)
+        except DedupError as error:
+            refuse_to_start(error)
+        if not settings.enabled:
+            raise NotConfigured("DEDUP_ENABLED is off")
+        return cls(crawler, settings)
+
+    async def open_spider(self) -> None:
+        run = self.settings.run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        try:
+            self._deduplicator = await asyncio.to_thread(Deduplicator, self.settings)
+            self._run_id = await asyncio.to_thread(self._deduplicator.open_run, run)
+        except DedupError as error:
+            refuse_to_start(error)
+        self._deciding = MicroBatcher(self._decide, self.settings.batch_size)
+        self._recognising = MicroBatcher(self._recognise, self.settings.batch_size)
+        self._crawler.stats.set_value("dedup/run", run)
+
+    async def close_spider(self) -> None:
+        self._workers.close()
+        await self._recognising.close()
+        await self._deciding.close()
+        outcome = self._crawler.stats.get_value("finish_reason") or "finished"
+        try:
+            await asyncio.to_thread(self._deduplicator.close_run, self._run_id, outcome)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+        finally:
+            self._deduplicator.database.close()
+
+    async def process_item(self, item: Any) -> Any:
+        adapter = ItemAdapter(item)
+        key = clean(str(adapter.get(self.settings.url_field) or ""))
+        document = await self._document(adapter, key) if key else None
+        if document is None:
+            self._crawler.stats.inc_value("dedup/not_examined")
+            return item
+        try:
+            decision = await self._deciding.submit(document)
+            if decision is None:
+                # Its bytes were known when the page was looked at, and are not any more.
+                document = await self._analysed(adapter, document)
+                decision = await self._deciding.submit(document)
+            assert decision is not None
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            raise Undecided("not decided: the database failed", key) from error
+        self._count(decision, document)
+        if self.settings.verdict_field:
+            adapter[self.settings.verdict_field] = decision.verdict.value
+        self._drop_duplicate(key, decision)
+        return item
+
+    async def knows_bytes(self, body_digest: bytes) -> bool:
+        """Say whether a page of these bytes was analysed before, in this run or an earlier one.
+
+        A spider that asks this first can pass an item with neither text nor signature, only with
+        the digest in the field that DEDUP_BODY_DIGEST_FIELD names, and save the extraction.
+
+        Args:
+            body_digest: `dedup.fingerprint.signature.digest` of the page's bytes.
+        """
+        try:
+            return await self._recognising.submit(body_digest)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            return False
+
+    async def _document(self, adapter: ItemAdapter, key: str) -> Document | None:
+        settings = self.settings
+        body_digest = adapter.get(settings.body_digest_field)
+        signature = adapter.get(settings.signature_field)
+        text = adapter.get(settings.text_field)
+        html = adapter.get(settings.html_field)
+        if isinstance(signature, Signature):
+            size = len((text or "").encode("utf-8", "replace"))
+            return Document(key, signature, size, body_digest)
+        if isinstance(body_digest, bytes) and await self.knows_bytes(body_digest):
+            return Document(key, None, 0, body_digest)
+        if not text and not html:
+            return None
+        return await self._analysed(adapter, Document(key, None, 0, body_digest))
+
+    async def _analysed(self, adapter: ItemAdapter, document: Document) -> Document:
+        text: str = adapter.get(self.settings.text_field) or ""
+        html: str | bytes = adapter.get(self.settings.html_field) or ""
+        body_digest = document.body_digest
+        try:
+            if text:
+                signature = await self._workers.run(make_signature, text)
+            else:
+                if body_digest is None:
+                    body_digest = digest(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
+                text, signature = await self._workers.run(analyse_html, html)
+        except WorkerDiedError as error:
+            logger.warning("%s could not be analysed: %s; it is kept", document.key, error)
+            self._crawler.stats.inc_value("dedup/analysis_failed")
+            text, signature = "", make_signature("")
+        return Document(document.key, signature, len(text.encode("utf-8", "replace")), body_digest)
+
+    def _decide(self, documents: list[Document]) -> list[Decision | None]:
+        return self._deduplicator.decide(documents, self._run_id)
+
+    def _recognise(self, body_digests: list[bytes]) -> list[bool]:
+        known = self._deduplicator.known_bodies(body_digests)
+        return [body_digest in known for body_digest in body_digests]
+
+    def _count(self, decision: Decision, document: Document) -> None:
+        stats = self._crawler.stats
+        stats.inc_value(f"dedup/{decision.verdict.value.replace(' ', '_')}")
+        stats.inc_value("dedup/text_bytes", document.text_bytes)
+        if decision.verdict.is_duplicate:
+            stats.inc_value("dedup/text_bytes_dropped", document.text_bytes)
+
+    def _drop_duplicate(self, key: str, decision: Decision) -> None:
+        if decision.verdict is Verdict.UNCHANGED:
+            if self.settings.drop_unchanged:
+                raise Unchanged("unchanged since it was last seen", key, decision)
+            return
+        if not decision.verdict.is_duplicate:
+            return
+        reason = f"{decision.verdict} of {decision.original}"
+        if decision.verdict is Verdict.NEAR_DUPLICATE:
+            reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
+        logger.info("dropped %s: %s", key, reason)
+        kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
+        raise kind(reason, key, decision)

@@ -1,0 +1,109 @@
+"""What the database remembers: documents, permuted tables, verdicts, runs.
+
+All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
+SQL; `to_signed` and `to_unsigned` convert.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+)
+
+SCHEMA_VERSION = 1
+
+# SQLite gives out row numbers by itself only to a column declared INTEGER.
+Id = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData()
+
+properties = Table(
+    "dedup_properties",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    comment="what this database was made with: schema version, scheme, table design",
+)
+
+runs = Table(
+    "dedup_runs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("started", Float, nullable=False),
+    Column("finished", Float),
+    Column("outcome", Text),
+    comment="one crawl or one batch; times are seconds since 1970",
+)
+
+documents = Table(
+    "dedup_documents",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", Text, nullable=False),
+    Column("key_digest", LargeBinary(16), nullable=False, unique=True),
+    # A document whose content has to be looked at again, because the original that it was a
+    # duplicate of has changed, has no digests.
+    Column("body_digest", LargeBinary(16)),
+    Column("text_digest", LargeBinary(16)),
+    Column("text_bytes", Integer, nullable=False),
+    Column("fingerprint", BigInteger, nullable=False),
+    Column("sketch", LargeBinary(80), nullable=False),
+    # Whether the permuted tables hold it: short texts and exact duplicates are not in them.
+    Column("indexed", Integer, nullable=False),
+    Column("leader_id", Id, ForeignKey("dedup_documents.id")),
+    Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    comment="one row a key; a duplicate names the leader of its cluster, an original none",
+)
+Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
+Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
+Index("dedup_documents_leader", documents.c.leader_id)
+
+fingerprints = Table(
+    "dedup_fingerprints",
+    metadata,
+    Column("table_number", SmallInteger, primary_key=True, autoincrement=False),
+    Column("permuted", BigInteger, primary_key=True, autoincrement=False),
+    Column("document_id", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+    comment="the permuted tables, sorted by their primary key",
+)
+
+verdicts = Table(
+    "dedup_verdicts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    Column("document_id", Id, ForeignKey("dedup_documents.id"), nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("original_id", Id, ForeignKey("dedup_documents.id")),
+    Column("matched_id", Id, ForeignKey("dedup_documents.id")),
+    Column("distance", SmallInteger),
+    Column("similarity", Float),
+    Column("decided", Float, nullable=False),
+    comment="one row a decision; original: the leader, matched: the member that it was found by",
+)
+Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
+
+_SIGN_BIT = 1 << 63
+_ALL_BITS = (1 << 64) - 1
+
+
+def to_signed(unsigned: int) -> int:
+    """Return the signed 64-bit number with the same bits."""
+    return unsigned - (1 << 64) if unsigned & _SIGN_BIT else unsigned
+
+
+def to_unsigned(signed: int) -> int:
+    """Return the unsigned 64-bit number with the same bits."""
+    return signed & _ALL_BITS

@@ -1,0 +1,155 @@
+"""The settings of the library, read once into a typed object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from dedup.errors import SettingsError
+from dedup.index.design import TableDesign
+
+
+class Mode(StrEnum):
+    """How a match is decided.
+
+    CHECKED looks far and has every candidate's sketch checked. PAPER is the rule of Manku, Jain
+    and Das Sarma, WWW 2007: fingerprints within 3 bits are near-duplicates, without a check.
+    """
+
+    CHECKED = "checked"
+    PAPER = "paper"
+
+
+@dataclass(frozen=True)
+class DedupSettings:
+    """All settings; each stands in a Scrapy project as `DEDUP_` and its name in capitals.
+
+    Attributes:
+        enabled: whether anything is done at all.
+        database_url: where documents, tables and verdicts are kept.
+        lock_timeout: seconds to wait for another writer of the database.
+        run: name of the run that the verdicts belong to; empty: the time of its start.
+        mode: `checked` or `paper`.
+        tables: the table design, "N choose R".
+        radius: the largest distance of a candidate in checked mode, in bits.
+        weak_bits: how many of the weakest bits of each prefix are flipped in checked mode.
+        max_candidates: how many candidates, the closest, are checked.
+        min_tokens: texts with fewer tokens are compared exactly and in no other way.
+        min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
+        min_containment: or one whose estimated containment reaches this
+        min_length_ratio: while the shorter text has at least this share of the longer one's tokens.
+        leader_jaccard: a match found by another member must reach this Jaccard similarity
+        leader_containment: or this containment with the leader of the cluster.
+        text_field: the item's field with the text.
+        html_field: the item's field with HTML, from which the text is taken where there is none.
+        url_field: the item's field with the URL, the document's key.
+        signature_field: the item's field with a signature that was made already, if any.
+        body_digest_field: the item's field with the digest of the page's bytes, if any.
+        verdict_field: a field of the item that receives the verdict; empty: none.
+        drop_unchanged: whether an item whose URL had the same text before is dropped.
+        follow_duplicates: whether the links of a duplicate are followed.
+        workers: worker processes for signatures and extraction; 0: threads.
+        batch_size: how many documents at most are decided in one transaction.
+    """
+
+    enabled: bool = True
+    database_url: str = "sqlite:///dedup.db"
+    lock_timeout: float = 60.0
+    run: str = ""
+    mode: Mode = Mode.CHECKED
+    tables: TableDesign = field(default_factory=TableDesign)
+    radius: int = 12
+    weak_bits: int = 5
+    max_candidates: int = 64
+    min_tokens: int = 64
+    min_jaccard: float = 0.575
+    min_containment: float = 0.925
+    min_length_ratio: float = 0.45
+    leader_jaccard: float = 0.4
+    leader_containment: float = 0.7
+    text_field: str = "text"
+    html_field: str = "html"
+    url_field: str = "url"
+    signature_field: str = "signature"
+    body_digest_field: str = "body_digest"
+    verdict_field: str = ""
+    drop_unchanged: bool = False
+    follow_duplicates: bool = False
+    workers: int = 1
+    batch_size: int = 50
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> DedupSettings:
+        """Read the settings.
+
+        Args:
+            get: gives the value of a setting by its full name, None where it is not set; strings
+                as on a command line are understood.
+
+        Raises:
+            SettingsError: a value cannot be used.
+        """
+        values = {}
+        for each in fields(cls):
+            name = f"DEDUP_{each.name.upper()}"
+            value = get(name)
+            if value is not None:
+                values[each.name] = _CONVERTERS[str(each.type)](name, value)
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        for name in ("min_jaccard", "min_containment", "min_length_ratio", "leader_jaccard", "leader_containment"):
+            _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
+        _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
+        _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
+        _require(self.lock_timeout > 0, "lock_timeout", self.lock_timeout, "seconds above 0")
+        for name in ("max_candidates", "batch_size"):
+            _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        for name in ("workers", "min_tokens"):
+            _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+
+
+def _require(holds: bool, name: str, value: object, expected: str) -> None:
+    if not holds:
+        raise SettingsError(f"DEDUP_{name.upper()} = {value!r}: expected {expected}")
+
+
+def _to_bool(name: str, value: Any) -> bool:
+    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    known = words.get(str(value).lower())
+    if known is None:
+        raise SettingsError(f"{name} = {value!r}: expected True or False")
+    return known
+
+
+def _to_int(name: str, value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise SettingsError(f"{name} = {value!r}: expected a whole number") from None
+
+
+def _to_float(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise SettingsError(f"{name} = {value!r}: expected a number") from None
+
+
+def _to_mode(name: str, value: Any) -> Mode:
+    try:
+        return Mode(value)
+    except ValueError:
+        raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(Mode)}") from None
+
+
+_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
+    "bool": _to_bool,
+    "int": _to_int,
+    "float": _to_float,
+    "str": lambda name, value: str(value),
+    "Mode": _to_mode,
+    "TableDesign": lambda name, value: TableDesign.parse(str(value)),
+}

@@ -1,0 +1,153 @@
+"""Worker processes for work that would hold up the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from dedup.errors import DedupError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
+
+
+class WorkerDiedError(DedupError):
+    """A job killed its worker process, or took longer than allowed, twice."""
+
+
+class WorkerPool:
+    """Runs functions in worker processes and survives the death of a worker.
+
+    When a worker dies, every job that was under way anywhere in the pool is lost with it, and
+    which one was to blame cannot be told. So each of them is tried once more alone, in a process
+    of its own: only a job that kills that one too is given up.
+
+    Args:
+        workers: how many processes; 0 runs everything in a thread, without any protection.
+        seconds: how long a job may take before its worker is killed (not on Windows, nor in
+            threads).
+    """
+
+    def __init__(self, workers: int, seconds: float = 60.0) -> None:
+        self._workers = workers
+        self._seconds = seconds
+        self._pool: Executor | None = None
+        self._quarantine: Executor | None = None
+        self._quarantine_lock = asyncio.Lock()
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function in a worker and return what it returns.
+
+        Args:
+            function: a function at the top level of a module.
+            *args: its arguments; they are pickled, as is the result.
+            **kwargs: likewise.
+
+        Raises:
+            WorkerDiedError: the worker died or took too long, twice.
+            Exception: what the function raised.
+        """
+        job = partial(function, *args, **kwargs)
+        if self._workers == 0:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, job)
+        if self._pool is None:
+            self._pool = _new_pool(self._workers)
+        pool = self._pool
+        try:
+            return await self._run_in(pool, job)
+        except BrokenProcessPool:
+            if self._pool is pool:
+                logger.warning("a worker process died; its work is tried once more")
+                self._pool = None
+            return await self._run_in_quarantine(job)
+
+    def close(self) -> None:
+        """End all processes; what is under way is not waited for."""
+        for executor in (self._pool, self._quarantine):
+            if executor is not None:
+                executor.shutdown(cancel_futures=True)
+        self._pool = self._quarantine = None
+
+    async def _run_in(self, pool: Executor, job: Callable[[], R]) -> R:
+        with _spawning():
+            future = pool.submit(_limited, job, self._seconds)
+        return await asyncio.wrap_future(future)
+
+    async def _run_in_quarantine(self, job: Callable[[], R]) -> R:
+        async with self._quarantine_lock:
+            if self._quarantine is None:
+                self._quarantine = _new_pool(1)
+            try:
+                return await self._run_in(self._quarantine, job)
+            except BrokenProcessPool:
+                self._quarantine = None
+                raise WorkerDiedError(
+                    f"its worker process died twice, or took longer than {self._seconds:g} s"
+                ) from None
+
+
+def _new_pool(workers: int) -> ProcessPoolExecutor:
+    # Forking a process with threads and an event loop is not safe.
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare_worker)
+
+
+@contextmanager
+def _spawning() -> Iterator[None]:
+    """Let a new process start clean.
+
+    It shall not import the main script again: that takes as long as the rest of its start, and
+    fails for a script without a main guard. Nor shall Ctrl-C, which a terminal sends to every
+    process, end it while the crawl is still handing out what it has.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    masked = hasattr(signal, "pthread_sigmask")
+    if masked:
+        previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        if masked:
+            signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        sys.modules["__main__"] = main
+
+
+def _prepare_worker() -> None:
+    # What these log of a single page is of no use to the user; the crawl counts what matters.
+    for name in ("trafilatura", "htmldate", "courlan"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _limited(job: Callable[[], R], seconds: float) -> R:
+    if not hasattr(signal, "setitimer"):
+        return job()
+    # The default action of the signal ends the process wherever it is, in a C library too.
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return job()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
