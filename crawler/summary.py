@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from crawler.skipping import PREFIX as SKIPPED
+from dedup.database import open_existing_database
+from dedup.errors import DatabaseError
+from dedup.report import Cluster, read_largest_clusters
+from dedup.report.display import readable
 
+_CLUSTERS_NAMED = 3
+_SITES_NAMED = 3
 _KEPT = ("new", "updated", "unchanged")
 _LABEL_WIDTH = 12
 
@@ -31,7 +39,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
-        ("site", ", ".join(getattr(arguments, "allowed_domains", ()))),
+        ("site", _site(arguments.urls + arguments.sitemaps) if arguments else ""),
         ("fetched", f"{fetched:,} pages in {duration(seconds)}, {fetched / seconds:.0f} a second"),
         ("kept", _counted(sum(_count(stats, verdict) for verdict in _KEPT), "page", kept)),
         ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
@@ -39,11 +47,19 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         ("not followed", f"{stats.get_value('dedup/links_not_followed', 0):,} links on duplicates"),
         ("saved", _saved(stats)),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
-        ("report", f"{program('scrapy')} duplicates"),
+        ("report", f"{_report_command(crawler)}   every dropped page, its original and why"),
     ]
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))
-    return "\n".join(f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines)
+    text = [f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines]
+    clusters = _largest_clusters(crawler) if exact + near else []
+    if clusters:
+        text += [
+            "",
+            "largest clusters",
+            *(f"{cluster.duplicates + 1:4}  {readable(cluster.leader)}" for cluster in clusters),
+        ]
+    return "\n".join(text)
 
 
 def duration(seconds: float) -> str:
@@ -58,6 +74,29 @@ def program(name: str) -> str:
     if not path.exists():
         return name
     return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
+
+
+def _site(urls: Sequence[str]) -> str:
+    named = ", ".join(readable(url) for url in urls[:_SITES_NAMED])
+    return named if len(urls) <= _SITES_NAMED else f"{named} and {len(urls) - _SITES_NAMED:,} more"
+
+
+def _report_command(crawler: Crawler) -> str:
+    command = f"{program('scrapy')} duplicates"
+    if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
+        url = make_url(crawler.settings["DEDUP_DATABASE_URL"]).render_as_string(hide_password=True)
+        command += f" --database {url}"
+    return command
+
+
+def _largest_clusters(crawler: Crawler) -> list[Cluster]:
+    try:
+        database = open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])
+        clusters = read_largest_clusters(database, crawler.stats.get_value("dedup/run"), _CLUSTERS_NAMED)
+    except DatabaseError:  # it has failed during the crawl, which has been said
+        return []
+    database.close()
+    return clusters
 
 
 def _count(stats: StatsCollector, verdict: str) -> int:

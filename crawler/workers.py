@@ -38,7 +38,9 @@ class Workers:
         seconds = settings.get("CRAWLER_EXTRACTION_TIMEOUT", 60)
         extension = cls(
             WorkerPool(
-                _above_0("CRAWLER_WORKERS", workers, int), _above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float)
+                _above_0("CRAWLER_WORKERS", workers, int),
+                _above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float),
+                ("crawler.extraction",),
             )
         )
         crawler.signals.connect(extension.close, signals.spider_closed)

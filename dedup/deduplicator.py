@@ -17,7 +17,7 @@ from dedup.fingerprint.simhash import distance
 from dedup.fingerprint.sketch import Sketch, compare
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
-from dedup.ledger import StoredDocument
+from dedup.ledger import Relatives, StoredDocument
 from dedup.schema import to_signed
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import belongs_to_cluster, is_near_duplicate
@@ -68,6 +68,7 @@ class Decision:
         matched: the key of the member of the original's cluster that it was found by.
         distance: bits in which the fingerprints of document and original differ, 0 to 64.
         similarity: estimated Jaccard similarity of document and original, 0 to 1.
+        text_bytes: size of the document's text in UTF-8.
     """
 
     verdict: Verdict
@@ -75,6 +76,7 @@ class Decision:
     matched: str | None = None
     distance: int | None = None
     similarity: float | None = None
+    text_bytes: int = 0
 
 
 class _Content:
@@ -158,18 +160,17 @@ class Deduplicator:
     def _decide(
         self, connection: Connection, document: Document, run_id: int, rows: list[dict[str, Any]]
     ) -> Decision | None:
-        known = ledger.find_by_key(connection, document.key)
-        same_bytes = None
-        if document.body_digest is not None:
-            same_bytes = ledger.find_by_body(connection, document.body_digest)
-        if document.signature is None and same_bytes is None:
+        text_digest = None if document.signature is None else document.signature.text_digest
+        relatives = ledger.find_relatives(connection, document.key, document.body_digest, text_digest)
+        known = relatives.same_key
+        if document.signature is None and relatives.same_body is None:
             return None
-        content = _Content(document, same_bytes)
+        content = _Content(document, relatives.same_body)
         match: _Match | None = None
         if known is not None and known.text_digest is not None and known.text_digest == content.text_digest:
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
-                leader = ledger.find_by_ids(connection, [known.leader_id])[known.leader_id]
+                leader = self._leader_of(connection, known)
                 match = _Match(leader, leader)
             seen: dict[str, Any] = {"last_run_id": run_id}
             if document.body_digest is not None:
@@ -178,7 +179,7 @@ class Deduplicator:
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._find_match(connection, document, content, same_bytes, known)
+            match = self._find_match(connection, document, content, relatives)
             document_id = self._store(connection, document, content, known=known, match=match, run_id=run_id)
         decision = _decision(verdict, content, match)
         rows.append(
@@ -196,22 +197,15 @@ class Deduplicator:
         return decision
 
     def _find_match(
-        self,
-        connection: Connection,
-        document: Document,
-        content: _Content,
-        same_bytes: StoredDocument | None,
-        known: StoredDocument | None,
+        self, connection: Connection, document: Document, content: _Content, relatives: Relatives
     ) -> _Match | None:
-        own_id = None if known is None else known.id
-        if content.sketch.tokens == 0:
-            # Pages without text are alike only if they are the same to the byte.
-            twin = same_bytes
-            if twin is not None and _is_in_cluster_of(own_id, twin):
-                twin = None
-        else:
-            assert content.text_digest is not None
-            twin = ledger.find_by_text(connection, content.text_digest, own_id)
+        own_id = None if relatives.same_key is None else relatives.same_key.id
+        # Pages without text are alike only if they are the same to the byte.
+        twin = relatives.same_text if content.sketch.tokens and document.signature else relatives.same_body
+        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
+            twin = None
+            if content.sketch.tokens and content.text_digest is not None:
+                twin = ledger.find_by_text_outside_cluster(connection, content.text_digest, own_id)
         if twin is not None:
             return _Match(self._leader_of(connection, twin), twin)
         if document.signature is None or content.sketch.tokens < self._settings.min_tokens:
@@ -224,27 +218,27 @@ class Deduplicator:
         )
         if not candidates:
             return None
-        stored = ledger.find_by_ids(connection, [candidate.document_id for candidate in candidates])
-        members = [
-            stored[candidate.document_id]
-            for candidate in candidates
-            if not _is_in_cluster_of(own_id, stored[candidate.document_id])
+        stored = ledger.find_with_leaders(connection, [candidate.document_id for candidate in candidates])
+        matches = [
+            _Match(stored[member.leader_id] if member.leader_id else member, member)
+            for member in (stored[candidate.document_id] for candidate in candidates)
+            # A document that has changed is no duplicate of itself, nor of its own duplicates.
+            if own_id is None or own_id not in (member.id, member.leader_id)
         ]
         if self._is_paper:
-            return _Match(self._leader_of(connection, members[0]), members[0]) if members else None
-        similarities = {member.id: compare(signature.sketch, member.sketch) for member in members}
-        alike = [member for member in members if is_near_duplicate(similarities[member.id], self._settings)]
+            return matches[0] if matches else None
+        similarities = {match.member.id: compare(signature.sketch, match.member.sketch) for match in matches}
+        alike = [match for match in matches if is_near_duplicate(similarities[match.member.id], self._settings)]
         # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
-        for member in sorted(alike, key=lambda member: -similarities[member.id].jaccard):
-            leader = self._leader_of(connection, member)
-            if belongs_to_cluster(compare(signature.sketch, leader.sketch), self._settings):
-                return _Match(leader, member)
+        for match in sorted(alike, key=lambda match: -similarities[match.member.id].jaccard):
+            if belongs_to_cluster(compare(signature.sketch, match.leader.sketch), self._settings):
+                return match
         return None
 
     def _leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         if member.leader_id is None:
             return member
-        return ledger.find_by_ids(connection, [member.leader_id])[member.leader_id]
+        return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
 
     def _store(
         self,
@@ -310,13 +304,9 @@ class Deduplicator:
             )
 
 
-def _is_in_cluster_of(leader_id: int | None, document: StoredDocument) -> bool:
-    return leader_id is not None and leader_id in (document.id, document.leader_id)
-
-
 def _decision(verdict: Verdict, content: _Content, match: _Match | None) -> Decision:
     if match is None:
-        return Decision(verdict)
+        return Decision(verdict, text_bytes=content.text_bytes)
     leader = match.leader
     is_exact = content.text_digest == leader.text_digest
     return Decision(
@@ -325,4 +315,5 @@ def _decision(verdict: Verdict, content: _Content, match: _Match | None) -> Deci
         matched=match.member.key,
         distance=distance(content.fingerprint, leader.fingerprint),
         similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
+        text_bytes=content.text_bytes,
     )

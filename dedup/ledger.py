@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, bindparam, insert, select, update
+from sqlalchemy import Column, Connection, Subquery, bindparam, insert, literal_column, select, union_all, update
 
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
@@ -27,7 +27,7 @@ class StoredDocument(NamedTuple):
     leader_id: int | None
 
 
-_COLUMNS = select(
+_COLUMNS = (
     documents.c.id,
     documents.c.key,
     documents.c.body_digest,
@@ -38,11 +38,34 @@ _COLUMNS = select(
     documents.c.indexed,
     documents.c.leader_id,
 )
-_BY_KEY = _COLUMNS.where(documents.c.key_digest == bindparam("digest"))
-_BY_BODY = _COLUMNS.where(documents.c.body_digest == bindparam("digest")).order_by(documents.c.id)
-_BY_TEXT = _COLUMNS.where(documents.c.text_digest == bindparam("digest")).order_by(documents.c.id)
-_BY_IDS = _COLUMNS.where(documents.c.id.in_(bindparam("ids", expanding=True)))
-_BY_LEADER = _COLUMNS.where(documents.c.leader_id == bindparam("leader"))
+_DOCUMENT = select(*_COLUMNS)
+
+
+def _earliest(column: Column[Any], parameter: str) -> Subquery:
+    return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
+
+
+# One statement for three questions: most of what a statement costs is not the database's work.
+_RELATIVES = union_all(
+    select(literal_column("'key'").label("role"), *_COLUMNS).where(documents.c.key_digest == bindparam("key")),
+    select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
+    select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
+)
+_BY_TEXT_OUTSIDE_CLUSTER = (
+    _DOCUMENT.where(
+        documents.c.text_digest == bindparam("digest"),
+        documents.c.id != bindparam("leader"),
+        documents.c.leader_id.is_distinct_from(bindparam("leader")),
+    )
+    .order_by(documents.c.id)
+    .limit(1)
+)
+_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
+_LEADERS_OF_MEMBERS = _DOCUMENT.where(
+    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
+)
+_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
+_BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
 _KNOWN_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
@@ -55,35 +78,36 @@ def key_digest(key: str) -> bytes:
     return digest(key.encode())
 
 
-def find_by_key(connection: Connection, key: str) -> StoredDocument | None:
-    """Return the document with this key."""
-    return _first(connection, _BY_KEY, digest=key_digest(key))
+class Relatives(NamedTuple):
+    """The stored documents that have something in common with one that is to be decided.
 
-
-def find_by_body(connection: Connection, body_digest: bytes) -> StoredDocument | None:
-    """Return the earliest document whose page had these bytes."""
-    return _first(connection, _BY_BODY.limit(1), digest=body_digest)
-
-
-def find_by_text(connection: Connection, text_digest: bytes, outside_cluster_of: int | None) -> StoredDocument | None:
-    """Return the earliest document with this text.
-
-    Args:
-        connection: inside a transaction.
-        text_digest: digest of the normalised text.
-        outside_cluster_of: id of a document that shall not be found, nor any that it leads.
+    Attributes:
+        same_key: the document with the same key.
+        same_body: the earliest one whose page had the same bytes.
+        same_text: the earliest one with the same normalised text.
     """
-    statement = _BY_TEXT
-    if outside_cluster_of is not None:
-        statement = statement.where(
-            documents.c.id != outside_cluster_of, documents.c.leader_id.is_distinct_from(outside_cluster_of)
-        )
-    return _first(connection, statement.limit(1), digest=text_digest)
+
+    same_key: StoredDocument | None
+    same_body: StoredDocument | None
+    same_text: StoredDocument | None
 
 
-def find_by_ids(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
-    """Return the documents with these ids, by id."""
-    return {row.id: row for row in map(_stored, connection.execute(_BY_IDS, {"ids": list(ids)}))}
+def find_relatives(connection: Connection, key: str, body_digest: bytes | None, text_digest: bytes | None) -> Relatives:
+    """Return the documents with this key, these bytes, this text."""
+    rows = connection.execute(_RELATIVES, {"key": key_digest(key), "body": body_digest, "text": text_digest})
+    by_role = {row[0]: _stored(row[1:]) for row in rows}
+    return Relatives(by_role.get("key"), by_role.get("body"), by_role.get("text"))
+
+
+def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
+    """Return the earliest document with this text that is neither the leader nor led by it."""
+    row = connection.execute(_BY_TEXT_OUTSIDE_CLUSTER, {"digest": text_digest, "leader": leader_id}).first()
+    return None if row is None else _stored(row)
+
+
+def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
+    """Return the documents with these ids and the leaders of those that have one, by id."""
+    return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
 
 
 def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
@@ -128,22 +152,18 @@ def close_run(connection: Connection, run_id: int, outcome: str) -> None:
     connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
 
 
-def _first(connection: Connection, statement: Select[Any], **parameters: object) -> StoredDocument | None:
-    row = connection.execute(statement, parameters).first()
-    return None if row is None else _stored(row)
-
-
-def _stored(row: Any) -> StoredDocument:
+def _stored(row: Sequence[Any]) -> StoredDocument:
+    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id = row
     return StoredDocument(
-        row.id,
-        row.key,
-        _bytes(row.body_digest),
-        _bytes(row.text_digest),
-        row.text_bytes,
-        to_unsigned(row.fingerprint),
-        Sketch.from_bytes(bytes(row.sketch)),
-        bool(row.indexed),
-        row.leader_id,
+        identifier,
+        key,
+        _bytes(body_digest),
+        _bytes(text_digest),
+        text_bytes,
+        to_unsigned(fingerprint),
+        Sketch.from_bytes(bytes(sketch)),
+        bool(indexed),
+        leader_id,
     )
 
 

@@ -124,7 +124,7 @@ class NearDuplicatePipeline:
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             raise Undecided("not decided: the database failed", key) from error
-        self._count(decision, document)
+        self._count(decision)
         if self.settings.verdict_field:
             adapter[self.settings.verdict_field] = decision.verdict.value
         self._drop_duplicate(key, decision)
@@ -184,12 +184,12 @@ class NearDuplicatePipeline:
         known = self._deduplicator.known_bodies(body_digests)
         return [body_digest in known for body_digest in body_digests]
 
-    def _count(self, decision: Decision, document: Document) -> None:
+    def _count(self, decision: Decision) -> None:
         stats = self._crawler.stats
         stats.inc_value(f"dedup/{decision.verdict.value.replace(' ', '_')}")
-        stats.inc_value("dedup/text_bytes", document.text_bytes)
+        stats.inc_value("dedup/text_bytes", decision.text_bytes)
         if decision.verdict.is_duplicate:
-            stats.inc_value("dedup/text_bytes_dropped", document.text_bytes)
+            stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
 
     def _drop_duplicate(self, key: str, decision: Decision) -> None:
         if decision.verdict is Verdict.UNCHANGED:

@@ -45,8 +45,17 @@ EXTENSIONS = {
     "scrapy.extensions.logstats.LogStats": None,
 }
 
-# The spider yields one item a page; Scrapy makes this many tasks for each of them.
+# The spider yields one item a page; Scrapy makes this many tasks for each response.
 CONCURRENT_ITEMS = 2
+
+# Each of these takes time on every page and does nothing for this spider: it follows meta refresh
+# as a link, bounds the length of links itself, and passes no meta on.
+METAREFRESH_ENABLED = False
+SPIDER_MIDDLEWARES = {
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+}
 
 FEED_EXPORTERS = {"parquet": "crawler.exporters.ParquetItemExporter"}
 FEED_EXPORT_ENCODING = "utf-8"

@@ -58,7 +58,7 @@ def make_signature(text: str) -> Signature:
     hash_of = {token: mmh3.hash64(token, signed=False)[0] for token in dict.fromkeys(tokens)}
     hashes = np.fromiter(map(hash_of.__getitem__, tokens), np.uint64, len(tokens))
     is_number = np.fromiter(
-        map({token: any(map(str.isdigit, token)) for token in hash_of}.__getitem__, tokens),
+        map({token: not token.isalpha() and any(map(str.isdigit, token)) for token in hash_of}.__getitem__, tokens),
         np.bool_,
         len(tokens),
     )

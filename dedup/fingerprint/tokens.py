@@ -38,7 +38,8 @@ _JAPANESE_KANA_SHARE = 0.1
 
 
 @cache
-def _jieba() -> Tokenizer:
+def load_dictionary() -> Tokenizer:
+    """Load jieba's dictionary, once, and return the tokenizer that has it."""
     import jieba  # noqa: PLC0415 -- half a second and 100 MB: only where there is Chinese
 
     jieba.setLogLevel(logging.WARNING)
@@ -96,7 +97,7 @@ def _chinese_words(runs: list[str]) -> list[list[str]]:
     # One call for all runs of a text: jieba's cost a call is that of some twenty characters.
     words: list[list[str]] = [[]]
     if runs:
-        for word in _jieba().cut("\n".join(runs), HMM=False):
+        for word in load_dictionary().cut("\n".join(runs), HMM=False):
             if word == "\n":
                 words.append([])
             else:

@@ -10,6 +10,7 @@ simhash", CIKM 2011).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
@@ -24,13 +25,20 @@ from dedup.index.design import PermutedTable, TableDesign
 MAX_PROBES = 4096
 
 
-class Probe(NamedTuple):
-    """One look-up: the permuted fingerprints of a table from `low` to `high`, both included."""
+class Probes(NamedTuple):
+    """Look-ups, one an element of each array, all of the same length.
 
-    table: int
-    low: int
-    high: int
-    permuted: int
+    Attributes:
+        tables: the number of the table.
+        lows: the smallest permuted fingerprint that is looked for.
+        highs: the largest one.
+        permuted: the fingerprint itself, in the table's order.
+    """
+
+    tables: NDArray[np.int64]
+    lows: NDArray[np.uint64]
+    highs: NDArray[np.uint64]
+    permuted: NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -68,32 +76,45 @@ class ProbePlan:
                 f"takes {probes:,} probes a look-up, more than {MAX_PROBES:,}: take fewer weak bits or tables"
             )
 
-    def probes(self, fingerprint: int, margins: NDArray[np.int64]) -> list[Probe]:
+    def probes(self, fingerprint: int, margins: NDArray[np.int64]) -> Probes:
         """Return the probes for a fingerprint; their number is the same for all fingerprints.
 
         Args:
             fingerprint: 64 bits, unsigned.
             margins: the margin of each bit, shape (64,).
         """
-        probes = []
-        for table, flips in zip(self.design.tables, self.design.flips_needed(self.exact_radius), strict=True):
-            permuted = table.permute(fingerprint)
-            free_bits = BITS - len(table.prefix)
-            for flipped in self._flipped_prefixes(table, flips, margins):
-                low = (permuted ^ flipped) >> free_bits << free_bits
-                probes.append(Probe(table.number, low, low | ((1 << free_bits) - 1), permuted))
-        return probes
-
-    def _flipped_prefixes(self, table: PermutedTable, flips: int, margins: NDArray[np.int64]) -> list[int]:
-        positions = [1 << (BITS - 1 - place) for place in range(len(table.prefix))]
-        weakest = np.argsort(margins[list(table.prefix)], kind="stable")[: self.weak_bits]
-        flipped = [0] if flips >= 0 or self.weak_bits else []
-        for place in weakest.tolist():
-            flipped += [mask | positions[place] for mask in flipped]
-        if flips > 0:
-            flipped = list(
-                dict.fromkeys(
-                    flipped + [sum(bits) for count in range(1, flips + 1) for bits in combinations(positions, count)]
-                )
+        columns = []
+        for table, exact_flips in zip(self.design.tables, self._exact_flips, strict=True):
+            permuted = np.uint64(table.permute(fingerprint))
+            free = np.uint64((1 << (BITS - len(table.prefix))) - 1)
+            lows = (permuted ^ self._flips(table, exact_flips, margins)) & ~free
+            columns.append(
+                (np.full(len(lows), table.number), lows, lows | free, np.full(len(lows), permuted, np.uint64))
             )
-        return flipped
+        return Probes(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+
+    @cached_property
+    def _exact_flips(self) -> list[NDArray[np.uint64]]:
+        """For each table the flips of its prefix, in its order, that the exact radius takes."""
+        return [
+            np.array(
+                [
+                    sum(1 << (BITS - 1 - place) for place in places)
+                    for count in range(flips + 1)
+                    for places in combinations(range(len(table.prefix)), count)
+                ],
+                np.uint64,
+            )
+            for table, flips in zip(self.design.tables, self.design.flips_needed(self.exact_radius), strict=True)
+        ]
+
+    def _flips(
+        self, table: PermutedTable, exact_flips: NDArray[np.uint64], margins: NDArray[np.int64]
+    ) -> NDArray[np.uint64]:
+        if not self.weak_bits:
+            return exact_flips
+        weakest = np.argsort(margins[list(table.prefix)], kind="stable")[: self.weak_bits]
+        flips = np.zeros(1, np.uint64)
+        for bit in np.left_shift(np.uint64(1), (BITS - 1 - weakest).astype(np.uint64)):
+            flips = np.concatenate((flips, flips | bit))
+        return np.union1d(flips, exact_flips) if len(exact_flips) > 1 else flips

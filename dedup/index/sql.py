@@ -8,6 +8,7 @@ are, so that only candidates leave the database.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -111,18 +112,17 @@ class SqlIndex:
             The candidates, the closest first, equally close ones by document id.
         """
         probes = self.plan.probes(fingerprint, margins)
+        columns = (probes.tables, *(column.view(np.int64) for column in probes[1:]))
         if connection.dialect.name == "sqlite":
-            statement = _SQLITE_QUERY.format(values=",".join(["(?,?,?,?)"] * len(probes)))
-            parameters: list[object] = []
-            for probe in probes:
-                parameters += (probe.table, to_signed(probe.low), to_signed(probe.high), to_signed(probe.permuted))
+            statement = self._sqlite_query(len(probes.tables))
+            parameters = np.column_stack(columns).ravel().tolist()
         else:
             statement = _POSTGRESQL_QUERY
-            parameters = [
-                [probe.table for probe in probes],
-                [to_signed(probe.low) for probe in probes],
-                [to_signed(probe.high) for probe in probes],
-                [to_signed(probe.permuted) for probe in probes],
-            ]
+            parameters = [column.tolist() for column in columns]
         rows = connection.exec_driver_sql(statement, (*parameters, self.plan.radius, limit))
         return [Candidate(document, distance) for document, distance in rows]
+
+    @staticmethod
+    @cache
+    def _sqlite_query(probes: int) -> str:
+        return _SQLITE_QUERY.format(values=",".join(["(?,?,?,?)"] * probes))

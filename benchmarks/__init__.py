@@ -1,0 +1,1 @@
+"""Measurements: ratios against peers and limits, side by side in one run."""

@@ -1,0 +1,146 @@
+"""A labelled set served as a web site and crawled end to end: quality, speed, memory."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, text
+
+from benchmarks.labelled import measure_quality, read_pages, read_pairs
+from benchmarks.processes import run_measured
+from benchmarks.site import INDEX, path_of, serve
+
+PROJECT = Path(__file__).parent.parent
+
+# A chunk of text that has at least this share of Chinese characters is one for jieba.
+_CHINESE = re.compile("[\u3400-\u9fff]")
+_CHINESE_SHARE = 0.2
+
+# The site is this machine, and its pages were collected for measuring.
+_SETTINGS = {
+    "AUTOTHROTTLE_ENABLED": "False",
+    "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
+    "CRAWLER_OBEY_META_ROBOTS": "False",
+    "LOG_LEVEL": "WARNING",
+}
+
+
+@dataclass(frozen=True)
+class _Crawled:
+    """What the database says after the crawl, by document id."""
+
+    cluster: dict[str, int]
+    kept: list[str]
+    texts: dict[str, str]
+
+
+def run(folder: Path, limit: int | None, database: str | None, json_file: Path | None) -> int:
+    """Crawl a labelled set and print the figures.
+
+    Args:
+        folder: the set.
+        limit: use only so many documents.
+        database: URL of an empty database; None: an SQLite file that is removed afterwards.
+        json_file: where to write the figures too.
+
+    Returns:
+        0; the figures are for the reader to judge.
+    """
+    pages = read_pages(folder, limit)
+    pairs = read_pairs(folder, set(pages))
+    with tempfile.TemporaryDirectory() as name, serve(pages) as url:
+        scratch = Path(name)
+        database = database or f"sqlite:///{scratch / 'crawl.db'}"
+        settings = [f"-s{key}={value}" for key, value in _SETTINGS.items()]
+        command = [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}/", "-amax_depth=1"]
+        usage = run_measured([*command, *settings, f"-sDEDUP_DATABASE_URL={database}"], PROJECT)
+        crawled = _read_database(database, url, pages)
+        parts = _measure_parts(pages, crawled, url, scratch)
+    quality = measure_quality(pairs, lambda pair: crawled.cluster[pair.a] == crawled.cluster[pair.b])
+    unavoidable = sum(parts.values())
+    figures: dict[str, Any] = {
+        "pages": len(pages),
+        "kept": len(crawled.kept),
+        "pairs": quality.pairs,
+        "precision": quality.precision,
+        "recall": quality.recall,
+        "false_positives": quality.false_positives,
+        "false_negatives": quality.false_negatives,
+        "pages_per_second": len(pages) / usage.wall_seconds,
+        "cpu_ms_per_page": usage.cpu_seconds / len(pages) * 1000,
+        "peak_mb": usage.peak_bytes / 1e6,
+        "unavoidable_ms_per_page": {part: seconds / len(pages) * 1000 for part, seconds in parts.items()},
+        "cpu_ratio_to_unavoidable": usage.cpu_seconds / unavoidable,
+    }
+    _print(figures)
+    if json_file is not None:
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled:
+    engine = create_engine(database.replace("postgresql://", "postgresql+psycopg://"))
+    names = {url + path_of(name): name for name in pages}
+    with engine.connect() as connection:
+        rows = connection.execute(text("SELECT key, id, coalesce(leader_id, id) FROM dedup_documents")).all()
+        stored: dict[str, str] = dict(connection.execute(text("SELECT url, text FROM pages")).tuples().all())
+    engine.dispose()
+    cluster = {names[key]: leader for key, _, leader in rows if key in names}
+    missing = set(pages) - set(cluster)
+    if missing:
+        raise ValueError(f"{len(missing)} pages were never decided, such as {min(missing)}")
+    kept = [names[key] for key, own_id, leader in rows if own_id == leader and key in names]
+    return _Crawled(cluster, kept, {names[key]: value for key, value in stored.items() if key in names})
+
+
+def _measure_parts(pages: dict[str, bytes], crawled: _Crawled, url: str, scratch: Path) -> dict[str, float]:
+    paths = scratch / "paths.json"
+    paths.write_text(json.dumps([INDEX, *map(path_of, pages)]), encoding="utf-8")
+    # jieba works on the text of every page; only those of kept pages are at hand, for their clusters.
+    leaders = {crawled.cluster[name]: name for name in crawled.kept}
+    texts = {name: crawled.texts[leaders[cluster]] for name, cluster in crawled.cluster.items()}
+    chinese = {
+        name: value.encode()
+        for name, value in texts.items()
+        if len(_CHINESE.findall(value)) > _CHINESE_SHARE * max(1, len(value))
+    }
+    return {
+        "fetching": run_measured(_part("fetch", url, str(paths)), PROJECT).cpu_seconds,
+        "text": _run_part("text", pages, scratch),
+        "metadata of kept pages": _run_part("metadata", {name: pages[name] for name in crawled.kept}, scratch),
+        "jieba": _run_part("jieba", chinese, scratch) if chinese else 0.0,
+    }
+
+
+def _part(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "benchmarks.parts", *arguments]
+
+
+def _run_part(name: str, bodies: dict[str, bytes], scratch: Path) -> float:
+    folder = scratch / name
+    folder.mkdir()
+    for key, body in bodies.items():
+        (folder / key).write_bytes(body)
+    done = subprocess.run(_part(name, str(folder)), cwd=PROJECT, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def _print(figures: dict[str, Any]) -> None:
+    parts = figures["unavoidable_ms_per_page"]
+    print(f"""
+pages          {figures["pages"]:,}, {figures["kept"]:,} kept
+pairs          {figures["pairs"]:,}
+precision      {figures["precision"]:.4f}   {figures["false_positives"]} wrong
+recall         {figures["recall"]:.4f}   {figures["false_negatives"]} missed
+speed          {figures["pages_per_second"]:.0f} pages a second
+peak memory    {figures["peak_mb"]:.0f} MB, all processes
+CPU            {figures["cpu_ms_per_page"]:.2f} ms a page, all processes
+unavoidable    {sum(parts.values()):.2f} ms a page: {", ".join(f"{part} {ms:.2f}" for part, ms in parts.items())}
+ratio          {figures["cpu_ratio_to_unavoidable"]:.2f}""")

@@ -1,0 +1,84 @@
+"""CPU time and memory of a command and of all processes that it starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+SAMPLE_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a command used, its child processes included.
+
+    Attributes:
+        cpu_seconds: user and system time.
+        wall_seconds: from its start to its end.
+        peak_bytes: the largest sum of the processes' own memory, shared pages divided among them.
+    """
+
+    cpu_seconds: float
+    wall_seconds: float
+    peak_bytes: int
+
+
+def run_measured(command: list[str], folder: Path) -> Usage:
+    """Run a command to its end.
+
+    Args:
+        command: program and arguments.
+        folder: where it runs.
+
+    Raises:
+        ValueError: it ended with another status than 0.
+    """
+    started = time.perf_counter()
+    process = subprocess.Popen(command, cwd=folder)
+    sampler = _Sampler(process.pid)
+    sampler.start()
+    # Unlike Popen.wait this gives the times of the process itself to the end.
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
+    sampler.end()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise ValueError(f"{' '.join(command[:4])} ended with status {process.returncode}")
+    # Workers that are not the program's own children are missing from its times.
+    cpu = max(sum(sampler.cpu_seconds.values()), usage.ru_utime + usage.ru_stime)
+    return Usage(cpu, wall, sampler.peak)
+
+
+class _Sampler(threading.Thread):
+    """Looks at a process and all below it ten times a second."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0
+        self.cpu_seconds: dict[int, float] = {}
+        self._process = psutil.Process(pid)
+        self._ended = threading.Event()
+
+    def run(self) -> None:
+        while not self._ended.wait(SAMPLE_SECONDS):
+            self._sample()
+
+    def end(self) -> None:
+        self._ended.set()
+        self.join()
+
+    def _sample(self) -> None:
+        memory = 0
+        with suppress(psutil.Error):  # a process can end while it is looked at
+            for process in [self._process, *self._process.children(recursive=True)]:
+                times = process.cpu_times()
+                self.cpu_seconds[process.pid] = times.user + times.system
+                memory += process.memory_full_info().pss
+        self.peak = max(self.peak, memory)

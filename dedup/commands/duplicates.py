@@ -1,0 +1,97 @@
+"""`scrapy duplicates`: every dropped page, its original and why."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from scrapy.commands import ScrapyCommand
+
+from dedup.database import open_existing_database
+from dedup.errors import DedupError, SettingsError
+from dedup.report.contents import Selection
+from dedup.report.output import open_output
+from dedup.report.queries import open_report
+from dedup.report.render import Format, write_report
+from dedup.settings import DedupSettings
+
+_WRONG_USE = 2
+_FAILURE = 1
+_LARGEST_TOP = 10_000
+
+
+class Command(ScrapyCommand):
+    requires_project = False
+    requires_crawler_process = False
+
+    def syntax(self) -> str:
+        return "[options]"
+
+    def short_desc(self) -> str:
+        return "Show the pages that were dropped as duplicates"
+
+    def long_desc(self) -> str:
+        return (
+            "Show what dedup decided in the last run: totals, hosts, the largest clusters, and every dropped page "
+            "with its original and the reason."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        defaults = Selection()
+        parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
+        parser.add_argument("--all-runs", action="store_true", help="all runs instead of the last one")
+        parser.add_argument("--host", default="", help="only pages of this host")
+        parser.add_argument(
+            "--top",
+            metavar="N",
+            help=f"how many hosts and clusters to name (default: {defaults.max_hosts} and {defaults.max_clusters})",
+        )
+        parser.add_argument(
+            "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
+        )
+        parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
+        parser.add_argument(
+            "--database", metavar="URL", help="the database to read (default: the setting DEDUP_DATABASE_URL)"
+        )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        try:
+            self._report(args, opts)
+        except DedupError as error:
+            sys.stderr.write(f"error: {error}\n")
+            self.exitcode = _WRONG_USE if isinstance(error, SettingsError) else _FAILURE
+
+    def _report(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
+        selection, output_format = _selection(opts), _format(opts)
+        assert self.settings is not None
+        url = opts.database or DedupSettings.read(self.settings.get).database_url
+        database = open_existing_database(url)
+        try:
+            with open_report(database, selection) as report, open_output(opts.output) as stream:
+                write_report(report, output_format, stream)
+        finally:
+            database.close()
+
+
+def _selection(opts: argparse.Namespace) -> Selection:
+    if opts.run and opts.all_runs:
+        raise SettingsError("--run and --all-runs exclude each other: give one of them")
+    if opts.top is None:
+        return Selection(opts.run, opts.all_runs, opts.host)
+    if not opts.top.isdecimal() or int(opts.top) > _LARGEST_TOP:
+        raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 to {_LARGEST_TOP}")
+    return Selection(opts.run, opts.all_runs, opts.host, int(opts.top), int(opts.top))
+
+
+def _format(opts: argparse.Namespace) -> Format:
+    if opts.format is None:
+        suffix = Path(opts.output).suffix.removeprefix(".")
+        return Format(suffix) if suffix in set(Format) else Format.TABLE
+    try:
+        return Format(opts.format)
+    except ValueError:
+        raise SettingsError(f"--format {opts.format!r}: expected one of {', '.join(Format)}") from None

@@ -1,0 +1,18 @@
+"""Reports: what the verdicts in a database say, for people and for programs."""
+
+from __future__ import annotations
+
+from dedup.report.contents import Cluster, Duplicate, HostTotal, Report, Selection, Total
+from dedup.report.queries import open_report, read_largest_clusters, read_totals
+
+__all__ = [
+    "Cluster",
+    "Duplicate",
+    "HostTotal",
+    "Report",
+    "Selection",
+    "Total",
+    "open_report",
+    "read_largest_clusters",
+    "read_totals",
+]

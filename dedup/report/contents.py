@@ -1,0 +1,138 @@
+"""What a report holds, whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dedup.deduplicator import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a report shall be about.
+
+    Attributes:
+        run: the name of a run; empty: the last one.
+        all_runs: every run, whatever `run` says.
+        host: only documents of this host, `news.example` or `news.example:8080`; empty: of all.
+        max_hosts: how many hosts are named at most.
+        max_clusters: how many clusters are named at most.
+    """
+
+    run: str = ""
+    all_runs: bool = False
+    host: str = ""
+    max_hosts: int = 20
+    max_clusters: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """All decisions with the same verdict.
+
+    Attributes:
+        documents: how many there are; a document that was decided twice counts twice.
+        text_bytes: size of their texts in UTF-8, as they were when they were last seen.
+        distances: the smallest and the largest distance from an original; None without any.
+        similarities: the smallest and the largest similarity to an original; None without any.
+    """
+
+    documents: int = 0
+    text_bytes: int = 0
+    distances: tuple[int, int] | None = None
+    similarities: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HostTotal:
+    """The decisions on one host's documents.
+
+    Attributes:
+        host: host and port as they stand in the keys, in lower case; empty for keys that are no URLs.
+        kept: how many documents were new, unchanged or updated.
+        exact: how many were exact duplicates.
+        near: how many were near duplicates.
+    """
+
+    host: str
+    kept: int
+    exact: int
+    near: int
+
+    @property
+    def dropped(self) -> int:
+        """How many documents were duplicates."""
+        return self.exact + self.near
+
+    @property
+    def share_dropped(self) -> float:
+        """The share of duplicates, 0 to 1."""
+        return self.dropped / (self.kept + self.dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A leader and the documents that were dropped because of it.
+
+    Attributes:
+        leader: the key of the leader.
+        duplicates: how many different documents were dropped; the leader is not counted.
+        members: the keys of a few of them, the earliest.
+    """
+
+    leader: str
+    duplicates: int
+    members: Sequence[str]
+
+
+class Duplicate(NamedTuple):
+    """One dropped document and its reason.
+
+    Attributes:
+        verdict: exact or near duplicate.
+        distance: bits in which the fingerprints of document and original differ.
+        similarity: estimated Jaccard similarity of document and original.
+        dropped: the key of the document.
+        original: the key of the original, the leader of its cluster.
+        matched: the key of the member of the cluster that it was found by.
+        run: the name of the run that dropped it.
+        decided: when, in seconds since 1970.
+    """
+
+    verdict: Verdict
+    distance: int
+    similarity: float
+    dropped: str
+    original: str
+    matched: str
+    run: str
+    decided: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The verdicts of one run or of all.
+
+    Attributes:
+        runs: the names of the runs, in the order in which they started.
+        host: the host that the report is confined to; empty: none.
+        totals: by verdict, all five of them.
+        hosts: those with the most duplicates, most first.
+        host_count: how many hosts there are in all.
+        clusters: the largest, largest first.
+        cluster_count: how many clusters there are in all.
+        duplicates: every dropped document, those with the same original one after the other. They
+            are read from the database while they are asked for: once, and only while the report
+            is open.
+    """
+
+    runs: Sequence[str]
+    host: str
+    totals: Mapping[Verdict, Total]
+    hosts: Sequence[HostTotal]
+    host_count: int
+    clusters: Sequence[Cluster]
+    cluster_count: int
+    duplicates: Iterator[Duplicate]

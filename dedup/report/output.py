@@ -1,0 +1,71 @@
+"""Where a report goes: a file that is there in full or not at all, or standard output."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from dedup.errors import DedupError
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[TextIO]:
+    """Open a file, or standard output, to write a report to.
+
+    Args:
+        path: a file, which appears or changes only when everything is written; empty: standard
+            output. When nobody reads that any more, as with `| head`, the block ends quietly.
+
+    Yields:
+        A stream for text.
+
+    Raises:
+        DedupError: the file or standard output cannot be written.
+    """
+    if not path:
+        with _standard_output() as stream:
+            yield stream
+        return
+    try:
+        with _file(Path(path)) as stream:
+            yield stream
+    except OSError as error:
+        raise DedupError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that does not know a letter is no reason to stop.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except OSError as error:
+        # The interpreter flushes what is left when it ends, and would fail once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise DedupError(f"cannot write to standard output: {error.strerror or error}") from error
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[TextIO]:
+    if path.exists() and not path.is_file():
+        # A device or a pipe must not be replaced by a file.
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    target = path.resolve()
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        unfinished.replace(target)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

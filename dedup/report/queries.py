@@ -1,0 +1,230 @@
+"""The report's questions to the database; nothing is held in memory that grows with the verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, distinct, func, select, true, union_all
+
+from dedup.database import Database
+from dedup.deduplicator import Verdict
+from dedup.errors import DedupError
+from dedup.report.contents import Cluster, Duplicate, HostTotal, Report, Selection, Total
+from dedup.schema import documents, runs, verdicts
+
+_DUPLICATES = [verdict for verdict in Verdict if verdict.is_duplicate]
+_MEMBERS_NAMED = 3
+_RUNS_NAMED = 5
+_ROWS_AT_ONCE = 1000
+
+# Both are understood by Python and by PostgreSQL; the second must go on agreeing with the first.
+_BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
+_HOST = re.compile(_BEFORE_HOST + r"(?P<host>[^/?#@]*)")
+_AFTER_HOST = r"(:[0-9]*)?([/?#]|\Z)"
+
+_decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
+_originals = documents.alias("originals")
+_matches = documents.alias("matches")
+
+
+@contextmanager
+def open_report(database: Database, selection: Selection) -> Iterator[Report]:
+    """Read what was decided in a run or in all of them.
+
+    Args:
+        database: an existing database with verdicts.
+        selection: which run, which host, and how much of it.
+
+    Yields:
+        The report; its duplicates can be iterated over once, while it is open.
+
+    Raises:
+        DedupError: there is no run at all, or none of this name.
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        names = _names_of_runs(connection, database.name, selection)
+        where = _condition(None if selection.all_runs else names[0], selection.host)
+        hosts = _hosts(connection, where)
+        yield Report(
+            runs=names,
+            host=selection.host,
+            totals=_totals(connection, where),
+            hosts=hosts[: selection.max_hosts],
+            host_count=len(hosts),
+            clusters=_largest_clusters(connection, where, selection.max_clusters),
+            cluster_count=_count_clusters(connection, where),
+            duplicates=_duplicates(connection, where),
+        )
+
+
+def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
+    """Return the totals of a run by verdict, all five of them; they are zero where it has none.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        return _totals(connection, _condition(run))
+
+
+def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:
+    """Return the clusters with the most duplicates dropped in a run, largest first.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        return _largest_clusters(connection, _condition(run), limit)
+
+
+def host_of(key: str) -> str:
+    """Return host and port of a URL in lower case; of a key that is no URL the empty string."""
+    found = _HOST.match(key)
+    return found["host"].lower() if found else ""
+
+
+def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
+    known = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id)))
+    if not known:
+        raise DedupError(f"database {database_name} holds no runs: run a crawl first, or name another")
+    if selection.all_runs:
+        return known
+    if not selection.run:
+        return [_last_run(connection)]
+    if selection.run not in known:
+        last = ", ".join(map(repr, reversed(known[-_RUNS_NAMED:])))
+        raise DedupError(f"database {database_name} holds no run {selection.run!r}: the last ones are {last}")
+    return [selection.run]
+
+
+def _last_run(connection: Connection) -> str:
+    # A run that goes on after a break keeps its start, so that the last verdict has a say too.
+    last_verdict = select(verdicts.c.run_id, verdicts.c.decided).order_by(verdicts.c.id.desc()).limit(1).subquery()
+    signs_of_life = union_all(select(runs.c.id, runs.c.started.label("moment")), select(last_verdict)).subquery()
+    last = signs_of_life.c.moment.desc(), runs.c.id.desc()
+    names = select(runs.c.name).join(signs_of_life, signs_of_life.c.id == runs.c.id).order_by(*last)
+    return str(connection.execute(names.limit(1)).scalar_one())
+
+
+def _condition(run: str | None, host: str = "") -> ColumnElement[bool]:
+    condition: ColumnElement[bool] = true()
+    if run is not None:
+        condition &= verdicts.c.run_id == select(runs.c.id).where(runs.c.name == run).scalar_subquery()
+    if host:
+        condition &= documents.c.key.regexp_match(_BEFORE_HOST + re.escape(host) + _AFTER_HOST)
+    return condition
+
+
+def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict, Total]:
+    totals = dict.fromkeys(Verdict, Total())
+    statement = select(
+        verdicts.c.verdict,
+        func.count(),
+        func.sum(documents.c.text_bytes),
+        func.min(verdicts.c.distance),
+        func.max(verdicts.c.distance),
+        func.min(verdicts.c.similarity),
+        func.max(verdicts.c.similarity),
+    )
+    for verdict, count, size, nearest, farthest, least, most in connection.execute(
+        statement.select_from(_decided).where(where).group_by(verdicts.c.verdict)
+    ):
+        totals[Verdict(verdict)] = Total(
+            count,
+            size,
+            None if nearest is None else (nearest, farthest),
+            None if least is None else (least, most),
+        )
+    return totals
+
+
+def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
+    counts: Counter[tuple[str, Verdict]] = Counter()
+    for key, verdict in _stream(
+        connection, select(documents.c.key, verdicts.c.verdict).select_from(_decided).where(where)
+    ):
+        counts[host_of(key), Verdict(verdict)] += 1
+    hosts = [
+        HostTotal(
+            host,
+            kept=sum(counts[host, verdict] for verdict in Verdict if not verdict.is_duplicate),
+            exact=counts[host, Verdict.EXACT_DUPLICATE],
+            near=counts[host, Verdict.NEAR_DUPLICATE],
+        )
+        for host in {host for host, _ in counts}
+    ]
+    return sorted(hosts, key=lambda host: (-host.dropped, -host.kept, host.host))
+
+
+def _count_clusters(connection: Connection, where: ColumnElement[bool]) -> int:
+    statement = select(func.count(distinct(verdicts.c.original_id))).select_from(_decided).where(where)
+    return int(connection.execute(statement).scalar_one())
+
+
+def _largest_clusters(connection: Connection, where: ColumnElement[bool], limit: int) -> list[Cluster]:
+    size = func.count(distinct(verdicts.c.document_id))
+    largest = connection.execute(
+        select(verdicts.c.original_id, size)
+        .select_from(_decided)
+        .where(where, verdicts.c.original_id.is_not(None))
+        .group_by(verdicts.c.original_id)
+        .order_by(size.desc(), verdicts.c.original_id)
+        .limit(limit)
+    ).all()
+    leaders = [original_id for original_id, _ in largest]
+    keys = dict(connection.execute(select(documents.c.id, documents.c.key).where(documents.c.id.in_(leaders))).all())
+    members = _first_members(connection, where, leaders)
+    return [Cluster(keys[leader], count, members[leader]) for leader, count in largest]
+
+
+def _first_members(connection: Connection, where: ColumnElement[bool], leaders: list[int]) -> dict[int, list[str]]:
+    pairs = (
+        select(verdicts.c.original_id, verdicts.c.document_id)
+        .select_from(_decided)
+        .where(where, verdicts.c.original_id.in_(leaders))
+        .distinct()
+        .subquery()
+    )
+    place = func.row_number().over(partition_by=pairs.c.original_id, order_by=pairs.c.document_id)
+    placed = select(pairs, place.label("place")).subquery()
+    members: dict[int, list[str]] = {leader: [] for leader in leaders}
+    for leader, key in connection.execute(
+        select(placed.c.original_id, documents.c.key)
+        .join(documents, documents.c.id == placed.c.document_id)
+        .where(placed.c.place <= _MEMBERS_NAMED)
+        .order_by(placed.c.original_id, placed.c.place)
+    ):
+        members[leader].append(key)
+    return members
+
+
+def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[Duplicate]:
+    statement = (
+        select(
+            verdicts.c.verdict,
+            verdicts.c.distance,
+            verdicts.c.similarity,
+            documents.c.key,
+            _originals.c.key,
+            _matches.c.key,
+            runs.c.name,
+            verdicts.c.decided,
+        )
+        .select_from(_decided)
+        .join(_originals, _originals.c.id == verdicts.c.original_id)
+        .join(_matches, _matches.c.id == verdicts.c.matched_id)
+        .join(runs, runs.c.id == verdicts.c.run_id)
+        .where(where, verdicts.c.verdict.in_(_DUPLICATES))
+        .order_by(verdicts.c.original_id, verdicts.c.id)
+    )
+    for verdict, *rest in _stream(connection, statement):
+        yield Duplicate(Verdict(verdict), *rest)
+
+
+def _stream(connection: Connection, statement: Any) -> Iterator[Any]:
+    return iter(connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}))

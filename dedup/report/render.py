@@ -1,0 +1,73 @@
+"""The report as a table, as JSON or as CSV, written while it is read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TextIO
+
+from dedup.fingerprint.normalise import clean
+from dedup.report.contents import Duplicate, Report
+from dedup.report.table import table_lines
+
+
+class Format(StrEnum):
+    """How a report is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
+    """Write an open report.
+
+    Args:
+        report: what to write; its duplicates are used up.
+        output_format: a table is cut to the width of the terminal if `stream` is one.
+        stream: where to write to.
+
+    Raises:
+        OSError: it cannot be written to.
+        DatabaseError: the duplicates cannot be read.
+    """
+    _WRITERS[output_format](report, stream)
+
+
+def _write_table(report: Report, stream: TextIO) -> None:
+    width = shutil.get_terminal_size().columns if stream.isatty() else None
+    for line in table_lines(report, width):
+        stream.write(f"{line.rstrip()}\n")
+
+
+def _write_json(report: Report, stream: TextIO) -> None:
+    head = {
+        "runs": report.runs,
+        "host": report.host or None,
+        "totals": {verdict.value: asdict(total) for verdict, total in report.totals.items()},
+        "host_count": report.host_count,
+        "hosts": [asdict(host) | {"share_dropped": host.share_dropped} for host in report.hosts],
+        "cluster_count": report.cluster_count,
+        "clusters": [asdict(cluster) for cluster in report.clusters],
+    }
+    stream.write(json.dumps(head, indent=1).removesuffix("\n}"))
+    stream.write(',\n "duplicates": [')
+    separator = "\n  "
+    for duplicate in report.duplicates:
+        stream.write(separator + json.dumps(duplicate._asdict()))
+        separator = ",\n  "
+    stream.write("\n ]\n}\n")
+
+
+def _write_csv(report: Report, stream: TextIO) -> None:
+    rows = csv.writer(stream, lineterminator="\n")
+    rows.writerow(Duplicate._fields)
+    # JSON escapes what would upset a terminal; CSV knows no escapes.
+    for duplicate in report.duplicates:
+        rows.writerow([clean(value) if isinstance(value, str) else value for value in duplicate])
+
+
+_WRITERS = {Format.TABLE: _write_table, Format.JSON: _write_json, Format.CSV: _write_csv}

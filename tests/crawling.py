@@ -1,0 +1,367 @@
+"""Crawls for the tests: by the real command in a process of its own, or many in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from scrapy import Spider, signals
+from scrapy.crawler import AsyncCrawlerRunner, Crawler
+from scrapy.settings import Settings
+from sqlalchemy import create_engine, text
+
+from crawler.spiders.site import SiteSpider
+from crawler.workers import Workers
+from dedup.workers import WorkerPool
+from settings import default
+
+ROOT = Path(__file__).resolve().parents[1]
+_SECONDS = 90
+# What no crawl may ever show, whatever a site or a user does.
+_ACCIDENTS = (
+    "Traceback (most recent call last)",
+    "was never retrieved",
+    "was never awaited",
+    "DeprecationWarning",
+    "RuntimeWarning",
+    "ResourceWarning",
+    "Unhandled error",
+)
+_STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
+# For crawls in this process that end before they begin, when Scrapy forgets to close its sessions.
+NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
+_FAST = {"AUTOTHROTTLE_ENABLED": False, "CRAWLER_WORKERS": 1, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """What a command did.
+
+    Attributes:
+        status: its exit status.
+        stdout: what it wrote to standard output.
+        stderr: what it wrote to standard error: the log.
+        database_url: the database that it was given.
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+    database_url: str = ""
+
+    @cached_property
+    def stats(self) -> dict[str, Any]:
+        """Scrapy's stats; numbers as numbers, everything else as it was written."""
+        found = _STAT.findall(self.stderr.rpartition("Dumping Scrapy stats:")[2])
+        return {name: float(value) if re.fullmatch(r"-?[\d.]+", value) else value.strip("'") for name, value in found}
+
+    @cached_property
+    def skipped(self) -> dict[str, int]:
+        """How many pages were skipped, by reason."""
+        prefix = "crawler/skipped/"
+        return {name.removeprefix(prefix): int(n) for name, n in self.stats.items() if name.startswith(prefix)}
+
+    @cached_property
+    def errors(self) -> list[str]:
+        """The messages that were logged as errors, without time and logger."""
+        return re.findall(r"^.*?\bERROR: (.*)$", self.stderr, re.MULTILINE)
+
+    @cached_property
+    def summary(self) -> dict[str, str]:
+        """The lines of the summary by their labels."""
+        lines = [line.split("  ", 1) for line in self.stdout.splitlines() if "  " in line]
+        return {label: value.strip() for label, value in lines}
+
+    def summed_up(self, label: str) -> int:
+        """The first number of a line of the summary."""
+        number = re.match(r"[\d,]+", self.summary[label])
+        assert number is not None, self.stdout
+        return int(number[0].replace(",", ""))
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """Ask the database."""
+        return ask(self.database_url, query)
+
+    @cached_property
+    def pages(self) -> dict[str, dict[str, Any]]:
+        """The stored pages by URL."""
+        rows = self.rows("SELECT * FROM pages ORDER BY id")
+        pages = {row["url"]: row for row in rows}
+        assert len(pages) == len(rows), "a page is stored twice"
+        return pages
+
+    @cached_property
+    def verdicts(self) -> list[dict[str, Any]]:
+        """All verdicts, in order, with the keys that they speak of."""
+        return self.rows(
+            "SELECT v.*, d.key AS key, o.key AS original FROM dedup_verdicts v"
+            " JOIN dedup_documents d ON d.id = v.document_id"
+            " LEFT JOIN dedup_documents o ON o.id = v.original_id ORDER BY v.id"
+        )
+
+    def paths(self, site_url: str) -> list[str]:
+        """The stored pages' paths on a site."""
+        return sorted(url.removeprefix(site_url) for url in self.pages)
+
+    def says(self, *words: str) -> bool:
+        """Whether one line of the log has all these words."""
+        return any(all(word in line for word in words) for line in self.stderr.splitlines())
+
+
+def ask(database_url: str, query: str) -> list[dict[str, Any]]:
+    """Return what a database answers."""
+    engine = create_engine(re.sub("^postgres(ql)?://", "postgresql+psycopg://", database_url))
+    try:
+        with engine.connect() as connection:
+            return [dict(row) for row in connection.execute(text(query)).mappings()]
+    finally:
+        engine.dispose()
+
+
+def crawl_command(
+    arguments: Mapping[str, object], settings: Mapping[str, object] | None = None, options: Sequence[str] = ()
+) -> list[str]:
+    """Return the command line of a crawl by the site spider."""
+    command = [sys.executable, "-m", "scrapy", "crawl", "site"]
+    for name, value in arguments.items():
+        command += ["-a", f"{name}={value}"]
+    for name, value in {**_FAST, **(settings or {})}.items():
+        command += ["-s", f"{name}={value}"]
+    return [*command, *options]
+
+
+def crawl(
+    database: Path | str,
+    settings: Mapping[str, object] | None = None,
+    options: Sequence[str] = (),
+    *,
+    accidents: bool = False,
+    before: Callable[[], None] | None = None,
+    **arguments: object,
+) -> Crawl:
+    """Run `scrapy crawl site`.
+
+    Args:
+        database: a SQLite file, or a database's URL.
+        settings: Scrapy settings besides those that make it fast.
+        options: more of the command line.
+        accidents: whether tracebacks and warnings are for the test to judge; they fail it otherwise.
+        before: called in the new process before the command.
+        **arguments: those of the spider.
+    """
+    database_url = database if isinstance(database, str) else f"sqlite:///{database}"
+    command = crawl_command(arguments, {"DEDUP_DATABASE_URL": database_url, **(settings or {})}, options)
+    return run(command, database_url=database_url, accidents=accidents, before=before)
+
+
+def run(
+    command: Sequence[str],
+    *,
+    folder: Path = ROOT,
+    database_url: str = "",
+    accidents: bool = False,
+    before: Callable[[], None] | None = None,
+) -> Crawl:
+    """Run a command to its end."""
+    process = start(command, folder=folder, before=before)
+    return finish(process, database_url=database_url, accidents=accidents)
+
+
+def start(
+    command: Sequence[str], *, folder: Path = ROOT, before: Callable[[], None] | None = None
+) -> subprocess.Popen[str]:
+    """Start a command as a terminal does: in a process group of its own."""
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+        preexec_fn=before,  # noqa: PLW1509 -- no thread of ours holds a lock that the child needs
+    )
+
+
+def finish(
+    process: subprocess.Popen[str], *, database_url: str = "", accidents: bool = False, seconds: float = _SECONDS
+) -> Crawl:
+    """Wait for a command's end; whatever does not end is killed and fails the test."""
+    try:
+        stdout, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"not ended after {seconds} s:\n{stdout}\n{stderr[-5000:]}") from None
+    if not accidents:
+        found = [accident for accident in _ACCIDENTS if accident in stdout + stderr]
+        assert not found, f"{found} in:\n{stderr[-5000:]}"
+    return Crawl(process.returncode, stdout, stderr, database_url)
+
+
+def environment() -> dict[str, str]:
+    """Return an environment without what the tests' own process has been told."""
+    unwanted = ("SCRAPY_", "PYTEST_", "CRAWLER_", "PYTHONWARNINGS", "COV_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
+
+
+def side_by_side(*jobs: Callable[[], Crawl]) -> list[Crawl]:
+    """Run commands at the same time, two by two."""
+    with ThreadPoolExecutor(2) as threads:
+        return list(threads.map(lambda job: job(), jobs))
+
+
+class ExitedError(Exception):
+    """A crawl in this process asked for the end of the process.
+
+    Attributes:
+        status: the exit status that it asked for.
+        outcome: what is known of the crawl.
+    """
+
+    def __init__(self, status: object, outcome: Outcome) -> None:
+        super().__init__(f"exit status {status}")
+        self.status = status
+        self.outcome = outcome
+
+
+@dataclass
+class Outcome:
+    """What a crawl in this process did.
+
+    Attributes:
+        stats: Scrapy's stats.
+        items: the items that went through all pipelines.
+        dropped: the exceptions that dropped items.
+        failed: how many items met an error.
+        log: what was logged at INFO and above.
+    """
+
+    stats: dict[str, Any] = field(default_factory=dict)
+    items: list[Any] = field(default_factory=list)
+    dropped: list[BaseException] = field(default_factory=list)
+    failed: int = 0
+    log: list[logging.LogRecord] = field(default_factory=list)
+
+    @property
+    def messages(self) -> list[str]:
+        """What was logged, without time and logger."""
+        return [record.getMessage() for record in self.log]
+
+    @property
+    def tracebacks(self) -> list[str]:
+        """What was logged with a traceback."""
+        return [record.getMessage() for record in self.log if record.exc_info]
+
+    def count(self, name: str) -> int:
+        """Return a number of the stats, 0 where it is not there."""
+        return int(self.stats.get(name, 0))
+
+    @property
+    def kinds_of_drops(self) -> Counter[str]:
+        """How many items were dropped by each class of exception."""
+        return Counter(type(exception).__name__ for exception in self.dropped)
+
+
+class ThreadWorkers(Workers):
+    """A thread in the place of the worker processes, which take a second to start."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(WorkerPool(0))
+        crawler.signals.connect(extension.close, signals.spider_closed)
+        return extension
+
+
+def crawl_site_here(database: Path, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
+    """Run the site spider in this process, with the project's settings.
+
+    Args:
+        database: a SQLite file.
+        settings: more Scrapy settings.
+        **arguments: those of the spider.
+    """
+    project = {name: value for name, value in vars(default).items() if name.isupper()}
+    project["EXTENSIONS"] = {**default.EXTENSIONS, "crawler.workers.Workers": None, ThreadWorkers: 100}
+    project |= {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "AUTOTHROTTLE_ENABLED": False}
+    return crawl_here(
+        SiteSpider, {**project, **(settings or {})}, **{name: str(value) for name, value in arguments.items()}
+    )
+
+
+def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float = 30, **arguments: Any) -> Outcome:
+    """Run a spider in this process, without Twisted's reactor; any number of times.
+
+    Args:
+        spider: its class.
+        settings: Scrapy settings.
+        seconds: after which it counts as hanging, which fails the test.
+        **arguments: those of the spider.
+
+    Raises:
+        ExitedError: the crawl ended with SystemExit.
+    """
+    values = {"DEDUP_WORKERS": 0, "LOG_LEVEL": "DEBUG", **settings}
+    values |= {"TWISTED_REACTOR_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
+    project = Settings(values, priority="project")
+    outcome = Outcome()
+
+    def count_failure() -> None:
+        outcome.failed += 1
+
+    def keep_item(item: Any) -> None:
+        outcome.items.append(item)
+
+    def keep_exception(exception: BaseException) -> None:
+        outcome.dropped.append(exception)
+
+    async def crawl_it() -> None:
+        crawler = AsyncCrawlerRunner(project).create_crawler(spider)
+        crawler.signals.connect(keep_item, signals.item_scraped)
+        crawler.signals.connect(keep_exception, signals.item_dropped)
+        crawler.signals.connect(count_failure, signals.item_error)
+        async with asyncio.timeout(seconds):
+            await crawler.crawl_async(**arguments)
+        assert crawler.stats is not None
+        outcome.stats = crawler.stats.get_stats()
+
+    status: object = None
+    with _logged_to(outcome.log):
+        try:
+            asyncio.run(crawl_it())
+        except SystemExit as ended:
+            status = ended.code
+    if status is not None:
+        raise ExitedError(status, outcome)
+    return outcome
+
+
+@contextmanager
+def _logged_to(records: list[logging.LogRecord]) -> Iterator[None]:
+    handler = logging.Handler(logging.INFO)
+    handler.emit = records.append  # type: ignore[method-assign]
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)

@@ -1,0 +1,57 @@
+"""Small crawls to report on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dedup import Deduplicator, DedupSettings, Document, make_signature
+from dedup.database import Database
+from dedup.report import Report, Selection, open_report
+
+BRIDGE = "https://news.example/zh/%E6%B8%AF%E5%8F%A3%E5%A4%A7%E6%A1%A5.html"
+BUDGET = "https://news.example/budget"
+
+
+def text_of(seed: int, changed: int = 0) -> str:
+    """200 words; of two texts of one seed, that with more changes has all the changes of the other."""
+    words = [f"w{number}" for number in random.Random(seed).sample(range(100_000), 200)]
+    for place in range(changed):
+        words[place * 12 + 5] = f"changed{place}"
+    return " ".join(words)
+
+
+def document(key: str, text: str) -> Document:
+    return Document(key, make_signature(text), len(text.encode()))
+
+
+class Crawls:
+    def __init__(self, database_url: str) -> None:
+        self.deduplicator = Deduplicator(DedupSettings(database_url=database_url))
+
+    def run(self, name: str, *pages: tuple[str, str]) -> None:
+        run_id = self.deduplicator.open_run(name)
+        self.deduplicator.decide([document(key, text) for key, text in pages], run_id)
+        self.deduplicator.close_run(run_id, "finished")
+
+
+def crawl_twice(crawls: Crawls) -> None:
+    """Two runs on several hosts; in the second a cluster with three duplicates and one with one."""
+    crawls.run("monday", (BUDGET, text_of(2)), ("https://old.example/budget", text_of(2)))
+    crawls.run(
+        "tuesday",
+        (BRIDGE, text_of(1)),
+        (BRIDGE + "?sid=81", text_of(1)),
+        ("https://print.example:8080/bridge", text_of(1, changed=2)),
+        ("https://print.example:8080/wire", text_of(1, changed=4)),
+        (BUDGET, text_of(2)),
+        ("https://print.example/budget", text_of(2, changed=1)),
+        ("https://other.example/?from=http://print.example/", text_of(3)),
+    )
+
+
+@contextmanager
+def report_on(database: Database, **selection: object) -> Iterator[Report]:
+    with open_report(database, Selection(**selection)) as report:  # type: ignore[arg-type]
+        yield report

@@ -1,0 +1,211 @@
+"""A web server on localhost that behaves as well or as badly as a test wants."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from typing import Any, NamedTuple, Self
+
+from tests.texts import document
+
+HTML = "text/html; charset=utf-8"
+
+
+class Asked(NamedTuple):
+    """One request as the server saw it."""
+
+    path: str
+    headers: Mapping[str, str]
+    host: str
+    time: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the server does when a path is asked for.
+
+    Attributes:
+        body: what is sent; an iterable is sent piece by piece.
+        status: the status line's number.
+        headers: sent as they are, as pairs where a name comes twice; Content-Length is added unless `announced` or `chunked` says otherwise.
+        stall: seconds before anything is sent.
+        pause: seconds between two pieces of the body.
+        announced: the Content-Length to claim instead of the true one; -1 for none at all.
+        chunked: whether the body is sent with Transfer-Encoding: chunked.
+        hang_up: close the connection instead of replying.
+    """
+
+    body: bytes | Callable[[], Iterable[bytes]] = b""
+    status: int = 200
+    headers: Mapping[str, str] | Sequence[tuple[str, str]] = field(default_factory=lambda: {"Content-Type": HTML})
+    stall: float = 0.0
+    pause: float = 0.0
+    announced: int | None = None
+    chunked: bool = False
+    hang_up: bool = False
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the body."""
+        yield from self.body() if callable(self.body) else (self.body,)
+
+
+Page = str | bytes | Reply | Callable[[Asked], "str | bytes | Reply"]
+
+
+def article(
+    seed: object,
+    links: Iterable[str] = (),
+    *,
+    words: int = 120,
+    text: str | None = None,
+    head: str = "",
+    title: str = "",
+    foot: str = "",
+) -> str:
+    """Return an HTML page with a text of its own; pages of different seeds have nothing in common.
+
+    Args:
+        seed: what the text depends on.
+        links: targets of its links, in a navigation above the text.
+        words: length of the text.
+        text: another main text than the made one.
+        head: more elements for the head.
+        title: its title; the seed if empty.
+        foot: more elements behind the text.
+    """
+    anchors = " ".join(f'<a href="{escape(link)}">{number}</a>' for number, link in enumerate(links))
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><title>{escape(title or str(seed))}</title>{head}</head>'
+        f"<body><nav>{anchors}</nav><article><p>{text if text is not None else document(words, seed)}.</p></article>"
+        f"{foot}</body></html>"
+    )
+
+
+def redirect(target: str, status: int = 302) -> Reply:
+    """Return a reply that sends the client elsewhere."""
+    return Reply(status=status, headers={"Location": target})
+
+
+def gzipped(body: bytes, content_type: str = HTML) -> Reply:
+    """Return a reply that is compressed on its way."""
+    return Reply(gzip.compress(body), headers={"Content-Type": content_type, "Content-Encoding": "gzip"})
+
+
+class LocalSite:
+    """Serves pages on a free port for as long as the context lasts.
+
+    Args:
+        pages: what to answer, by path and query; everything else is not found. More pages may be
+            put there while the site is up, such as those that have to name its address.
+
+    Attributes:
+        asked: every request, in the order of arrival.
+    """
+
+    def __init__(self, pages: Mapping[str, Page] | None = None) -> None:
+        self.pages: dict[str, Page] = dict(pages or {})
+        self.asked: list[Asked] = []
+        self.closing = Event()
+        self._lock = Lock()
+        self._http = _QuietServer(("127.0.0.1", 0), self._handler_class())
+        self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return self._http.server_port
+
+    @property
+    def url(self) -> str:
+        """The address of the site, without a slash at its end."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def other_url(self) -> str:
+        """The same site under the name of another host."""
+        return f"http://localhost:{self.port}"
+
+    @property
+    def hits(self) -> Counter[str]:
+        """How often each path was asked for."""
+        with self._lock:
+            return Counter(asked.path for asked in self.asked)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def _answer(self, asked: Asked) -> Reply:
+        with self._lock:
+            self.asked.append(asked)
+        page = self.pages.get(asked.path, Reply(b"not found", 404, {"Content-Type": "text/plain"}))
+        if callable(page):
+            page = page(asked)
+        if isinstance(page, str):
+            page = page.encode("utf-8", "surrogatepass")
+        return Reply(page) if isinstance(page, bytes) else page
+
+    def _handler_class(self) -> type[BaseHTTPRequestHandler]:
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                asked = Asked(self.path, dict(self.headers), self.headers.get("Host", ""), time.monotonic())
+                reply = site._answer(asked)
+                if reply.stall and site.closing.wait(reply.stall):
+                    reply = Reply(hang_up=True)
+                if reply.hang_up:
+                    self.close_connection = True
+                    return
+                with suppress(ConnectionError):
+                    self._send(reply)
+
+            def _send(self, reply: Reply) -> None:
+                self.send_response(reply.status)
+                headers = reply.headers.items() if isinstance(reply.headers, Mapping) else reply.headers
+                for name, value in headers:
+                    self.send_header(name, value)
+                if reply.chunked:
+                    self.send_header("Transfer-Encoding", "chunked")
+                elif reply.announced is None and not callable(reply.body):
+                    self.send_header("Content-Length", str(len(reply.body)))
+                elif reply.announced is not None and reply.announced >= 0:
+                    self.send_header("Content-Length", str(reply.announced))
+                self.end_headers()
+                for piece in reply.pieces():
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if reply.chunked else piece)
+                    if reply.pause and site.closing.wait(reply.pause):
+                        break
+                if reply.chunked:
+                    self.wfile.write(b"0\r\n\r\n")
+                elif reply.announced is not None or callable(reply.body):
+                    self.close_connection = True
+
+            def log_message(self, *args: object) -> None:
+                pass
+
+        return Handler
+
+
+class _QuietServer(ThreadingHTTPServer):
+    request_queue_size = 64
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: crawlers hang up as they like."""

@@ -1,0 +1,120 @@
+"""What a report shows of keys and numbers, and where it goes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dedup import DedupError
+from dedup.report.display import columns_of, cut, readable, unit_for
+from dedup.report.output import open_output
+
+# Keys and numbers
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("/%E6%B8%AF?q=%E5%8f%a3", "/港?q=口"),
+        ("/a%2Fb%20c%25", "/a%2Fb%20c%25"),
+        ("/latin-%E9", "/latin-%E9"),
+        ("/%C2%85", "/%C2%85"),
+        ("/a\nb\tc", "/a\ufffdb\ufffdc"),
+        ("/\x1b[2J", "/[2J"),
+    ],
+)
+def test_readable_key(key: str, shown: str) -> None:
+    assert readable(key) == shown
+
+
+@pytest.mark.parametrize(("text", "columns"), [("abc", 3), ("港口", 4), ("ＡＢ", 4), ("e\u0301", 1), ("é", 1)])
+def test_columns_of_a_text(text: str, columns: int) -> None:
+    assert columns_of(text) == columns
+
+
+def test_cut_keeps_host_and_end() -> None:
+    url = "https://news.example/2026/11/a-long-title-of-a-page.html"
+    assert cut(url, 44) == "https://news.example/…g-title-of-a-page.html"
+
+
+@pytest.mark.parametrize("width", range(12, 60))
+def test_cut_text_has_the_width_and_the_end(width: int) -> None:
+    text = "https://news.example/zh/港口大桥重新开放的消息-200.html"
+    shortened = cut(text, width)
+    assert width - 1 <= columns_of(shortened) <= width or shortened == text
+    assert shortened.endswith("html")
+
+
+def test_cut_shows_where_two_keys_differ() -> None:
+    path = "2026/11/international-summit-on-bridges-reopens.html"
+    original = f"https://news.example/archive/de/{path}"
+    dropped = f"https://news.example/archive/en/{path}"
+    assert "/en/" in cut(dropped, 50, original)
+    assert cut(dropped, 50, original) != cut(original, 50, dropped)
+
+
+def test_cut_shows_a_difference_close_to_the_end() -> None:
+    host, path = "https://news.example/2026-11-20/", "/slug-of-the-page-of-the-day"
+    original, dropped = f"{host}de{path}", f"{host}en{path}"
+    assert "…/en/" in cut(dropped, 40, original)
+
+
+def test_units_are_chosen_by_size() -> None:
+    assert [unit_for(size)[0] for size in (0, 9_999, 10_000, 10_000_000, 10_000_000_000)] == [
+        "B",
+        "B",
+        "kB",
+        "MB",
+        "GB",
+    ]
+
+
+# Where it goes
+
+
+def test_file_is_replaced_only_when_everything_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    with open_output(str(path)) as stream:
+        stream.write("港")
+        assert path.read_text() == "old"
+    assert path.read_bytes() == "港".encode()
+
+
+def test_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), open_output(str(path)) as stream:
+        stream.write(f"new {1 / 0}")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_behind_a_link_is_replaced_and_not_the_link(tmp_path: Path) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "real.csv")
+    with open_output(str(link)) as stream:
+        stream.write("new")
+    assert link.is_symlink()
+    assert (tmp_path / "real.csv").read_text() == "new"
+
+
+def test_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with open_output(str(path)) as stream:
+            stream.write("new")
+        assert os.read(reader, 10) == b"new"
+        assert path.is_fifo()
+    finally:
+        os.close(reader)
+
+
+def test_file_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "report.json"
+    with pytest.raises(DedupError, match=r"cannot write .*report\.json: No such file"), open_output(str(path)):
+        pass

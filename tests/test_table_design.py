@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup.errors import SettingsError
+from dedup.index.design import MAX_TABLES, TableDesign
+from dedup.index.probes import MAX_PROBES, ProbePlan
+
+DESIGNS = [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 3), (7, 5), (8, 1), (8, 2), (10, 9), (64, 1), (64, 63)]
+FINGERPRINTS = st.integers(0, 2**64 - 1)
+
+
+def probe_count(design: TableDesign, exact_radius: int, weak_bits: int = 0) -> int:
+    plan = ProbePlan(design, radius=12, exact_radius=exact_radius, weak_bits=weak_bits)
+    return len(plan.probes(0x0123456789ABCDEF, np.arange(64)))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "chosen", "tables", "prefix_bits_at_least"),
+    [(3, 1, 3, 21), (4, 1, 4, 16), (5, 2, 10, 25), (6, 3, 20, 31), (2, 1, 2, 32)],
+)
+def test_tables_and_prefix_bits_are_those_of_the_paper(
+    blocks: int, chosen: int, tables: int, prefix_bits_at_least: int
+) -> None:
+    design = TableDesign(blocks, chosen)
+    assert len(design.tables) == tables == comb(blocks, chosen)
+    assert [table.number for table in design.tables] == list(range(tables))
+    assert min(len(table.prefix) for table in design.tables) >= prefix_bits_at_least
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+def test_every_table_is_a_permutation_of_the_bits(design: tuple[int, int]) -> None:
+    for table in TableDesign(*design).tables:
+        images = [table.permute(1 << bit) for bit in range(64)]
+        assert sorted(images) == [1 << bit for bit in range(64)]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+@given(fingerprint=FINGERPRINTS)
+def test_a_permuted_fingerprint_is_the_sum_of_its_permuted_bits(design: tuple[int, int], fingerprint: int) -> None:
+    for table in TableDesign(*design).tables[:5]:
+        bits = [bit for bit in range(64) if fingerprint >> bit & 1]
+        assert table.permute(fingerprint) == sum(table.permute(1 << bit) for bit in bits)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+def test_the_prefix_names_the_bits_at_the_top_the_topmost_first(design: tuple[int, int]) -> None:
+    for table in TableDesign(*design).tables:
+        assert [table.permute(1 << bit) for bit in table.prefix] == [1 << 63 - i for i in range(len(table.prefix))]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+def test_the_blocks_cover_all_bits_and_differ_by_one_bit_at_most(design: tuple[int, int]) -> None:
+    blocks, chosen = design
+    tables = TableDesign(*design).tables
+    lengths = [len(table.prefix) for table in tables]
+    widths = sorted(64 // blocks + (i < 64 % blocks) for i in range(blocks))
+    assert min(lengths) == sum(widths[:chosen])
+    assert max(lengths) == sum(widths[-chosen:])
+    assert {bit for table in tables for bit in table.prefix} == set(range(64))
+    assert len({table.prefix for table in tables}) == comb(blocks, chosen)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+def test_a_design_is_read_as_it_is_written(design: tuple[int, int]) -> None:
+    assert TableDesign.parse(str(TableDesign(*design))) == TableDesign(*design)
+
+
+def test_space_around_the_words_is_allowed() -> None:
+    assert TableDesign.parse("  6   choose\t3 ") == TableDesign(6, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "4", "4c1", "four choose one", "4 choose", "choose 1", "-4 choose 1", "4.0 choose 1", "4 choose 1 or 2"],
+)
+def test_a_text_of_another_form_is_refused_with_the_form_expected(text: str) -> None:
+    with pytest.raises(SettingsError, match="expected 'N choose R'"):
+        TableDesign.parse(text)
+
+
+@pytest.mark.parametrize("text", ["0 choose 0", "4 choose 0", "4 choose 4", "4 choose 5", "65 choose 1", "1 choose 1"])
+def test_numbers_that_make_no_design_are_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="choose at least 1"):
+        TableDesign.parse(text)
+
+
+@pytest.mark.parametrize("text", ["9 choose 4", "64 choose 32", "64 choose 2"])
+def test_a_design_of_too_many_tables_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=f"more than {MAX_TABLES} tables"):
+        TableDesign.parse(text)
+
+
+def test_a_number_of_thousands_of_digits_is_refused_like_any_other() -> None:
+    with pytest.raises(SettingsError):
+        TableDesign.parse("9" * 5000 + " choose 1")
+
+
+@pytest.mark.parametrize(
+    ("design", "exact_radius", "probes"),
+    [
+        ((4, 1), 6, 52),
+        ((4, 1), 8, 188),
+        ((3, 1), 3, 24),
+        ((4, 1), 3, 4),
+        ((2, 1), 3, 66),
+        ((3, 1), 0, 1),
+        ((64, 1), 3, 4),
+    ],
+)
+def test_probes_of_one_block_a_table(design: tuple[int, int], exact_radius: int, probes: int) -> None:
+    assert probe_count(TableDesign(*design), exact_radius) == probes
+
+
+@pytest.mark.parametrize("design", [(4, 1), (5, 2), (6, 3), (7, 4), (8, 6)], ids=str)
+def test_a_design_of_the_paper_takes_one_probe_a_table(design: tuple[int, int]) -> None:
+    # n - r differing bits leave r of the n blocks untouched, whichever they are.
+    blocks, chosen = design
+    assert probe_count(TableDesign(*design), exact_radius=blocks - chosen) <= comb(blocks, chosen)
+
+
+def test_seven_choose_five_can_be_used_with_radius_3() -> None:
+    ProbePlan(TableDesign(7, 5), radius=3, exact_radius=3, weak_bits=0)
+
+
+def differing_blocks(blocks: int, radius: int) -> list[tuple[int, ...]]:
+    """Return all ways to spread so many differing bits over so many blocks."""
+    if blocks == 1:
+        return [(radius,)]
+    return [(first, *rest) for first in range(radius + 1) for rest in differing_blocks(blocks - 1, radius - first)]
+
+
+@pytest.mark.parametrize("design", [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 3), (7, 5), (8, 1)], ids=str)
+@pytest.mark.parametrize("radius", range(9))
+def test_however_the_differing_bits_are_spread_some_table_needs_no_more_flips(
+    design: tuple[int, int], radius: int
+) -> None:
+    blocks, chosen = design
+    flips = TableDesign(*design).flips_needed(radius)
+    choices = list(combinations(range(blocks), chosen))
+    for spread in differing_blocks(blocks, radius):
+        assert any(sum(spread[i] for i in choice) <= flip for choice, flip in zip(choices, flips, strict=True))
+
+
+@pytest.mark.parametrize("design", [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 3), (7, 5), (8, 1)], ids=str)
+@pytest.mark.parametrize("radius", range(7))
+def test_with_one_flip_less_in_every_table_something_is_missed(design: tuple[int, int], radius: int) -> None:
+    blocks, chosen = design
+    fewer = [flip - 1 for flip in TableDesign(*design).flips_needed(radius)]
+    choices = list(combinations(range(blocks), chosen))
+    assert any(
+        all(sum(spread[i] for i in choice) > flip for choice, flip in zip(choices, fewer, strict=True))
+        for spread in differing_blocks(blocks, radius)
+    )
+
+
+@pytest.mark.parametrize(("weak_bits", "probes"), [(0, 4), (3, 32), (4, 64)])
+def test_weak_bits_are_flipped_in_all_ways(weak_bits: int, probes: int) -> None:
+    assert probe_count(TableDesign(4, 1), exact_radius=3, weak_bits=weak_bits) == probes
+
+
+def test_probes_that_both_rules_ask_for_are_made_once() -> None:
+    # 3 x 2^5 weak ones; the exact rule adds the 21 - 5 single flips of the last table that are not weak.
+    plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=3, weak_bits=5)
+    probes = plan.probes(12345, np.arange(64))
+    assert len(probes) == len(set(probes)) == 96 + 16
+
+
+@given(fingerprint=FINGERPRINTS, margins=st.permutations(range(64)))
+def test_a_probe_is_a_whole_bucket_of_its_table(fingerprint: int, margins: list[int]) -> None:
+    plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=3, weak_bits=2)
+    for probe in plan.probes(fingerprint, np.array(margins)):
+        table = plan.design.tables[probe.table]
+        free = 64 - len(table.prefix)
+        assert probe.low >> free == probe.high >> free
+        assert probe.low % (1 << free) == 0
+        assert probe.high - probe.low == (1 << free) - 1
+        assert probe.permuted == table.permute(fingerprint)
+
+
+def test_the_weakest_bits_are_those_with_the_smallest_margins() -> None:
+    margins = np.full(64, 100)
+    margins[[63, 40, 3]] = 1, 2, 3  # in the prefixes of the first, the second and the last of three tables
+    plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=0, weak_bits=1)
+    flipped = {(probe.table, probe.low) for probe in plan.probes(0, margins)}
+    expected = {
+        (number, bit and table.permute(1 << bit))
+        for (number, table), bit in zip(enumerate(plan.design.tables), (63, 40, 3), strict=True)
+    }
+    assert flipped == expected | {(0, 0), (1, 0), (2, 0)}
+
+
+def test_a_plan_of_too_many_probes_is_refused_with_the_way_out() -> None:
+    with pytest.raises(SettingsError, match=rf"more than {MAX_PROBES:,}: take fewer weak bits or tables"):
+        ProbePlan(TableDesign(2, 1), radius=12, exact_radius=8)
+
+
+@pytest.mark.parametrize("design", [(3, 1), (4, 1), (5, 2), (6, 3)], ids=str)
+def test_a_plan_is_refused_only_if_it_takes_too_many_probes(design: tuple[int, int]) -> None:
+    assert probe_count(TableDesign(*design), exact_radius=3, weak_bits=5) <= MAX_PROBES
