@@ -90,7 +90,7 @@ def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled
     names = {url + path_of(name): name for name in pages}
     with engine.connect() as connection:
         rows = connection.execute(text("SELECT key, id, coalesce(leader_id, id) FROM dedup_documents")).all()
-        stored: dict[str, str] = dict(connection.execute(text("SELECT url, text FROM pages")).tuples().all())
+        stored: dict[str, str] = {row.url: row.text for row in connection.execute(text("SELECT url, text FROM pages"))}
     engine.dispose()
     cluster = {names[key]: leader for key, _, leader in rows if key in names}
     missing = set(pages) - set(cluster)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, insert, select
 from sqlalchemy.engine import URL, make_url
@@ -111,15 +112,18 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
     """
     database = Database(url, lock_timeout)
     wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design}
-    with database.write() as connection:
-        schema.metadata.create_all(connection)
-        found = dict(connection.execute(select(schema.properties.c.name, schema.properties.c.value)).tuples().all())
-        if not found:
-            connection.execute(
-                insert(schema.properties), [{"name": name, "value": value} for name, value in wanted.items()]
-            )
-            found = wanted
-    _require_same(database.name, found, wanted)
+    try:
+        with database.write() as connection:
+            schema.metadata.create_all(connection)
+            found = _properties(connection)
+            if not found:
+                rows = [{"name": name, "value": value} for name, value in wanted.items()]
+                connection.execute(insert(schema.properties), rows)
+                found = wanted
+        _require_same(database.name, found, wanted)
+    except DatabaseError:
+        database.close()
+        raise
     return database
 
 
@@ -131,18 +135,29 @@ def open_existing_database(url: str) -> Database:
         IncompatibleDatabaseError: its schema is newer than this program.
     """
     database = Database(url)
+    try:
+        _require_verdicts(database)
+    except DatabaseError:
+        database.close()
+        raise
+    return database
+
+
+def _require_verdicts(database: Database) -> None:
     path = database.url.database
-    if database.is_sqlite and path and path != ":memory:":
-        try:
-            sqlite3.connect(f"file:{path}?mode=ro", uri=True).close()
-        except sqlite3.OperationalError:
-            raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another") from None
+    # Connecting would make an empty file.
+    if database.is_sqlite and path and path != ":memory:" and not Path(path).is_file():
+        raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
     with database.read() as connection:
         if not database.engine.dialect.has_table(connection, schema.properties.name):
             raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
-        found = dict(connection.execute(select(schema.properties.c.name, schema.properties.c.value)).tuples().all())
+        found = _properties(connection)
     _require_same(database.name, found, {"schema version": str(schema.SCHEMA_VERSION)})
-    return database
+
+
+def _properties(connection: Connection) -> dict[str, str]:
+    rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))
+    return {row.name: row.value for row in rows}
 
 
 def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:

@@ -94,6 +94,7 @@ verdicts = Table(
     comment="one row a decision; original: the leader, matched: the member that it was found by",
 )
 Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
+Index("dedup_verdicts_document", verdicts.c.document_id)
 
 _SIGN_BIT = 1 << 63
 _ALL_BITS = (1 << 64) - 1

@@ -34,12 +34,14 @@ class Reply:
     Attributes:
         body: what is sent; an iterable is sent piece by piece.
         status: the status line's number.
-        headers: sent as they are, as pairs where a name comes twice; Content-Length is added unless `announced` or `chunked` says otherwise.
+        headers: sent as they are, as pairs where a name comes twice; Content-Length is added
+            unless `announced` or `chunked` says otherwise.
         stall: seconds before anything is sent.
         pause: seconds between two pieces of the body.
         announced: the Content-Length to claim instead of the true one; -1 for none at all.
         chunked: whether the body is sent with Transfer-Encoding: chunked.
         hang_up: close the connection instead of replying.
+        raw: bytes that are sent instead of a reply, before the connection is closed.
     """
 
     body: bytes | Callable[[], Iterable[bytes]] = b""
@@ -50,6 +52,7 @@ class Reply:
     announced: int | None = None
     chunked: bool = False
     hang_up: bool = False
+    raw: bytes = b""
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the body."""
@@ -170,11 +173,12 @@ class LocalSite:
                 reply = site._answer(asked)
                 if reply.stall and site.closing.wait(reply.stall):
                     reply = Reply(hang_up=True)
-                if reply.hang_up:
-                    self.close_connection = True
-                    return
                 with suppress(ConnectionError):
-                    self._send(reply)
+                    if reply.hang_up or reply.raw:
+                        self.close_connection = True
+                        self.wfile.write(reply.raw)
+                    else:
+                        self._send(reply)
 
             def _send(self, reply: Reply) -> None:
                 self.send_response(reply.status)

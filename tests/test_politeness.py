@@ -198,12 +198,6 @@ def test_header_for_another_crawler_does_not_count(crawling: Crawling, site: Loc
     assert crawling.kept == ["/", "/next", "/page"]
 
 
-def test_header_with_bytes_of_any_kind_does_no_harm(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_header(article("page", ["/next"]), "n\xf6index,, ,:", "\xa0")
-    crawling()
-    assert crawling.kept == ["/", "/next", "/page"]
-
-
 def test_noindex_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
     site.pages["/page"] = with_header(with_meta("noindex"), "noindex")
     crawling({"CRAWLER_OBEY_META_ROBOTS": False})

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from dedup.database import open_existing_database
 from dedup.errors import DedupError, SettingsError
-from dedup.report.contents import Selection
-from dedup.report.output import open_output
-from dedup.report.queries import open_report
-from dedup.report.render import Format, write_report
-from dedup.settings import DedupSettings
+
+if TYPE_CHECKING:
+    from dedup.report.contents import Selection
+    from dedup.report.render import Format
+
+# Scrapy loads this module for every command of every project in the environment: what takes a
+# quarter of a second to import waits until it is needed.
+# ruff: noqa: PLC0415
 
 _WRONG_USE = 2
 _FAILURE = 1
@@ -38,6 +41,9 @@ class Command(ScrapyCommand):
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
+        from dedup.report.contents import Selection
+        from dedup.report.render import Format
+
         super().add_options(parser)
         defaults = Selection()
         parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
@@ -64,6 +70,12 @@ class Command(ScrapyCommand):
             self.exitcode = _WRONG_USE if isinstance(error, SettingsError) else _FAILURE
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
+        from dedup.database import open_existing_database
+        from dedup.report.output import open_output
+        from dedup.report.queries import open_report
+        from dedup.report.render import write_report
+        from dedup.settings import DedupSettings
+
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
         selection, output_format = _selection(opts), _format(opts)
@@ -78,6 +90,8 @@ class Command(ScrapyCommand):
 
 
 def _selection(opts: argparse.Namespace) -> Selection:
+    from dedup.report.contents import Selection
+
     if opts.run and opts.all_runs:
         raise SettingsError("--run and --all-runs exclude each other: give one of them")
     if opts.top is None:
@@ -88,6 +102,8 @@ def _selection(opts: argparse.Namespace) -> Selection:
 
 
 def _format(opts: argparse.Namespace) -> Format:
+    from dedup.report.render import Format
+
     if opts.format is None:
         suffix = Path(opts.output).suffix.removeprefix(".")
         return Format(suffix) if suffix in set(Format) else Format.TABLE

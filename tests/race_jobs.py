@@ -1,0 +1,36 @@
+"""What the processes of `test_race` run; they import nothing else of the tests."""
+
+from __future__ import annotations
+
+from multiprocessing import Queue
+from multiprocessing.synchronize import Barrier
+
+from dedup.deduplicator import Deduplicator, Document
+from dedup.fingerprint.signature import make_signature
+from dedup.settings import DedupSettings
+from tests.texts import document, edited
+
+WORDS = 100
+
+
+def copies(pair: int) -> tuple[str, str]:
+    """Return the two texts of a pair; every second pair is equal, the others nearly."""
+    original = document(WORDS, f"pair {pair}")
+    return original, edited(original, pair % 2, pair)
+
+
+def decide_copies(
+    url: str, side: int, pairs: int, at_once: int, barrier: Barrier, results: Queue[tuple[str, list[str | None]]]
+) -> None:
+    """Decide one copy of each pair, so many at once, each batch at the same moment as the other process."""
+    documents = [Document(f"{pair}/{side}", make_signature(copies(pair)[side])) for pair in range(pairs)]
+    barrier.wait(60)
+    deduplicator = Deduplicator(DedupSettings(database_url=url))
+    run = deduplicator.open_run("race")
+    for start in range(0, pairs, at_once):
+        batch = documents[start : start + at_once]
+        barrier.wait(60)
+        for seen, decision in zip(batch, deduplicator.decide(batch, run), strict=True):
+            assert decision is not None
+            results.put((seen.key, [decision.verdict.value, decision.original]))
+    deduplicator.database.close()

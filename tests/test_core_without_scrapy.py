@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dedup
+
+BLOCK = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("scrapy", "twisted", "itemadapter"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+"""
+GLUE = {"addon", "pipelines", "spidermiddlewares", "commands", "failures"}
+
+
+def python(code: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_documents_are_decided_without_scrapy(tmp_path: Path) -> None:
+    code = f"""{BLOCK}
+import dedup
+from tests.texts import document, edited
+
+deduplicator = dedup.Deduplicator(dedup.DedupSettings(database_url=sys.argv[1]))
+run = deduplicator.open_run("test")
+texts = {{"a": document(200), "b": document(200), "c": edited(document(200), 3), "d": document(200, "other")}}
+documents = [dedup.Document(key, dedup.make_signature(text)) for key, text in texts.items()]
+for decision in deduplicator.decide(documents, run):
+    print(decision.verdict, decision.original)
+deduplicator.database.close()
+"""
+    output = python(code, f"sqlite:///{tmp_path / 'test.db'}")
+    assert output.splitlines() == ["new None", "exact duplicate a", "near duplicate a", "new None"]
+
+
+def test_every_module_but_the_glue_is_imported_without_scrapy() -> None:
+    code = f"""{BLOCK}
+import importlib, pkgutil, dedup
+for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
+    if module.name.split(".")[1] not in {GLUE!r}:
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+    assert "dedup.deduplicator" in python(code).splitlines()
+
+
+def test_the_addon_says_what_is_missing() -> None:
+    code = f"""{BLOCK}
+import dedup
+try:
+    dedup.DedupAddon
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    assert python(code) == "scrapy\n"
+
+
+def test_a_signature_needs_no_database_library_and_no_scrapy_and_english_no_jieba() -> None:
+    code = """
+import sys
+from dedup import make_signature
+make_signature("The ferry to the island leaves at seven.")
+print(sorted({"sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"} & sys.modules.keys()))
+"""
+    assert python(code) == "[]\n"
+
+
+def test_importing_the_package_imports_nothing_else() -> None:
+    code = "import sys, dedup; print(sorted(name for name in sys.modules if name.startswith('dedup')))"
+    assert python(code) == "['dedup']\n"
+
+
+@pytest.mark.parametrize("name", dedup.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(dedup, name).__name__ == name
+
+
+def test_the_public_names_are_sorted_and_no_other_name_is_found() -> None:
+    assert sorted(dedup.__all__) == sorted(set(dedup.__all__))
+    with pytest.raises(AttributeError, match="no attribute 'Duplicator'"):
+        _ = dedup.Duplicator
+    assert not hasattr(dedup, "errors_of_all_kinds")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import multiprocessing
+from contextlib import closing
+
+import pytest
+from sqlalchemy import func, select
+
+from dedup import schema
+from dedup.database import Database
+from tests.race_jobs import decide_copies
+
+PAIRS = 200
+SIDES = (0, 1)
+
+
+@pytest.mark.parametrize("at_once", [1, 20])
+def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_is_kept(
+    database_url: str, at_once: int
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(len(SIDES)), context.Queue()
+    processes = [
+        context.Process(target=decide_copies, args=(database_url, side, PAIRS, at_once, barrier, results))
+        for side in SIDES
+    ]
+    for process in processes:
+        process.start()
+    decisions = dict(results.get(timeout=60) for _ in range(PAIRS * len(SIDES)))
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    kept = [key for key, (verdict, _) in decisions.items() if verdict == "new"]
+    assert len(kept) == PAIRS
+    assert {key.split("/")[0] for key in kept} == {str(pair) for pair in range(PAIRS)}
+    for key, (verdict, original) in decisions.items():
+        if key not in kept:
+            pair, side = key.split("/")
+            assert verdict in ("near duplicate", "exact duplicate")
+            assert original == f"{pair}/{1 - int(side)}"
+    with closing(Database(database_url)) as database, database.read() as connection:
+        assert connection.execute(select(func.count()).select_from(schema.runs)).scalar_one() == 1
+        assert connection.execute(select(func.count()).select_from(schema.verdicts)).scalar_one() == 2 * PAIRS

@@ -1,0 +1,310 @@
+"""Redirects and everything that can go wrong with a page: counted, named, and the crawl goes on."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.crawling import Crawl, crawl
+from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
+
+PDF = b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
+FILM_PIECE = b"\0" * 65_536
+
+
+def typed(content_type: str, body: bytes) -> Reply:
+    return Reply(body, headers={"Content-Type": content_type})
+
+
+def failing_with(status: int, text: str = "sorry") -> Reply:
+    return Reply(article(text).encode(), status)
+
+
+# Every page here is linked from the front page; the reason is that under which it is counted.
+SKIPPED: dict[str, tuple[Page, str]] = {
+    "/404": (failing_with(404), "http_404"),
+    "/410": (failing_with(410), "http_410"),
+    "/401": (failing_with(401), "http_401"),
+    "/403": (failing_with(403), "http_403"),
+    "/429": (failing_with(429), "http_429"),
+    "/500": (failing_with(500), "http_500"),
+    "/503": (failing_with(503), "http_503"),
+    "/404.pdf-in-disguise": (Reply(PDF, 404, {"Content-Type": "application/pdf"}), "http_404"),
+    "/204": (Reply(status=204), "empty"),
+    "/empty": (Reply(), "empty"),
+    "/white": (Reply(b" \r\n\t "), "empty"),
+    "/stall": (Reply(b"late", stall=30), "timed_out"),
+    "/stall-in-body": (Reply(lambda: [b"<html>", b"<p>late"], pause=30, announced=13), "timed_out"),
+    "/drip": (Reply(lambda: [b"<p>drop</p>"] * 500, pause=0.2), "timed_out"),
+    "/hang-up": (Reply(hang_up=True), "connection_failed"),
+    "/no-http": (Reply(raw=b"\x15\x03\x01\x00\x02\x02\x16 this is no HTTP\r\n\r\n"), "connection_failed"),
+    "/half-a-header": (Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Le"), "connection_failed"),
+    "/cut-off": (Reply(b"<p>only the beginning", announced=50_000), "incomplete"),
+    "/cut-off-chunks": (
+        Reply(raw=b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n<p>onl"),
+        "incomplete",
+    ),
+    "/pdf": (typed("application/pdf", PDF), "not_html"),
+    "/pdf-as-html": (typed("text/html", PDF), "not_html"),
+    "/pdf-without-type": (Reply(PDF, headers={}), "not_html"),
+    "/picture": (typed("image/png", b"\x89PNG\r\n\x1a\n" + b"\0" * 100), "not_html"),
+    "/picture-as-html": (typed("text/html", b"\x89PNG\r\n\x1a\n" + b"\0" * 100), "not_html"),
+    "/zip-as-html": (typed("text/html; charset=utf-8", b"PK\x03\x04" + b"\0" * 100), "not_html"),
+    "/json": (typed("application/json", b'{"a": 1}'), "not_html"),
+    "/feed": (typed("application/rss+xml", b"<?xml version='1.0'?><rss><channel/></rss>"), "not_html"),
+    "/text": (typed("text/plain", b"just words"), "not_html"),
+    "/script": (typed("text/javascript", b"alert(1)"), "not_html"),
+    "/film": (
+        Reply(lambda: [FILM_PIECE] * 400, headers={"Content-Type": "video/mp4"}, announced=400 * 65_536, pause=0.01),
+        "not_html",
+    ),
+    "/endless-film": (
+        Reply(lambda: [FILM_PIECE] * 400, headers={"Content-Type": "video/mp4"}, pause=0.01),
+        "not_html",
+    ),
+    "/redirect-to-404": (redirect("/gone"), "http_404"),
+    "/redirect-to-pdf": (redirect("/target.pdf"), "not_html"),
+    "/chain/0": (redirect("/chain/1"), "redirect_loop"),
+    "/redirect-to-itself": (redirect("/redirect-to-itself"), "redirect_loop"),
+    "/loop": (redirect("/loop/2"), "redirect_loop"),
+    "/redirect-out": (redirect("OTHER/outside"), "redirected_to_other_host"),
+    "/redirect-out-later": (redirect("/redirect-out-then"), "redirected_to_other_host"),
+    "/redirect-without-target": (Reply(status=302), "http_302"),
+    "/broken-gzip": (Reply(b"no gzip", headers={"Content-Type": HTML, "Content-Encoding": "gzip"}), "failed"),
+}
+LED_TO: dict[str, Page] = {
+    "/target.pdf": typed("application/pdf", PDF),
+    **{f"/chain/{n}": redirect(f"/chain/{n + 1}") for n in range(1, 30)},
+    "/loop/2": redirect("/loop/3"),
+    "/loop/3": redirect("/loop"),
+    "/redirect-out-then": redirect("OTHER/outside-too"),
+    "/outside": article("outside"),
+    "/outside-too": article("outside too"),
+}
+# Pages that are kept, with the path under which they are stored.
+KEPT: dict[str, tuple[Page, str]] = {
+    "/plain": (article("plain"), "/plain"),
+    "/redirect-301": (redirect("/target-301", 301), "/target-301"),
+    "/redirect-302": (redirect("target-302"), "/target-302"),
+    "/redirect-303": (redirect("/target-303", 303), "/target-303"),
+    "/redirect-307": (redirect("/target-307", 307), "/target-307"),
+    "/redirect-308": (redirect("SELF/target-308", 308), "/target-308"),
+    "/redirect-twice": (redirect("/redirect-again"), "/target-twice"),
+    "/redirect-with-fragment": (redirect("/target-fragment#part"), "/target-fragment"),
+    "/xhtml": (typed("application/xhtml+xml", article("xhtml").encode()), "/xhtml"),
+    "/no-type": (Reply(article("no type").encode(), headers={}), "/no-type"),
+    "/no-length": (Reply(lambda: [article("no length").encode()]), "/no-length"),
+    "/chunked": (Reply(lambda: [article("chunked").encode()[:50], article("chunked").encode()[50:]], chunked=True), ""),
+    "/odd-header": (
+        Reply(article("odd").encode(), headers={"Content-Type": HTML, "X-Robots-Tag": "n\xf6index,, :"}),
+        "",
+    ),
+    "/once-broken": (lambda asked: next(ONCE_BROKEN), "/once-broken"),
+}
+KEPT_TARGETS: dict[str, Page] = {
+    **{f"/target-{code}": article(f"target {code}") for code in (301, 302, 303, 307, 308)},
+    "/redirect-again": redirect("/target-twice"),
+    "/target-twice": article("target twice"),
+    "/target-fragment": article("target fragment"),
+}
+ONCE_BROKEN = iter([failing_with(503), article("once broken"), article("asked too often")])
+
+
+def with_hosts(page: Page, site: LocalSite) -> Page:
+    """Put the site's addresses, which are known only now, into a redirect."""
+    if isinstance(page, Reply) and isinstance(page.headers, dict) and "Location" in page.headers:
+        target = page.headers["Location"].replace("OTHER", site.other_url).replace("SELF", site.url)
+        return redirect(target, page.status)
+    return page
+
+
+@dataclass(frozen=True)
+class Failures:
+    url: str
+    crawl: Crawl
+    hits: Counter[str]
+    seconds: float
+    sent: dict[str, int] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Failures]:
+    sent: Counter[str] = Counter()
+
+    def film(path: str) -> Reply:
+        reply = SKIPPED[path][0]
+        assert isinstance(reply, Reply)
+
+        def pieces() -> Iterator[bytes]:
+            for _ in range(400):
+                sent[path] += len(FILM_PIECE)
+                yield FILM_PIECE
+
+        return Reply(pieces, headers=reply.headers, announced=reply.announced, pause=reply.pause)
+
+    with LocalSite() as site, closed_port() as port:
+        linked = {path: page for path, (page, _) in (SKIPPED | KEPT).items()}
+        linked |= {path: film(path) for path in ("/film", "/endless-film")}
+        site.pages |= {path: with_hosts(page, site) for path, page in (linked | LED_TO | KEPT_TARGETS).items()}
+        links = [*linked, f"http://127.0.0.1:{port}/refused", "/archive.zip", "/film.MP4?x=1", "/target-301"]
+        site.pages["/"] = article("front", links)
+        settings = {"DOWNLOAD_TIMEOUT": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
+        started = time.monotonic()
+        result = crawl(tmp_path_factory.mktemp("failures") / "crawl.db", settings, url=f"{site.url}/")
+        yield Failures(site.url, result, site.hits, time.monotonic() - started, dict(sent))
+
+
+class closed_port:  # noqa: N801
+    """A port on which nobody listens, for as long as the context lasts."""
+
+    def __enter__(self) -> int:
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        return int(self._socket.getsockname()[1])
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+
+def told(result: Crawl, url: str) -> list[str]:
+    """The reasons in the log for which a page was skipped."""
+    return re.findall(rf"INFO: skipped {re.escape(url)}: ([^(\n]*?)(?: \(|$)", result.stderr, re.MULTILINE)
+
+
+def test_crawl_succeeds_whatever_happens_to_some_pages(failures: Failures) -> None:
+    assert failures.crawl.status == 0
+    assert failures.crawl.stats["finish_reason"] == "finished"
+
+
+@pytest.mark.parametrize("path", SKIPPED)
+def test_page_that_fails_is_named_once_with_its_reason(path: str, failures: Failures) -> None:
+    reason = SKIPPED[path][1].replace("_", " ")
+    led_by = {
+        "/chain/0": "/chain/10",
+        "/redirect-to-404": "/gone",
+        "/redirect-to-pdf": "/target.pdf",
+        "/loop": "/loop",
+    }
+    # What a redirect led to may be named in the place of the redirect, or the other way round.
+    named = told(failures.crawl, failures.url + path)
+    named += told(failures.crawl, failures.url + led_by[path]) if led_by.get(path, path) != path else []
+    assert named == [reason]
+
+
+@pytest.mark.parametrize("reason", sorted({reason for _, reason in SKIPPED.values()}))
+def test_pages_that_fail_are_counted_under_their_reason(reason: str, failures: Failures) -> None:
+    assert failures.crawl.skipped.get(reason) == [reason for _, reason in SKIPPED.values()].count(reason)
+
+
+def test_refused_connection_is_counted_and_named(failures: Failures) -> None:
+    assert failures.crawl.skipped["connection_refused"] == 1
+    assert failures.crawl.says("/refused", "connection refused")
+
+
+def test_summary_counts_all_skipped_pages_with_their_reasons(failures: Failures) -> None:
+    assert failures.crawl.summed_up("skipped") == len(SKIPPED) + 1
+    for reason, count in failures.crawl.skipped.items():
+        assert re.search(rf"\b{count} {reason.replace('_', ' ')}\b", failures.crawl.summary["skipped"])
+
+
+@pytest.mark.parametrize("path", KEPT)
+def test_page_is_kept_under_the_address_it_was_fetched_from(path: str, failures: Failures) -> None:
+    assert failures.url + (KEPT[path][1] or path) in failures.crawl.pages
+    if KEPT[path][1] not in ("", path):
+        assert failures.url + path not in failures.crawl.pages
+
+
+def test_nothing_else_is_kept_and_nothing_is_a_duplicate(failures: Failures) -> None:
+    kept = {failures.url + (stored or path) for path, (_, stored) in KEPT.items()} | {f"{failures.url}/"}
+    assert set(failures.crawl.pages) == kept
+    assert {verdict["verdict"] for verdict in failures.crawl.verdicts} == {"new"}
+
+
+def test_target_of_a_redirect_that_is_linked_too_is_stored_once(failures: Failures) -> None:
+    assert failures.hits["/target-301"] == 1
+
+
+def test_pages_outside_the_site_are_never_fetched(failures: Failures) -> None:
+    assert failures.hits["/outside"] == failures.hits["/outside-too"] == 0
+
+
+def test_files_with_a_telling_name_are_not_even_asked_for(failures: Failures) -> None:
+    assert failures.hits["/archive.zip"] == failures.hits["/film.MP4?x=1"] == 0
+    assert failures.crawl.stats["crawler/links_not_html"] == 2
+
+
+@pytest.mark.parametrize("path", ["/film", "/endless-film"])
+def test_download_of_a_film_is_broken_off(path: str, failures: Failures) -> None:
+    assert failures.hits[path] == 1
+    assert failures.sent[path] < 8_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "times"), [("/404", 1), ("/500", 2), ("/hang-up", 2), ("/stall", 2), ("/pdf", 1), ("/once-broken", 2)]
+)
+def test_only_what_may_pass_is_tried_a_second_time(path: str, times: int, failures: Failures) -> None:
+    assert failures.hits[path] == times
+
+
+def test_slow_pages_do_not_add_up(failures: Failures) -> None:
+    assert failures.seconds < 20
+
+
+def test_links_of_error_pages_are_not_followed(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", ["/404"]), "/hidden": article("hidden")}) as site:
+        site.pages["/404"] = Reply(article("sorry", ["/hidden"]).encode(), 404)
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert site.hits["/hidden"] == 0
+    assert result.skipped == {"http_404": 1}
+
+
+# A start that leads nowhere
+
+
+def test_start_that_redirects_to_another_path_is_crawled_from_there(tmp_path: Path) -> None:
+    with LocalSite({"/": redirect("/home"), "/home": article("home", ["/next"]), "/next": article("next")}) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert result.paths(site.url) == ["/home", "/next"]
+    assert {page["depth"] for page in result.pages.values()} == {0, 1}
+
+
+def test_start_that_redirects_to_another_host_says_so(tmp_path: Path) -> None:
+    with LocalSite({"/home": article("home")}) as site:
+        site.pages["/"] = redirect(f"{site.other_url}/home")
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert site.hits["/home"] == 0
+        assert (result.status, result.errors) == (1, ["nothing was fetched: redirected to other host"])
+        assert result.says(f"skipped {site.url}/:", f"{site.other_url}/home")
+    assert result.skipped == {"redirected_to_other_host": 1}
+
+
+def test_redirect_to_a_host_that_is_allowed_is_followed(tmp_path: Path) -> None:
+    with LocalSite({"/home": article("home")}) as site:
+        site.pages["/"] = redirect(f"{site.other_url}/home")
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/", allowed_domains="127.0.0.1,localhost")
+        assert list(result.pages) == [f"{site.other_url}/home"]
+    assert (result.status, result.skipped) == (0, {})
+
+
+def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(tmp_path: Path) -> None:
+    with closed_port() as port:
+        result = crawl(tmp_path / "crawl.db", url=f"http://127.0.0.1:{port}/", accidents=True)
+    assert result.status == 1
+    assert result.skipped == {"connection_refused": 1}
+    assert result.errors[-1] == "nothing was fetched: connection refused"
+    assert "Traceback" not in result.stderr
+
+
+def test_host_that_does_not_exist_is_one_clear_line_and_status_1(tmp_path: Path) -> None:
+    result = crawl(tmp_path / "crawl.db", url="http://no-such-host.invalid/", accidents=True)
+    assert result.status == 1
+    assert result.skipped == {"host_not_found": 1}
+    assert result.errors[-1] == "nothing was fetched: host not found"
+    assert "Traceback" not in result.stderr

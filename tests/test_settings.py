@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from dedup.errors import SettingsError
+from dedup.index.design import TableDesign
+from dedup.settings import DedupSettings, Mode
+
+
+def read(**values: Any) -> DedupSettings:
+    return DedupSettings.read({f"DEDUP_{name.upper()}": value for name, value in values.items()}.get)
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert read() == DedupSettings()
+
+
+def test_the_defaults_are_those_that_were_measured() -> None:
+    settings = DedupSettings()
+    assert (settings.tables, settings.radius, settings.weak_bits) == (TableDesign(3, 1), 12, 5)
+    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.575, 0.925, 0.45)
+    assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
+    assert settings.min_tokens == 64
+    assert settings.mode is Mode.CHECKED
+
+
+def test_every_default_is_read_back_from_its_text_form() -> None:
+    settings = DedupSettings()
+    texts = {each.name: str(getattr(settings, each.name)) for each in fields(DedupSettings)}
+    assert read(**texts) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("enabled", False, False),
+        ("enabled", "False", False),
+        ("enabled", "0", False),
+        ("enabled", 1, True),
+        ("enabled", "yes", True),
+        ("database_url", "postgresql://h/db", "postgresql://h/db"),
+        ("lock_timeout", "2.5", 2.5),
+        ("lock_timeout", 3, 3.0),
+        ("mode", "paper", Mode.PAPER),
+        ("mode", Mode.PAPER, Mode.PAPER),
+        ("tables", "6 choose 3", TableDesign(6, 3)),
+        ("tables", TableDesign(6, 3), TableDesign(6, 3)),
+        ("radius", "10", 10),
+        ("radius", 0, 0),
+        ("weak_bits", 10, 10),
+        ("min_jaccard", "0.5", 0.5),
+        ("min_jaccard", 1, 1.0),
+        ("run", "", ""),
+        ("verdict_field", "verdict", "verdict"),
+        ("workers", "0", 0),
+        ("batch_size", "1", 1),
+    ],
+)
+def test_a_value_is_understood(name: str, value: object, expected: object) -> None:
+    found = getattr(read(**{name: value}), name)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("enabled", "maybe"),
+        ("enabled", ""),
+        ("enabled", 2),
+        ("mode", "exact"),
+        ("tables", "4"),
+        ("tables", "4 choose 4"),
+        ("tables", 4),
+        ("radius", "twelve"),
+        ("radius", ""),
+        ("radius", -1),
+        ("radius", 65),
+        ("radius", 3.7),
+        ("radius", [3]),
+        ("weak_bits", 11),
+        ("weak_bits", -1),
+        ("max_candidates", 0),
+        ("batch_size", 0),
+        ("workers", -1),
+        ("min_tokens", -1),
+        ("lock_timeout", 0),
+        ("lock_timeout", -1),
+        ("lock_timeout", "nan"),
+        ("lock_timeout", "soon"),
+        ("min_jaccard", 1.1),
+        ("min_jaccard", -0.1),
+        ("min_jaccard", "nan"),
+        ("min_containment", 2),
+        ("min_length_ratio", -1),
+        ("leader_jaccard", "57%"),
+        ("leader_containment", 1.5),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(**{name: value})
+    message = str(caught.value)
+    assert f"DEDUP_{name.upper()}" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "values", [{"radius": 65}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"workers": -1}, {"batch_size": 0}]
+)
+def test_values_given_in_code_are_checked_too(values: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        DedupSettings(**values)
+
+
+def test_a_mode_given_in_code_by_its_name_is_that_mode_or_refused() -> None:
+    values: dict[str, Any] = {"mode": "paper"}
+    try:
+        settings = DedupSettings(**values)
+    except SettingsError:
+        return
+    assert settings.mode is Mode.PAPER
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        DedupSettings().radius = 3  # type: ignore[misc]
+
+
+def test_every_setting_is_described() -> None:
+    assert DedupSettings.__doc__ is not None
+    assert [each.name for each in fields(DedupSettings) if f"{each.name}:" not in DedupSettings.__doc__] == []

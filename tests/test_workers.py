@@ -1,0 +1,272 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dedup.workers import WorkerDiedError, WorkerPool
+from tests import worker_jobs
+
+LONG = 30
+
+
+def run(test: Callable[[WorkerPool], Awaitable[None]], workers: int = 1, seconds: float = 60.0) -> None:
+    async def main() -> None:
+        pool = WorkerPool(workers, seconds)
+        try:
+            async with asyncio.timeout(LONG):
+                await test(pool)
+        finally:
+            pool.close()
+
+    asyncio.run(main())
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def test_a_job_runs_in_another_process_and_its_result_comes_back() -> None:
+    async def test(pool: WorkerPool) -> None:
+        assert await pool.run(worker_jobs.add, 2, b=3) == 5
+        assert await pool.run(os.getpid) != os.getpid()
+
+    run(test)
+
+
+def test_so_many_jobs_run_at_once_as_there_are_workers(tmp_path: Path) -> None:
+    async def test(pool: WorkerPool) -> None:
+        first, second = str(tmp_path / "1"), str(tmp_path / "2")
+        jobs = [pool.run(worker_jobs.meet, first, second), pool.run(worker_jobs.meet, second, first)]
+        assert await asyncio.gather(*jobs) == [True, True]
+
+    run(test, workers=2)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_exception_passes_through_and_the_pool_goes_on(workers: int) -> None:
+    async def test(pool: WorkerPool) -> None:
+        with pytest.raises(ZeroDivisionError):
+            await pool.run(worker_jobs.divide, 1, 0)
+        assert await pool.run(worker_jobs.divide, 1, 2) == 0.5
+
+    run(test, workers)
+
+
+def test_a_result_that_cannot_be_pickled_is_an_exception_and_the_pool_goes_on() -> None:
+    async def test(pool: WorkerPool) -> None:
+        with pytest.raises((AttributeError, TypeError, ValueError, ImportError)) as caught:
+            await pool.run(worker_jobs.unpicklable)
+        assert "pickle" in str(caught.value)
+        assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test)
+
+
+def test_without_workers_jobs_run_in_a_thread() -> None:
+    async def test(pool: WorkerPool) -> None:
+        assert await pool.run(os.getpid) == os.getpid()
+        sleeping = asyncio.create_task(pool.run(worker_jobs.sleep, 0.2, 7))
+        await asyncio.sleep(0.01)  # the event loop is free
+        assert not sleeping.done()
+        assert await sleeping == 7
+
+    run(test, workers=0)
+
+
+def test_a_job_whose_worker_is_killed_once_is_tried_again(tmp_path: Path) -> None:
+    async def test(pool: WorkerPool) -> None:
+        assert await pool.run(worker_jobs.die_once, str(tmp_path / "flag")) == "survived"
+
+    run(test)
+
+
+def test_a_job_that_always_kills_its_worker_is_given_up_and_all_others_complete(tmp_path: Path) -> None:
+    async def test(pool: WorkerPool) -> None:
+        innocent = [pool.run(worker_jobs.sleep, 0.02, i) for i in range(20)]
+        results = await asyncio.gather(
+            *innocent[:10],
+            pool.run(worker_jobs.die),
+            pool.run(worker_jobs.die_once, str(tmp_path / "flag")),
+            *innocent[10:],
+            return_exceptions=True,
+        )
+        assert isinstance(results[10], WorkerDiedError)
+        assert results[11] == "survived"
+        assert results[:10] + results[12:] == list(range(20))
+        assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test, workers=2)
+
+
+def test_several_jobs_that_kill_their_workers_are_each_given_up(tmp_path: Path) -> None:
+    async def test(pool: WorkerPool) -> None:
+        jobs = [pool.run(worker_jobs.die), pool.run(worker_jobs.add, 1, 1), pool.run(worker_jobs.die)]
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(results[0], WorkerDiedError)
+        assert results[1] == 2
+        assert isinstance(results[2], WorkerDiedError)
+        with pytest.raises(WorkerDiedError):
+            await pool.run(worker_jobs.die)
+        assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test)
+
+
+def test_a_worker_that_dies_while_it_has_nothing_to_do_is_replaced() -> None:
+    async def test(pool: WorkerPool) -> None:
+        pid = await pool.run(os.getpid)
+        os.kill(pid, signal.SIGKILL)
+        for _ in range(3):
+            assert await pool.run(worker_jobs.add, 1, 1) == 2
+            await asyncio.sleep(0.05)
+
+    run(test)
+
+
+def test_a_job_that_takes_too_long_is_killed_and_the_others_complete() -> None:
+    async def test(pool: WorkerPool) -> None:
+        started = time.monotonic()
+        jobs = [pool.run(worker_jobs.sleep, LONG), pool.run(worker_jobs.add, 1, 1), pool.run(worker_jobs.sleep, 0, 7)]
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(results[0], WorkerDiedError)
+        assert "longer than 0.5 s" in str(results[0])
+        assert results[1:] == [2, 7]
+        assert time.monotonic() - started < LONG / 2
+
+    run(test, workers=2, seconds=0.5)
+
+
+def test_a_job_that_hangs_in_c_is_killed_too() -> None:
+    async def test(pool: WorkerPool) -> None:
+        with pytest.raises(WorkerDiedError):
+            await pool.run(worker_jobs.hang_in_c)
+
+    run(test, seconds=0.3)
+
+
+def test_the_time_is_that_of_one_job_and_not_of_the_worker() -> None:
+    async def test(pool: WorkerPool) -> None:
+        pid = await pool.run(os.getpid)
+        results = await asyncio.gather(*(pool.run(worker_jobs.sleep, 0.2, i) for i in range(4)))
+        assert results == [0, 1, 2, 3]
+        await asyncio.sleep(0.6)
+        assert await pool.run(os.getpid) == pid
+
+    run(test, seconds=0.5)
+
+
+def test_an_interrupt_from_the_terminal_leaves_the_workers_alone() -> None:
+    async def test(pool: WorkerPool) -> None:
+        pid = await pool.run(os.getpid)
+        os.kill(pid, signal.SIGINT)
+        await asyncio.sleep(0.1)
+        assert await pool.run(os.getpid) == pid
+
+    run(test)
+
+
+def test_closing_ends_the_workers() -> None:
+    pids: list[int] = []
+
+    async def test(pool: WorkerPool) -> None:
+        pids.append(await pool.run(os.getpid))
+
+    run(test)
+    assert wait_for(lambda: has_ended(pids[0]))
+
+
+def test_closing_does_not_wait_for_what_is_under_way(tmp_path: Path) -> None:
+    async def main() -> float:
+        pool = WorkerPool(1)
+        pid = await pool.run(os.getpid)
+        path = tmp_path / "begun"
+        job = asyncio.create_task(pool.run(worker_jobs.touch_and_sleep, str(path), 4))
+        waiting = asyncio.create_task(pool.run(worker_jobs.add, 1, 1))
+        while not path.exists():
+            await asyncio.sleep(0.01)
+        started = time.monotonic()
+        pool.close()
+        seconds = time.monotonic() - started
+        assert wait_for(lambda: has_ended(pid), 2), "the worker goes on"
+        await asyncio.wait([job, waiting], timeout=2)
+        assert job.done(), "whoever waits for the job waits for ever"
+        await asyncio.gather(job, waiting, return_exceptions=True)
+        return seconds
+
+    assert asyncio.run(main()) < 2
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_pool_that_was_never_used_can_be_closed_and_closed_again(workers: int) -> None:
+    pool = WorkerPool(workers)
+    pool.close()
+    pool.close()
+
+
+SCRIPT_WITHOUT_MAIN_GUARD = """
+import asyncio, os, sys
+from dedup.workers import WorkerPool
+
+print("main", flush=True)
+pool = WorkerPool(2)
+
+async def main():
+    pids = await asyncio.gather(*(pool.run(os.getpid) for _ in range(4)))
+    print(os.getpid() in pids, flush=True)
+
+asyncio.run(main())
+pool.close()
+"""
+
+
+def test_a_script_without_a_main_guard_is_not_run_again_by_its_workers(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT_WITHOUT_MAIN_GUARD)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("main\nFalse\n", "", 0)
+
+
+SCRIPT_THAT_IS_KILLED = """
+import asyncio, sys, time
+from dedup.workers import WorkerPool
+from tests.worker_jobs import touch_and_sleep
+
+async def main():
+    pool = WorkerPool(2)
+    await asyncio.gather(*(pool.run(touch_and_sleep, path, 60) for path in sys.argv[1:]))
+
+asyncio.run(main())
+"""
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
+    paths = [tmp_path / "1", tmp_path / "2"]
+    with subprocess.Popen([sys.executable, "-c", SCRIPT_THAT_IS_KILLED, *map(str, paths)]) as parent:
+        assert wait_for(lambda: all(path.exists() for path in paths), LONG)
+        family = [child.pid for child in psutil.Process(parent.pid).children(recursive=True)]
+        assert len(family) >= 2
+        parent.kill()
+    assert wait_for(lambda: all(map(has_ended, family))), "some process lives on"

@@ -1,0 +1,58 @@
+"""What the worker processes of `test_workers` run."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def divide(a: int, b: int) -> float:
+    return a / b
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(flag: str) -> str:
+    """Kill the worker, unless the file is there that the first attempt leaves behind."""
+    if not Path(flag).exists():
+        Path(flag).touch()
+        die()
+    return "survived"
+
+
+def sleep(seconds: float, value: int = 0) -> int:
+    time.sleep(seconds)
+    return value
+
+
+def hang_in_c() -> object:
+    """Never come back from a call into C that holds the interpreter's lock."""
+    return re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def touch_and_sleep(path: str, seconds: float) -> None:
+    Path(path).touch()
+    time.sleep(seconds)
+
+
+def meet(mine: str, other: str) -> bool:
+    """Wait until another job, that runs at the same time, has done the same."""
+    Path(mine).touch()
+    for _ in range(1000):
+        if Path(other).exists():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def unpicklable() -> object:
+    return lambda: None
