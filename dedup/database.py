@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, insert, select
 from sqlalchemy.engine import URL, make_url
@@ -18,9 +21,12 @@ from dedup.errors import DatabaseError, IncompatibleDatabaseError, SettingsError
 _WRITER_LOCK = 0x6E656172
 _ALL_BITS = (1 << 64) - 1
 
+_POLL_SECONDS = 0.05
+_PASSWORD = re.compile(":[^:/@]*@")
+
 # Words of the drivers' messages, and what a user can do.
 _WAYS_OUT = {
-    ("locked",): "another process is writing to it: wait for it to end, or stop it",
+    ("locked", "lock timeout"): "another process is writing to it: wait for it to end, or stop it",
     ("full", "no space"): "free some space and run again",
     ("unable to open",): "check that the folder exists and may be written to",
     ("readonly", "read-only", "permission"): "check its access rights",
@@ -35,16 +41,18 @@ class Database:
     Args:
         url: a SQLAlchemy URL, `sqlite:///FILE` or `postgresql://...`.
         lock_timeout: seconds to wait for another writer.
+        read_only: whether nothing at all may be changed, not even how an SQLite file is written.
 
     Raises:
         SettingsError: the URL is none, or names an engine that is not supported.
     """
 
-    def __init__(self, url: str, lock_timeout: float = 60.0) -> None:
+    def __init__(self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False) -> None:
         self.url = _supported(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.name = self.url.render_as_string(hide_password=True)
-        self.engine = _sqlite_engine(self.url, lock_timeout) if self.is_sqlite else _postgresql_engine(self.url)
+        self.name = _displayed(self.url)
+        make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
+        self.engine = make_engine(self.url, lock_timeout, read_only)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -114,9 +122,9 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
     wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design}
     try:
         with database.write() as connection:
-            schema.metadata.create_all(connection)
             found = _properties(connection)
             if not found:
+                schema.metadata.create_all(connection)
                 rows = [{"name": name, "value": value} for name, value in wanted.items()]
                 connection.execute(insert(schema.properties), rows)
                 found = wanted
@@ -134,7 +142,7 @@ def open_existing_database(url: str) -> Database:
         DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
         IncompatibleDatabaseError: its schema is newer than this program.
     """
-    database = Database(url)
+    database = Database(url, read_only=True)
     try:
         _require_verdicts(database)
     except DatabaseError:
@@ -146,16 +154,18 @@ def open_existing_database(url: str) -> Database:
 def _require_verdicts(database: Database) -> None:
     path = database.url.database
     # Connecting would make an empty file.
-    if database.is_sqlite and path and path != ":memory:" and not Path(path).is_file():
+    if database.is_sqlite and path and not Path(path).is_file():
         raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
     with database.read() as connection:
-        if not database.engine.dialect.has_table(connection, schema.properties.name):
-            raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
         found = _properties(connection)
+    if not found:
+        raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
     _require_same(database.name, found, {"schema version": str(schema.SCHEMA_VERSION)})
 
 
 def _properties(connection: Connection) -> dict[str, str]:
+    if not connection.dialect.has_table(connection, schema.properties.name):
+        return {}
     rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))
     return {row.name: row.value for row in rows}
 
@@ -178,44 +188,82 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
 def _supported(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
+        shown = _PASSWORD.sub(":***@", url)
         raise SettingsError(
-            f"{url!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
+            f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None
     if parsed.drivername in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
+    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
     return parsed
 
 
-def _postgresql_engine(url: URL) -> Engine:
+def _displayed(url: URL) -> str:
+    # Parameters can hold a password too.
+    shown = {name: value for name, value in url.query.items() if name == "host"}
+    backend = url.set(drivername=url.get_backend_name(), query=shown)
+    return (backend if url.password else backend.set(password=None)).render_as_string(hide_password=True)
+
+
+def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
     try:
-        return create_engine(url, pool_pre_ping=True)
+        # Under a stricter isolation a writer would not see what the one before it has written
+        # while it was waiting.
+        engine = create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise SettingsError(
             f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
         ) from None
 
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
+            if read_only:
+                cursor.execute("SET default_transaction_read_only = on")
+        connection.commit()
 
-def _sqlite_engine(url: URL, lock_timeout: float) -> Engine:
+    return engine
+
+
+def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
     engine = create_engine(url, connect_args={"timeout": lock_timeout})
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _: object) -> None:
         # The driver would begin its transactions too late, at the first write.
         connection.isolation_level = None
-        connection.execute("PRAGMA journal_mode = WAL")
+        if read_only:
+            connection.execute("PRAGMA query_only = ON")
+        else:
+            _log_ahead(connection, time.monotonic() + lock_timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.create_function("hamming", 2, _hamming, deterministic=True)
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        read_only = connection.get_execution_options().get("read_only", False)
-        connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+        reads = read_only or connection.get_execution_options().get("read_only", False)
+        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
+    """Let readers read while a writer writes; SQLite does not wait for others by itself here."""
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_POLL_SECONDS)
+        else:
+            return
 
 
 def _hamming(a: int, b: int) -> int:

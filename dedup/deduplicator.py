@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -14,16 +14,13 @@ from dedup import ledger
 from dedup.database import Database, open_dedup_database
 from dedup.fingerprint.signature import SCHEME, Signature
 from dedup.fingerprint.simhash import distance
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.fingerprint.sketch import compare
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
-from dedup.schema import to_signed
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import belongs_to_cluster, is_near_duplicate
-
-PAPER_RADIUS = 3
-"""The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+from dedup.store import Content, DocumentStore, Match
+from dedup.verification import PAPER_RADIUS, belongs_to_cluster, is_near_duplicate
 
 
 class Verdict(StrEnum):
@@ -76,28 +73,7 @@ class Decision:
     matched: str | None = None
     distance: int | None = None
     similarity: float | None = None
-    text_bytes: int = 0
-
-
-class _Content:
-    """A document's content as it is about to be stored, whether just analysed or known by its bytes."""
-
-    def __init__(self, document: Document, twin: StoredDocument | None) -> None:
-        if document.signature is not None:
-            self.text_digest: bytes | None = document.signature.text_digest
-            self.fingerprint = document.signature.fingerprint
-            self.sketch: Sketch = document.signature.sketch
-            self.text_bytes = document.text_bytes
-        else:
-            assert twin is not None
-            self.text_digest, self.fingerprint = twin.text_digest, twin.fingerprint
-            self.sketch, self.text_bytes = twin.sketch, twin.text_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Match:
-    leader: StoredDocument
-    member: StoredDocument
+    text_bytes: int = field(default=0, compare=False)
 
 
 class Deduplicator:
@@ -118,6 +94,7 @@ class Deduplicator:
         else:
             plan = ProbePlan(settings.tables, settings.radius, min(PAPER_RADIUS, settings.radius), settings.weak_bits)
         self._index = SqlIndex(plan)
+        self._store = DocumentStore(self._index, settings)
         self.database: Database = open_dedup_database(
             settings.database_url, SCHEME, str(settings.tables), settings.lock_timeout
         )
@@ -161,26 +138,26 @@ class Deduplicator:
         self, connection: Connection, document: Document, run_id: int, rows: list[dict[str, Any]]
     ) -> Decision | None:
         text_digest = None if document.signature is None else document.signature.text_digest
+        text_digest = None if document.signature is None else document.signature.text_digest
         relatives = ledger.find_relatives(connection, document.key, document.body_digest, text_digest)
-        known = relatives.same_key
-        if document.signature is None and relatives.same_body is None:
+        content = _content(document, relatives.same_body)
+        if content is None:
             return None
-        content = _Content(document, relatives.same_body)
-        match: _Match | None = None
-        if known is not None and known.text_digest is not None and known.text_digest == content.text_digest:
+        known = relatives.same_key
+        match: Match | None = None
+        if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
                 leader = self._leader_of(connection, known)
-                match = _Match(leader, leader)
-            seen: dict[str, Any] = {"last_run_id": run_id}
-            if document.body_digest is not None:
-                seen["body_digest"] = document.body_digest
-            ledger.change_document(connection, known.id, seen)
+                match = Match(leader, leader)
+            self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._find_match(connection, document, content, relatives)
-            document_id = self._store(connection, document, content, known=known, match=match, run_id=run_id)
+            match = self._find_match(connection, document.signature, content, relatives)
+            document_id = self._store.write(
+                connection, document.key, content, relatives=relatives, match=match, run_id=run_id
+            )
         decision = _decision(verdict, content, match)
         rows.append(
             {
@@ -197,22 +174,22 @@ class Deduplicator:
         return decision
 
     def _find_match(
-        self, connection: Connection, document: Document, content: _Content, relatives: Relatives
-    ) -> _Match | None:
+        self, connection: Connection, signature: Signature | None, content: Content, relatives: Relatives
+    ) -> Match | None:
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
-        twin = relatives.same_text if content.sketch.tokens and document.signature else relatives.same_body
+        twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
         if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
             twin = None
-            if content.sketch.tokens and content.text_digest is not None:
+            if content.sketch.tokens:
                 twin = ledger.find_by_text_outside_cluster(connection, content.text_digest, own_id)
         if twin is not None:
-            return _Match(self._leader_of(connection, twin), twin)
-        if document.signature is None or content.sketch.tokens < self._settings.min_tokens:
+            return Match(self._leader_of(connection, twin), twin)
+        if signature is None or content.sketch.tokens < self._settings.min_tokens:
             return None
-        return self._find_near_match(connection, document.signature, own_id)
+        return self._find_near_match(connection, signature, own_id)
 
-    def _find_near_match(self, connection: Connection, signature: Signature, own_id: int | None) -> _Match | None:
+    def _find_near_match(self, connection: Connection, signature: Signature, own_id: int | None) -> Match | None:
         candidates = self._index.query(
             connection, signature.fingerprint, signature.margins, self._settings.max_candidates
         )
@@ -220,7 +197,7 @@ class Deduplicator:
             return None
         stored = ledger.find_with_leaders(connection, [candidate.document_id for candidate in candidates])
         matches = [
-            _Match(stored[member.leader_id] if member.leader_id else member, member)
+            Match(stored[member.leader_id] if member.leader_id else member, member)
             for member in (stored[candidate.document_id] for candidate in candidates)
             # A document that has changed is no duplicate of itself, nor of its own duplicates.
             if own_id is None or own_id not in (member.id, member.leader_id)
@@ -240,71 +217,24 @@ class Deduplicator:
             return member
         return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
 
-    def _store(
-        self,
-        connection: Connection,
-        document: Document,
-        content: _Content,
-        *,
-        known: StoredDocument | None,
-        match: _Match | None,
-        run_id: int,
-    ) -> int:
-        has_equal_text = match is not None and match.member.text_digest == content.text_digest
-        indexed = (
-            content.sketch.tokens >= self._settings.min_tokens
-            # The text is in the tables once already; and the paper's crawler forgets duplicates.
-            and not has_equal_text
-            and not (self._is_paper and match is not None)
-        )
-        values: dict[str, Any] = {
-            "body_digest": document.body_digest,
-            "text_digest": content.text_digest,
-            "text_bytes": content.text_bytes,
-            "fingerprint": to_signed(content.fingerprint),
-            "sketch": content.sketch.to_bytes(),
-            "indexed": int(indexed),
-            "leader_id": None if match is None else match.leader.id,
-            "last_run_id": run_id,
-        }
-        if known is None:
-            values |= {"key": document.key, "key_digest": ledger.key_digest(document.key)}
-            document_id = ledger.add_document(connection, values)
-        else:
-            document_id = known.id
-            self._forget_content(connection, known, content, stays_leader=match is None)
-            ledger.change_document(connection, document_id, values)
-        if indexed:
-            self._index.add(connection, [(document_id, content.fingerprint)])
-        return document_id
 
-    def _forget_content(
-        self, connection: Connection, known: StoredDocument, content: _Content, stays_leader: bool
-    ) -> None:
-        """Take a changed document's old content out of the tables, and free what relied on it."""
-        if known.indexed:
-            self._index.remove(connection, [(known.id, known.fingerprint)])
-        old_text_is_indexed = not known.indexed
-        for member in ledger.find_led_by(connection, known.id):
-            if stays_leader and is_near_duplicate(compare(member.sketch, content.sketch), self._settings):
-                if member.text_digest == known.text_digest and not old_text_is_indexed:
-                    # Until now the changed document's entry stood for this equal text too.
-                    self._index.add(connection, [(member.id, member.fingerprint)])
-                    ledger.change_document(connection, member.id, {"indexed": 1})
-                    old_text_is_indexed = True
-                continue
-            # Its content is no longer stored anywhere: without digests it is decided anew when it
-            # is seen again, and without table entries nothing is dropped because of it.
-            if member.indexed:
-                self._index.remove(connection, [(member.id, member.fingerprint)])
-            ledger.change_document(
-                connection,
-                member.id,
-                {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0},
-            )
+def _content(document: Document, same_bytes: StoredDocument | None) -> Content | None:
+    """Return what there is to store of a document: just analysed, or known by its bytes."""
+    source = document.signature or same_bytes
+    if source is None or source.text_digest is None:
+        return None
+    text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
+    return Content(source.text_digest, source.fingerprint, source.sketch, text_bytes, document.body_digest)
 
 
-def _decision(verdict: Verdict, content: _Content, match: _Match | None) -> Decision:
+def _is_unchanged(known: StoredDocument, content: Content) -> bool:
+    if known.text_digest != content.text_digest:
+        return False
+    # A page without text that was dropped because of its bytes has to be looked at when these change.
+    return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest
+
+
+def _decision(verdict: Verdict, content: Content, match: Match | None) -> Decision:
     if match is None:
         return Decision(verdict, text_bytes=content.text_bytes)
     leader = match.leader

@@ -60,6 +60,12 @@ _BY_TEXT_OUTSIDE_CLUSTER = (
     .order_by(documents.c.id)
     .limit(1)
 )
+_FOR_TABLES = (
+    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
+    .order_by(documents.c.indexed.desc(), documents.c.id)
+    .limit(1)
+)
+_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
 _MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
 _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
@@ -75,7 +81,7 @@ _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_
 
 def key_digest(key: str) -> bytes:
     """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows."""
-    return digest(key.encode())
+    return digest(key.encode("utf-8", "surrogatepass"))
 
 
 class Relatives(NamedTuple):
@@ -102,6 +108,12 @@ def find_relatives(connection: Connection, key: str, body_digest: bytes | None, 
 def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
     """Return the earliest document with this text that is neither the leader nor led by it."""
     row = connection.execute(_BY_TEXT_OUTSIDE_CLUSTER, {"digest": text_digest, "leader": leader_id}).first()
+    return None if row is None else _stored(row)
+
+
+def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
+    """Return the document that stands for a text in the permuted tables, else the earliest that can."""
+    row = connection.execute(_ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, {"digest": text_digest}).first()
     return None if row is None else _stored(row)
 
 

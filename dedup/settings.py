@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -100,6 +101,8 @@ class DedupSettings:
         return cls(**values)
 
     def __post_init__(self) -> None:
+        # A mode is a string too, and in code it is easily written as one.
+        object.__setattr__(self, "mode", _to_mode("DEDUP_MODE", self.mode))
         for name in ("min_jaccard", "min_containment", "min_length_ratio", "leader_jaccard", "leader_containment"):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
@@ -125,10 +128,9 @@ def _to_bool(name: str, value: Any) -> bool:
 
 
 def _to_int(name: str, value: Any) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise SettingsError(f"{name} = {value!r}: expected a whole number") from None
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", str(value).strip()):
+        raise SettingsError(f"{name} = {value!r}: expected a whole number")
+    return int(value)
 
 
 def _to_float(name: str, value: Any) -> float:
@@ -145,11 +147,18 @@ def _to_mode(name: str, value: Any) -> Mode:
         raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(Mode)}") from None
 
 
+def _to_design(name: str, value: Any) -> TableDesign:
+    try:
+        return TableDesign.parse(str(value))
+    except SettingsError as error:
+        raise SettingsError(f"{name}: {error}") from None
+
+
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "bool": _to_bool,
     "int": _to_int,
     "float": _to_float,
     "str": lambda name, value: str(value),
     "Mode": _to_mode,
-    "TableDesign": lambda name, value: TableDesign.parse(str(value)),
+    "TableDesign": _to_design,
 }

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dedup.fingerprint.sketch import Similarity
 from dedup.settings import DedupSettings
 
+PAPER_RADIUS = 3
+"""The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+
 
 def is_near_duplicate(similarity: Similarity, settings: DedupSettings) -> bool:
     """Say whether two documents are near-duplicates.

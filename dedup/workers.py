@@ -48,8 +48,8 @@ class WorkerPool:
         self._preload = ("dedup.preloaded", *preload)
         self._seconds = seconds
         self._pool: Executor | None = None
-        self._quarantine: Executor | None = None
-        self._quarantine_lock = asyncio.Lock()
+        self._is_closed = False
+        self._one_suspect_at_a_time = asyncio.Lock()
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function in a worker and return what it returns.
@@ -60,33 +60,48 @@ class WorkerPool:
             **kwargs: likewise.
 
         Raises:
-            WorkerDiedError: the worker died or took too long, twice.
+            WorkerDiedError: the worker died or took too long, twice; or the pool is closed.
             Exception: what the function raised.
         """
         job = partial(function, *args, **kwargs)
-        if self._workers == 0:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(1)
-            return await asyncio.get_running_loop().run_in_executor(self._pool, job)
         if self._pool is None:
             self._pool = self._new_pool(self._workers)
         pool = self._pool
         try:
             return await self._run_in(pool, job)
         except BrokenProcessPool:
+            if self._is_closed:
+                raise WorkerDiedError("the workers were ended") from None
             if self._pool is pool:
                 logger.warning("a worker process died; its work is tried once more")
                 self._pool = None
-            return await self._run_in_quarantine(job)
+        async with self._one_suspect_at_a_time:
+            return await self._run_alone(job)
 
     def close(self) -> None:
-        """End all processes; what is under way is not waited for."""
-        for executor in (self._pool, self._quarantine):
-            if executor is not None:
-                executor.shutdown(cancel_futures=True)
-        self._pool = self._quarantine = None
+        """End all processes, whatever they are doing."""
+        self._is_closed = True
+        if self._pool is not None:
+            _end(self._pool)
 
-    def _new_pool(self, workers: int) -> ProcessPoolExecutor:
+    async def _run_in(self, pool: Executor, job: Callable[[], R]) -> R:
+        attempt: Callable[[Callable[[], R], float], R] = _limited if self._workers else _call
+        with _spawning():
+            future = pool.submit(attempt, job, self._seconds)
+        return await asyncio.wrap_future(future)
+
+    async def _run_alone(self, job: Callable[[], R]) -> R:
+        pool = self._new_pool(1)
+        try:
+            return await self._run_in(pool, job)
+        except BrokenProcessPool:
+            raise WorkerDiedError(f"its worker process died twice, or took longer than {self._seconds:g} s") from None
+        finally:
+            _end(pool)
+
+    def _new_pool(self, workers: int) -> Executor:
+        if workers == 0:
+            return ThreadPoolExecutor(1)
         # Forking this process, with its threads and event loop, is not safe. A server that has
         # loaded the libraries and nothing else is forked instead: loading them takes a second
         # and 150 MB, once and not for every worker.
@@ -95,22 +110,13 @@ class WorkerPool:
         context.set_forkserver_preload(list(self._preload))
         return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
 
-    async def _run_in(self, pool: Executor, job: Callable[[], R]) -> R:
-        with _spawning():
-            future = pool.submit(_limited, job, self._seconds)
-        return await asyncio.wrap_future(future)
 
-    async def _run_in_quarantine(self, job: Callable[[], R]) -> R:
-        async with self._quarantine_lock:
-            if self._quarantine is None:
-                self._quarantine = self._new_pool(1)
-            try:
-                return await self._run_in(self._quarantine, job)
-            except BrokenProcessPool:
-                self._quarantine = None
-                raise WorkerDiedError(
-                    f"its worker process died twice, or took longer than {self._seconds:g} s"
-                ) from None
+def _end(pool: Executor) -> None:
+    # What kill_workers() does from Python 3.14 on.
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.kill()
 
 
 @contextmanager
@@ -146,6 +152,10 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def _call(job: Callable[[], R], _: float) -> R:
+    return job()
 
 
 def _limited(job: Callable[[], R], seconds: float) -> R:

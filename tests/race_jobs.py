@@ -20,7 +20,7 @@ def copies(pair: int) -> tuple[str, str]:
 
 
 def decide_copies(
-    url: str, side: int, pairs: int, at_once: int, barrier: Barrier, results: Queue[tuple[str, list[str | None]]]
+    url: str, side: int, pairs: int, at_once: int, barrier: Barrier, results: Queue[tuple[str, tuple[str, str | None]]]
 ) -> None:
     """Decide one copy of each pair, so many at once, each batch at the same moment as the other process."""
     documents = [Document(f"{pair}/{side}", make_signature(copies(pair)[side])) for pair in range(pairs)]
@@ -32,5 +32,5 @@ def decide_copies(
         barrier.wait(60)
         for seen, decision in zip(batch, deduplicator.decide(batch, run), strict=True):
             assert decision is not None
-            results.put((seen.key, [decision.verdict.value, decision.original]))
+            results.put((seen.key, (decision.verdict.value, decision.original)))
     deduplicator.database.close()

@@ -58,13 +58,13 @@ async def hold_up(handler: Handler, batcher: MicroBatcher[int, int], value: int)
     return task
 
 
-def test_each_value_gets_its_own_result() -> None:
+def test_each_value_gets_its_own_result_and_all_are_handled_in_the_order_submitted() -> None:
     async def test(batcher: MicroBatcher[int, int], handler: Handler) -> None:
         results = await asyncio.gather(*(batcher.submit(i) for i in range(100)))
         assert results == [2 * i for i in range(100)]
 
     handler = run(test)
-    assert sum(handler.batches, []) == list(range(100))  # in the order submitted
+    assert [value for batch in handler.batches for value in batch] == list(range(100))
 
 
 def test_a_single_value_is_handled_at_once() -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
 from dedup.fingerprint.signature import SCHEME, digest, make_signature
 from dedup.fingerprint.simhash import distance
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.design import TableDesign
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import belongs_to_cluster, is_near_duplicate
@@ -33,6 +34,8 @@ from tests.texts import chinese, chinese_words, document, edited, jaccard, words
 
 NEW, UNCHANGED, UPDATED = Verdict.NEW, Verdict.UNCHANGED, Verdict.UPDATED
 EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+
+signature_of = cache(make_signature)
 
 TEXT = document(300, "text")
 NEAR_TEXT = edited(TEXT, 5)
@@ -63,7 +66,7 @@ class Crawl:
     def document(key: str, content: str | None, body: bytes | None = None) -> Document:
         return Document(
             key,
-            None if content is None else make_signature(content),
+            None if content is None else signature_of(content),
             len((content or "").encode()),
             None if body is None else digest(body),
         )
@@ -171,15 +174,24 @@ def start(database_url: str) -> Iterator[Callable[..., Crawl]]:
 
 
 def similarity(a: str, b: str) -> float:
-    return compare(make_signature(a).sketch, make_signature(b).sketch).jaccard
+    return compare(signature_of(a).sketch, signature_of(b).sketch).jaccard
 
 
 def is_near(a: str, b: str) -> bool:
-    return is_near_duplicate(compare(make_signature(a).sketch, make_signature(b).sketch), DedupSettings())
+    return is_near_duplicate(compare(signature_of(a).sketch, signature_of(b).sketch), DedupSettings())
 
 
 def bits_apart(a: str, b: str) -> int:
-    return distance(make_signature(a).fingerprint, make_signature(b).fingerprint)
+    return distance(signature_of(a).fingerprint, signature_of(b).fingerprint)
+
+
+def text_at(bits: Callable[[int], bool], edits: int) -> str:
+    """Return an edited text whose distance from the original is as asked."""
+    for seed in range(1000):
+        changed = edited(TEXT, edits, seed)
+        if bits(bits_apart(TEXT, changed)):
+            return changed
+    raise AssertionError("no such text")
 
 
 # Verdicts
@@ -227,7 +239,7 @@ def test_a_copy_without_its_second_half_is_a_near_duplicate(crawl: Crawl) -> Non
     for seed in range(1000):
         whole = Random(seed).choices(vocabulary, k=400)
         original, copy = " ".join(whole), " ".join(whole[:210])
-        found = compare(make_signature(original).sketch, make_signature(copy).sketch)
+        found = compare(signature_of(original).sketch, signature_of(copy).sketch)
         if bits_apart(original, copy) <= 3 and found.jaccard < 0.575 and found.containment >= 0.925:
             break
     crawl.see("a", original)
@@ -242,12 +254,15 @@ def test_a_near_fingerprint_with_other_shingles_is_new(crawl: Crawl) -> None:
     assert crawl.see("b", shuffled) == Decision(NEW)
 
 
-def test_of_several_near_duplicates_the_most_similar_one_is_matched(crawl: Crawl) -> None:
-    crawl.see("far", edited(TEXT, 40, "far"))
-    closest = edited(TEXT, 2, "close")
-    crawl.see("close", closest)
-    crawl.see("unlike", OTHER_TEXT)
-    assert crawl.see("b", TEXT).matched == "close"
+def test_of_several_near_duplicates_the_most_similar_one_is_matched_and_not_the_closest_one(crawl: Crawl) -> None:
+    close = text_at(lambda bits: bits <= 3, 20)
+    similar = text_at(lambda bits: bits >= 5, 4)
+    assert bits_apart(TEXT, close) < bits_apart(TEXT, similar) <= 12
+    assert similarity(TEXT, similar) > similarity(TEXT, close)
+    assert not is_near(close, similar)
+    crawl.see("close", close)
+    crawl.see("similar", similar)
+    assert crawl.see("a", TEXT).matched == "similar"
 
 
 def test_the_same_url_is_never_a_duplicate_of_itself(crawl: Crawl) -> None:
@@ -271,6 +286,42 @@ def test_copies_in_one_batch_are_duplicates_of_the_first(crawl: Crawl) -> None:
 
 def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
     assert crawl.see_all([]) == []
+
+
+# The check
+
+
+@pytest.mark.parametrize(
+    ("jaccard", "containment", "length_ratio", "expected"),
+    [
+        (1.0, 1.0, 1.0, True),
+        (0.575, 0.0, 0.0, True),
+        (0.574, 0.924, 1.0, False),
+        (0.0, 0.925, 0.45, True),
+        (0.0, 1.0, 0.449, False),
+        (0.0, 0.0, 1.0, False),
+    ],
+)
+def test_near_duplicates_share_enough_shingles_or_one_contains_the_other(
+    jaccard: float, containment: float, length_ratio: float, expected: bool
+) -> None:
+    assert is_near_duplicate(Similarity(jaccard, containment, length_ratio), DedupSettings()) is expected
+
+
+@pytest.mark.parametrize(
+    ("jaccard", "containment", "expected"),
+    [(1.0, 1.0, True), (0.4, 0.0, True), (0.0, 0.7, True), (0.399, 0.699, False), (0.0, 0.0, False)],
+)
+def test_a_member_is_loosely_like_its_leader(jaccard: float, containment: float, expected: bool) -> None:
+    assert belongs_to_cluster(Similarity(jaccard, containment, 1.0), DedupSettings()) is expected
+
+
+def test_the_check_has_settings() -> None:
+    similarity = Similarity(jaccard=0.5, containment=0.6, length_ratio=0.2)
+    assert is_near_duplicate(similarity, DedupSettings(min_jaccard=0.5))
+    assert is_near_duplicate(similarity, DedupSettings(min_containment=0.6, min_length_ratio=0.2))
+    assert not belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51))
+    assert belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51, leader_containment=0.6))
 
 
 # Short and empty texts
@@ -397,6 +448,7 @@ def test_a_decision_tells_the_size_of_the_text_even_if_it_is_known_by_its_bytes(
 # Clusters
 
 
+@cache
 def chain(edits: int, condition: Callable[[str, str, str], bool]) -> tuple[str, str, str]:
     """Return a leader, a member and a third text, each edited from the one before, of which something holds."""
     for seed in range(200):
@@ -409,7 +461,7 @@ def chain(edits: int, condition: Callable[[str, str, str], bool]) -> tuple[str, 
 
 
 def is_of_cluster(a: str, b: str) -> bool:
-    return belongs_to_cluster(compare(make_signature(a).sketch, make_signature(b).sketch), DedupSettings())
+    return belongs_to_cluster(compare(signature_of(a).sketch, signature_of(b).sketch), DedupSettings())
 
 
 def within_reach(a: str, b: str) -> bool:
@@ -417,8 +469,16 @@ def within_reach(a: str, b: str) -> bool:
     return bits_apart(a, b) <= 3
 
 
+def third_is_loosely_of_the_cluster(leader: str, member: str, third: str) -> bool:
+    return within_reach(member, third) and not is_near(leader, third) and is_of_cluster(leader, third)
+
+
+def third_is_not_of_the_cluster(leader: str, member: str, third: str) -> bool:
+    return within_reach(member, third) and not is_of_cluster(leader, third)
+
+
 def test_a_document_is_found_by_a_member_and_assigned_to_its_leader(crawl: Crawl) -> None:
-    leader, member, third = chain(21, lambda a, b, c: within_reach(b, c) and not is_near(a, c) and is_of_cluster(a, c))
+    leader, member, third = chain(21, third_is_loosely_of_the_cluster)
     crawl.see("leader", leader)
     assert crawl.see("member", member).original == "leader"
     decision = crawl.see("third", third)
@@ -428,7 +488,7 @@ def test_a_document_is_found_by_a_member_and_assigned_to_its_leader(crawl: Crawl
 
 
 def test_a_document_like_a_member_but_unlike_its_leader_is_not_in_the_cluster(crawl: Crawl) -> None:
-    leader, member, third = chain(32, lambda a, b, c: within_reach(b, c) and not is_of_cluster(a, c))
+    leader, member, third = chain(32, third_is_not_of_the_cluster)
     assert jaccard(member, third) > jaccard(leader, third)
     crawl.see("leader", leader)
     assert crawl.see("member", member).original == "leader"
@@ -436,7 +496,7 @@ def test_a_document_like_a_member_but_unlike_its_leader_is_not_in_the_cluster(cr
 
 
 def test_a_member_too_far_from_its_leader_does_not_hide_another_match(crawl: Crawl) -> None:
-    leader, member, third = chain(32, lambda a, b, c: within_reach(b, c) and not is_of_cluster(a, c))
+    leader, member, third = chain(32, third_is_not_of_the_cluster)
     cousin = next(
         each
         for each in (edited(third, 32, f"cousin {seed}") for seed in range(2000))
@@ -479,7 +539,7 @@ def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
 def test_the_old_fingerprint_of_an_updated_document_leaves_every_table(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     crawl.see("a", OTHER_TEXT)
-    assert crawl.indexed() == {"a": make_signature(OTHER_TEXT).fingerprint}
+    assert crawl.indexed() == {"a": signature_of(OTHER_TEXT).fingerprint}
     assert crawl.see("b", edited(TEXT, 3)).verdict is NEW
     assert crawl.see("c", TEXT).verdict is NEAR  # of b
     assert crawl.see("d", OTHER_TEXT).original == "a"
@@ -584,7 +644,7 @@ def test_a_leader_may_change_to_and_fro(crawl: Crawl) -> None:
 
 
 def test_the_text_of_a_member_is_still_found_by_its_copy_when_the_member_changes(crawl: Crawl) -> None:
-    leader, member, third = chain(21, lambda a, b, c: within_reach(b, c) and not is_near(a, c) and is_of_cluster(a, c))
+    leader, member, third = chain(21, third_is_loosely_of_the_cluster)
     crawl.see("leader", leader)
     crawl.see("member", member)
     assert crawl.see("copy", member).matched == "member"
@@ -608,15 +668,6 @@ def test_of_equal_members_the_earliest_stands_in_for_a_changed_leader(crawl: Cra
 @pytest.fixture
 def paper(start: Callable[..., Crawl]) -> Crawl:
     return start(mode=Mode.PAPER)
-
-
-def text_at(bits: Callable[[int], bool], edits: int) -> str:
-    """Return an edited text whose distance from the original is as asked."""
-    for seed in range(1000):
-        changed = edited(TEXT, edits, seed)
-        if bits(bits_apart(TEXT, changed)):
-            return changed
-    raise AssertionError("no such text")
 
 
 def test_in_paper_mode_fingerprints_within_three_bits_are_near_duplicates_without_a_check(paper: Crawl) -> None:
@@ -707,7 +758,7 @@ POOL = [
     edited(document(40), 1),
     "",
 ]
-SIGNATURES = [make_signature(each) for each in POOL]
+SIGNATURES = [signature_of(each) for each in POOL]
 SIGHTS = st.tuples(st.sampled_from("abc"), st.sampled_from(range(len(POOL))), st.integers(-1, 1))
 """A key, a text, and bytes: none, or one of two of that text."""
 

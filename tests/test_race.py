@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import multiprocessing
 from contextlib import closing
+from queue import Empty
 
 import pytest
 from sqlalchemy import func, select
 
 from dedup import schema
 from dedup.database import Database
+from dedup.deduplicator import Deduplicator
+from dedup.settings import DedupSettings
 from tests.race_jobs import decide_copies
 
 PAIRS = 200
@@ -18,6 +21,7 @@ SIDES = (0, 1)
 def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_is_kept(
     database_url: str, at_once: int
 ) -> None:
+    Deduplicator(DedupSettings(database_url=database_url)).database.close()
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(len(SIDES)), context.Queue()
     processes = [
@@ -26,7 +30,12 @@ def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_i
     ]
     for process in processes:
         process.start()
-    decisions = dict(results.get(timeout=60) for _ in range(PAIRS * len(SIDES)))
+    decisions: dict[str, tuple[str, str | None]] = {}
+    while len(decisions) < PAIRS * len(SIDES):
+        try:
+            decisions.update([results.get(timeout=1)])
+        except Empty:
+            assert not any(process.exitcode for process in processes), "a process failed"
     for process in processes:
         process.join(60)
         assert process.exitcode == 0

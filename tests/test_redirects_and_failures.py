@@ -157,11 +157,12 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Failures]:
         site.pages["/"] = article("front", links)
         settings = {"DOWNLOAD_TIMEOUT": 1, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
         started = time.monotonic()
-        result = crawl(tmp_path_factory.mktemp("failures") / "crawl.db", settings, url=f"{site.url}/")
+        database = tmp_path_factory.mktemp("failures") / "crawl.db"
+        result = crawl(database, settings, accidents=True, url=f"{site.url}/")
         yield Failures(site.url, result, site.hits, time.monotonic() - started, dict(sent))
 
 
-class closed_port:  # noqa: N801
+class closed_port:
     """A port on which nobody listens, for as long as the context lasts."""
 
     def __enter__(self) -> int:
@@ -181,6 +182,10 @@ def told(result: Crawl, url: str) -> list[str]:
 def test_crawl_succeeds_whatever_happens_to_some_pages(failures: Failures) -> None:
     assert failures.crawl.status == 0
     assert failures.crawl.stats["finish_reason"] == "finished"
+
+
+def test_no_failure_of_a_page_is_a_traceback(failures: Failures) -> None:
+    assert failures.crawl.accidents == []
 
 
 @pytest.mark.parametrize("path", SKIPPED)
@@ -299,7 +304,7 @@ def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(tmp_path: Pa
     assert result.status == 1
     assert result.skipped == {"connection_refused": 1}
     assert result.errors[-1] == "nothing was fetched: connection refused"
-    assert "Traceback" not in result.stderr
+    assert result.accidents == []
 
 
 def test_host_that_does_not_exist_is_one_clear_line_and_status_1(tmp_path: Path) -> None:
@@ -307,4 +312,4 @@ def test_host_that_does_not_exist_is_one_clear_line_and_status_1(tmp_path: Path)
     assert result.status == 1
     assert result.skipped == {"host_not_found": 1}
     assert result.errors[-1] == "nothing was fetched: host not found"
-    assert "Traceback" not in result.stderr
+    assert result.accidents == []

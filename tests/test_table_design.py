@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,9 +18,21 @@ DESIGNS = [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 3), (7, 5), (8, 1), (8, 2
 FINGERPRINTS = st.integers(0, 2**64 - 1)
 
 
+class Probe(NamedTuple):
+    table: int
+    low: int
+    high: int
+    permuted: int
+
+
+def probes_of(plan: ProbePlan, fingerprint: int, margins: Sequence[int] = range(64)) -> list[Probe]:
+    columns = plan.probes(fingerprint, np.array(margins))
+    return [Probe(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
 def probe_count(design: TableDesign, exact_radius: int, weak_bits: int = 0) -> int:
     plan = ProbePlan(design, radius=12, exact_radius=exact_radius, weak_bits=weak_bits)
-    return len(plan.probes(0x0123456789ABCDEF, np.arange(64)))
+    return len(probes_of(plan, 0x0123456789ABCDEF))
 
 
 @pytest.mark.parametrize(
@@ -168,14 +182,14 @@ def test_weak_bits_are_flipped_in_all_ways(weak_bits: int, probes: int) -> None:
 def test_probes_that_both_rules_ask_for_are_made_once() -> None:
     # 3 x 2^5 weak ones; the exact rule adds the 21 - 5 single flips of the last table that are not weak.
     plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=3, weak_bits=5)
-    probes = plan.probes(12345, np.arange(64))
+    probes = probes_of(plan, 12345)
     assert len(probes) == len(set(probes)) == 96 + 16
 
 
 @given(fingerprint=FINGERPRINTS, margins=st.permutations(range(64)))
 def test_a_probe_is_a_whole_bucket_of_its_table(fingerprint: int, margins: list[int]) -> None:
     plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=3, weak_bits=2)
-    for probe in plan.probes(fingerprint, np.array(margins)):
+    for probe in probes_of(plan, fingerprint, margins):
         table = plan.design.tables[probe.table]
         free = 64 - len(table.prefix)
         assert probe.low >> free == probe.high >> free
@@ -185,10 +199,14 @@ def test_a_probe_is_a_whole_bucket_of_its_table(fingerprint: int, margins: list[
 
 
 def test_the_weakest_bits_are_those_with_the_smallest_margins() -> None:
-    margins = np.full(64, 100)
-    margins[[63, 40, 3]] = 1, 2, 3  # in the prefixes of the first, the second and the last of three tables
+    margins = [100] * 64
+    margins[63], margins[40], margins[3] = (
+        1,
+        2,
+        3,
+    )  # in the prefixes of the first, the second and the last of three tables
     plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=0, weak_bits=1)
-    flipped = {(probe.table, probe.low) for probe in plan.probes(0, margins)}
+    flipped = {(probe.table, probe.low) for probe in probes_of(plan, 0, margins)}
     expected = {
         (number, bit and table.permute(1 << bit))
         for (number, table), bit in zip(enumerate(plan.design.tables), (63, 40, 3), strict=True)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 
+import regex
+
 # C0 and C1 controls except tab, line feed and carriage return, plus the bidirectional overrides
 # and the byte order mark: none of them is text, and some of them break databases and terminals.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+# No language puts 30 marks on a letter (UAX 15, stream-safe text format), and ordering them takes
+# time that grows with the square of their number.
+_PILED_MARKS = regex.compile(r"(\p{M}{30})\p{M}+")
 
 
 def clean(text: str) -> str:
@@ -37,6 +42,10 @@ def normalise(text: str) -> str:
         none at either end.
     """
     text = clean(text)
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return " ".join(text.casefold().split())
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    text = _PILED_MARKS.sub(r"\1", text)
+    # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the
+    # Unicode Standard, section 3.13, definition 145.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join(folded.split())

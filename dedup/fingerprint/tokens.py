@@ -14,23 +14,28 @@ Punctuation and white space separate tokens and are dropped.
 from __future__ import annotations
 
 import logging
-import re
 from functools import cache
 from typing import TYPE_CHECKING
+
+import regex
 
 if TYPE_CHECKING:
     from jieba import Tokenizer
 
-_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_KANA = "\u3040-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
-_UNSPACED = "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff"
-# Vowel signs and accents, which the class \w leaves out, would cut words in two.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_HAN = r"\p{Han}"
+_KANA = r"\p{Hiragana}\p{Katakana}ー"
+_UNSPACED = r"\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}"
+_OWN_RULE = f"{_HAN}{_KANA}{_UNSPACED}"
+_FIRST, _NEXT = r"[\p{L}\p{N}]", r"[\p{L}\p{M}\p{N}]"
 
-_RUNS = re.compile(f"[{_HAN}{_KANA}]+|[{_UNSPACED}]+|(?:[^\\W{_HAN}{_KANA}{_UNSPACED}]|[{_MARKS}])+")
-_SPACED_WORDS = re.compile(f"[\\w{_MARKS}]+")
-_HAN_OR_KANA = re.compile(f"[{_HAN}{_KANA}]")
-_KANA_ONLY = re.compile(f"[{_KANA}]")
+_RUNS = regex.compile(
+    f"[{_FIRST}--[{_OWN_RULE}]][{_NEXT}--[{_OWN_RULE}]]*|[{_FIRST}&&[{_HAN}{_KANA}]]+|[{_NEXT}&&[{_UNSPACED}]]+",
+    regex.V1,
+)
+_SPACED_WORDS = regex.compile(f"{_FIRST}{_NEXT}*")
+_HAN_OR_KANA = regex.compile(f"[{_HAN}{_KANA}]")
+_KANA_ONLY = regex.compile(f"[{_KANA}]")
+_UNSPACED_START = regex.compile(f"[{_UNSPACED}]")
 _FIRST_UNSPACED = "\u0e00"
 
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
@@ -57,20 +62,21 @@ def tokenise(normalised: str) -> list[str]:
         The tokens in the order of the text, repeated as often as they occur.
     """
     if not normalised or max(normalised) < _FIRST_UNSPACED:
-        return _SPACED_WORDS.findall(normalised)
+        words: list[str] = _SPACED_WORDS.findall(normalised)
+        return words
     runs: list[str] = _RUNS.findall(normalised)
     chinese = [run for run in runs if _HAN_OR_KANA.match(run)]
     if chinese and _is_japanese(chinese):
         chinese = []
-    words = iter(_chinese_words(chinese))
+    words_of_runs = iter(_chinese_words(chinese))
     is_chinese = bool(chinese)
     tokens: list[str] = []
     for run in runs:
         if run[0] < _FIRST_UNSPACED:
             tokens.append(run)
         elif _HAN_OR_KANA.match(run):
-            tokens.extend(next(words) if is_chinese else _character_pairs(run))
-        elif _is_unspaced(run):
+            tokens.extend(next(words_of_runs) if is_chinese else _character_pairs(run))
+        elif _UNSPACED_START.match(run):
             tokens.extend(_character_pairs(run))
         else:
             tokens.append(run)
@@ -80,11 +86,6 @@ def tokenise(normalised: str) -> list[str]:
 def _is_japanese(runs: list[str]) -> bool:
     characters = "".join(runs)
     return len(_KANA_ONLY.findall(characters)) >= _JAPANESE_KANA_SHARE * len(characters)
-
-
-def _is_unspaced(run: str) -> bool:
-    first = run[0]
-    return "\u0e00" <= first <= "\u0eff" or "\u1000" <= first <= "\u109f" or "\u1780" <= first <= "\u17ff"
 
 
 def _character_pairs(run: str) -> list[str]:

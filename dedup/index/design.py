@@ -16,7 +16,7 @@ from itertools import combinations
 from dedup.errors import SettingsError
 from dedup.fingerprint.simhash import BITS
 
-_TEXT_FORM = re.compile(r"\s*(\d+)\s+choose\s+(\d+)\s*")
+_TEXT_FORM = re.compile(r"\s*(\d{1,3})\s+choose\s+(\d{1,3})\s*", re.ASCII)
 MAX_TABLES = 64
 
 
@@ -113,8 +113,8 @@ class TableDesign:
 
         With one block a table, radii per block that sum to radius - n + 1 suffice (M. Norouzi,
         A. Punjani, D. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012,
-        section 3). With r blocks a table, the r blocks with the fewest differing bits have at most
-        r / n of them.
+        section 3). With r blocks a table, the pigeonhole principle is applied to the r blocks that
+        differ least; up to a radius of n - r nothing has to be flipped.
 
         Args:
             radius: the distance in bits within which every fingerprint must be found.
@@ -123,7 +123,10 @@ class TableDesign:
             For each table the number of bits to flip; -1 for a table that need not be asked.
         """
         if self.chosen > 1:
-            return [radius * self.chosen // self.blocks] * len(self.tables)
+            # The r blocks with the fewest differing bits have most where all blocks have equally many.
+            everywhere, rest = divmod(radius, self.blocks)
+            needed = everywhere * self.chosen + max(0, rest - (self.blocks - self.chosen))
+            return [needed] * len(self.tables)
         base, rest = divmod(radius - self.blocks + 1, self.blocks)
         # The narrower blocks come last; flips cost least there.
         flips = [base] * (self.blocks - rest) + [base + 1] * rest

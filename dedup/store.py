@@ -1,0 +1,168 @@
+"""Writing a decided document: its row, its table entries, and what relied on its old content.
+
+Two things hold after every write, whatever came before:
+
+- every known text of at least `min_tokens` tokens stands in the permuted tables exactly once,
+  whichever of the documents that have it stands for it (in the paper's mode: only originals do);
+- every duplicate is a duplicate of what its leader holds now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from dedup import ledger
+from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.simhash import distance
+from dedup.fingerprint.sketch import Sketch, compare
+from dedup.index.sql import SqlIndex
+from dedup.ledger import Relatives, StoredDocument
+from dedup.schema import to_signed
+from dedup.settings import DedupSettings, Mode
+from dedup.verification import PAPER_RADIUS, is_near_duplicate
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is stored of a document's content.
+
+    Attributes:
+        text_digest: digest of its normalised text.
+        fingerprint: the 64-bit simhash, unsigned.
+        sketch: the sketch of its text.
+        text_bytes: size of its text in UTF-8.
+        body_digest: digest of the bytes that the text was taken from, if it was.
+    """
+
+    text_digest: bytes
+    fingerprint: int
+    sketch: Sketch
+    text_bytes: int
+    body_digest: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a duplicate was found to be a duplicate of: a cluster's leader, by one of its members."""
+
+    leader: StoredDocument
+    member: StoredDocument
+
+
+class DocumentStore:
+    """Writes documents and keeps the permuted tables in step.
+
+    Args:
+        index: the permuted tables.
+        settings: what counts as a near-duplicate, and which texts are too short for the tables.
+    """
+
+    def __init__(self, index: SqlIndex, settings: DedupSettings) -> None:
+        self._index = index
+        self._settings = settings
+
+    def note_seen(self, connection: Connection, known: StoredDocument, content: Content, run_id: int) -> None:
+        """Note that a document was seen again with the same text."""
+        values: dict[str, Any] = {"last_run_id": run_id}
+        if content.body_digest is not None and content.body_digest != known.body_digest:
+            values["body_digest"] = content.body_digest
+            if not content.sketch.tokens:
+                self._free(connection, ledger.find_led_by(connection, known.id))
+        ledger.change_document(connection, known.id, values)
+
+    def write(
+        self,
+        connection: Connection,
+        key: str,
+        content: Content,
+        *,
+        relatives: Relatives,
+        match: Match | None,
+        run_id: int,
+    ) -> int:
+        """Store a document that is new or has changed.
+
+        Args:
+            connection: inside a writing transaction.
+            key: the document's key.
+            content: what it holds now.
+            relatives: what was stored of it before, and what else has the same text.
+            match: what it is a duplicate of, if it is.
+            run_id: the run that it was seen in.
+
+        Returns:
+            The document's id.
+        """
+        known = relatives.same_key
+        indexed = known is None and relatives.same_text is None and self._belongs_in_tables(content.sketch, match)
+        values: dict[str, Any] = {
+            "body_digest": content.body_digest,
+            "text_digest": content.text_digest,
+            "text_bytes": content.text_bytes,
+            "fingerprint": to_signed(content.fingerprint),
+            "sketch": content.sketch.to_bytes(),
+            "indexed": int(indexed),
+            "leader_id": None if match is None else match.leader.id,
+            "last_run_id": run_id,
+        }
+        if known is not None:
+            ledger.change_document(connection, known.id, values)
+            self._leave_old_content(connection, known, content, leads_still=match is None)
+            return known.id
+        document_id = ledger.add_document(
+            connection, {**values, "key": clean(key), "key_digest": ledger.key_digest(key)}
+        )
+        if indexed:
+            self._index.add(connection, [(document_id, content.fingerprint)])
+        return document_id
+
+    def _belongs_in_tables(self, sketch: Sketch, match: Match | None) -> bool:
+        # The paper's crawler forgets duplicates.
+        return sketch.tokens >= self._settings.min_tokens and not (match and self._settings.mode is Mode.PAPER)
+
+    def _leave_old_content(
+        self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
+    ) -> None:
+        if known.indexed:
+            self._index.remove(connection, [(known.id, known.fingerprint)])
+        members = ledger.find_led_by(connection, known.id)
+        self._free(
+            connection, [each for each in members if not (leads_still and self._is_still_duplicate(each, content))]
+        )
+        self._index_texts(connection, [known.text_digest, content.text_digest])
+
+    def _is_still_duplicate(self, member: StoredDocument, content: Content) -> bool:
+        if not content.sketch.tokens:
+            return member.body_digest is not None and member.body_digest == content.body_digest
+        if member.text_digest == content.text_digest:
+            return True
+        if min(member.sketch.tokens, content.sketch.tokens) < self._settings.min_tokens:
+            return False
+        if self._settings.mode is Mode.PAPER:
+            return distance(member.fingerprint, content.fingerprint) <= PAPER_RADIUS
+        return is_near_duplicate(compare(member.sketch, content.sketch), self._settings)
+
+    def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
+        """Let go of duplicates whose original is gone.
+
+        Their content is stored nowhere: without digests they are decided anew when they are seen
+        again, and without table entries nothing is dropped because of them.
+        """
+        self._index.remove(connection, [(member.id, member.fingerprint) for member in members if member.indexed])
+        for member in members:
+            ledger.change_document(
+                connection, member.id, {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
+            )
+        self._index_texts(connection, [member.text_digest for member in members])
+
+    def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
+        """Let one of the documents that have a text stand for it in the tables, if none does."""
+        for text_digest in {each for each in text_digests if each is not None}:
+            heir = ledger.find_for_tables(connection, text_digest, originals_only=self._settings.mode is Mode.PAPER)
+            if heir is not None and not heir.indexed and heir.sketch.tokens >= self._settings.min_tokens:
+                self._index.add(connection, [(heir.id, heir.fingerprint)])
+                ledger.change_document(connection, heir.id, {"indexed": 1})
