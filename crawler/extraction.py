@@ -36,7 +36,7 @@ class LinkRules:
         allowed_domains: hosts, their subdomains included.
         follow: regular expression that a URL has to match somewhere; empty: any URL.
         ignore: regular expression that a URL must not match anywhere; empty: none.
-        obey_nofollow: whether links with rel=nofollow, or on a page that says so, are left out.
+        obey_nofollow: whether links with rel=nofollow are left out.
     """
 
     allowed_domains: tuple[str, ...]
@@ -44,12 +44,15 @@ class LinkRules:
     ignore: str = ""
     obey_nofollow: bool = True
 
+    def is_on_site(self, url: str) -> bool:
+        """Say whether a URL is one of the allowed domains, whatever its path."""
+        absolute = _ABSOLUTE.match(url)
+        return absolute is not None and _is_of(absolute[1], self.allowed_domains)
+
     def allow(self, url: str) -> bool:
         """Say whether a URL may be followed."""
-        absolute = _ABSOLUTE.match(url)
         return (
-            absolute is not None
-            and _is_of(absolute[1], self.allowed_domains)
+            self.is_on_site(url)
             and (not self.follow or re.search(self.follow, url) is not None)
             and (not self.ignore or re.search(self.ignore, url) is None)
         )
@@ -142,8 +145,9 @@ def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
 @lru_cache(maxsize=4096)
 def _is_of(network_location: str, domains: tuple[str, ...]) -> bool:
     try:
-        host = urlsplit(f"//{network_location}").hostname or ""
-    except ValueError:
+        parts = urlsplit(f"//{network_location}")
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:  # such as example.com:port
         return False
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
@@ -167,8 +171,7 @@ def _read_links(tree: HtmlElement, url: str, rules: LinkRules) -> Extraction:
                 extraction.canonical = _absolute(base, href)
         elif not (rules.obey_nofollow and "nofollow" in relations):
             hrefs[href] = None
-    if not (rules.obey_nofollow and extraction.nofollow):
-        extraction.links = list(_allowed_links(hrefs, base, rules))
+    extraction.links = list(_allowed_links(hrefs, base, rules))
     return extraction
 
 
@@ -214,10 +217,10 @@ def _absolute(base: str, href: str) -> str | None:
         return None
     href = _LINE_BREAKS.sub("", clean(href)).strip().partition("#")[0]
     # Joining takes longer than everything else about a link.
-    if not _ABSOLUTE.match(href):
+    if not _ABSOLUTE.match(href) or "[" in href:
         try:
             href = urljoin(base, href)
-        except ValueError:  # such as //[broken
+        except ValueError:  # such as http://[broken
             return None
     return href if _ABSOLUTE.match(href) else None
 

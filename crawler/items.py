@@ -15,14 +15,15 @@ class Page:
     Attributes:
         url: the address it was fetched from, after redirects.
         html: its bytes as they came.
-        body_digest: digest of these bytes.
+        body_digest: digest of these bytes; None where they could not be analysed, so that they
+            are not taken for known by the next crawl.
         fetched: when it was fetched.
         depth: how many links from the start.
         referrer: the page whose link led here.
         text: the main text; None where these bytes were known already, until storage fills it in.
         signature: the text's signature; None where these bytes were known already.
         canonical: the address that the page names as its own.
-        verdict: the verdict on its text, once there is one.
+        verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
         title: its title, as are author, date, language and description: only of pages that are kept.
         author: who wrote it.
@@ -34,8 +35,8 @@ class Page:
 
     url: str
     html: bytes = field(repr=False)
-    body_digest: bytes = field(repr=False)
     fetched: datetime
+    body_digest: bytes | None = field(default=None, repr=False)
     depth: int = 0
     referrer: str | None = None
     text: str | None = field(default=None, repr=False)

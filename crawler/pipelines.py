@@ -102,7 +102,7 @@ class StoragePipeline:
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._stopper = CrawlStopper(crawler)
+        self._stopper = CrawlStopper.of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -128,7 +128,8 @@ class StoragePipeline:
 
     async def process_item(self, item: Page) -> Page:
         try:
-            is_stored = item.verdict == "unchanged" and await self._restore(item)
+            # What is known of a page is better than nothing of a version that could not be analysed.
+            is_stored = (item.verdict == "unchanged" or item.problem) and await self._restore(item)
             if not is_stored:
                 await self._describe_and_save(item)
         except DatabaseError as error:
@@ -148,8 +149,7 @@ class StoragePipeline:
         description = await self._describe(page)
         for name in _DESCRIBED:
             setattr(page, name, getattr(description, name))
-        if page.text is None:
-            page.text = description.text or ""
+        page.text = page.text or description.text or ""
         page.run = self._crawler.stats.get_value("dedup/run")
         row = {name: _storable(getattr(page, name)) for name in _STORED}
         await self._saving.submit({**row, "text": clean(page.text), "html": description.compressed_html})

@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawler.skipping import PREFIX as SKIPPED
 from crawler.summary import duration, summarise
-from dedup.failures import FAILURE
+from dedup.failures import fail_at_the_end
 
 logger = logging.getLogger(__name__)
 
@@ -59,13 +59,13 @@ class Progress:
         if self._terminal is not None:
             self._terminal.erase()
         self._reason = reason
+        stats = self._crawler.stats
+        if reason == "finished" and not stats.get_value("crawler/fetched"):
+            logger.error("nothing was fetched: %s", _why_nothing(stats))
+            fail_at_the_end(self._crawler)
 
     def engine_stopped(self) -> None:
-        stats = self._crawler.stats
         print(summarise(self._crawler, self._reason, time.monotonic() - self._started), flush=True)
-        if not stats.get_value("crawler/fetched") and self._reason == "finished":
-            logger.error("nothing was fetched: %s", _why_nothing(stats))
-            raise SystemExit(FAILURE)
 
     def _show(self) -> None:
         line = progress_line(self._crawler.stats, time.monotonic() - self._started)

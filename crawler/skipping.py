@@ -55,6 +55,19 @@ def skip(crawler: Crawler, url: str, reason: str, detail: str = "") -> None:
     logger.info("%s", f"{told} ({' '.join(clean(detail).split())})" if detail else told)
 
 
+def keep_log_lines_short() -> None:
+    """Take the traceback from Scrapy's line about a robots.txt that cannot be fetched.
+
+    The page that it was fetched for is named with its own reason.
+    """
+    logging.getLogger("scrapy.downloadermiddlewares.robotstxt").addFilter(_without_traceback)
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    return True
+
+
 def reason_of(error: BaseException) -> tuple[str, str]:
     """Return the reason for which a request brought no page, and a detail or ""."""
     if isinstance(error, HttpError):

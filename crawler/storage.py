@@ -38,7 +38,7 @@ pages = Table(
 )
 Index("pages_run", pages.c.run)
 
-_RESTORED = ("title", "author", "date", "language", "description", "text")
+_RESTORED = ("title", "author", "date", "language", "description", "text", "run")
 
 
 class PageStore:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Callable
 from typing import Any, Self, TypeVar
@@ -67,6 +68,6 @@ def _above_0(name: str, value: Any, kind: Callable[[Any], N]) -> N:
         number = kind(value)
     except (TypeError, ValueError):
         number = kind(0)
-    if number <= 0:
+    if not 0 < number < math.inf:
         refuse_to_start(SettingsError(f"{name} = {value!r}: expected a number above 0"))
     return number

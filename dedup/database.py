@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, MetaData, create_engine, event, insert, select
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from dedup import schema
 from dedup.errors import DatabaseError, IncompatibleDatabaseError, SettingsError
@@ -195,7 +195,7 @@ def _supported(url: str) -> URL:
         ) from None
     if parsed.drivername in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
-    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
         raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
     if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
@@ -214,7 +214,7 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
         # Under a stricter isolation a writer would not see what the one before it has written
         # while it was waiting.
         engine = create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
-    except (ModuleNotFoundError, NoSuchModuleError) as error:
+    except ModuleNotFoundError as error:
         raise SettingsError(
             f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
         ) from None

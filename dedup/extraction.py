@@ -25,9 +25,29 @@ def parse_html(html: bytes | str) -> HtmlElement | None:
 
 def main_text(tree: HtmlElement) -> str:
     """Return a page's main text, without navigation, comments and other frame; "" if it has none."""
-    # The fast mode finds as much at two thirds of the time; see docs/decisions.md.
+    text = _extract(tree)
+    # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
+    if text is None and _clean_tree(tree):
+        text = _extract(tree)
+    return clean(text or "")
+
+
+def _extract(tree: HtmlElement) -> str | None:
+    # The fast mode finds as much at two thirds of the time.
     document = bare_extraction(tree, fast=True, include_comments=False, with_metadata=False)
-    return clean(document.text or "") if isinstance(document, Document) else ""
+    return document.text if isinstance(document, Document) else None
+
+
+def _clean_tree(tree: HtmlElement) -> bool:
+    """Take control characters out of all texts of a tree; say whether there were any."""
+    has_changed = False
+    for element in tree.iter():
+        for name in ("text", "tail"):
+            text = getattr(element, name)
+            if text and (cleaned := clean(text)) != text:
+                setattr(element, name, cleaned)
+                has_changed = True
+    return has_changed
 
 
 def analyse_html(html: bytes | str) -> tuple[str, Signature]:

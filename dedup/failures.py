@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from typing import NoReturn
+from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.crawler import Crawler
@@ -27,6 +28,19 @@ def refuse_to_start(error: DedupError) -> NoReturn:
     raise SystemExit(USAGE_ERROR if isinstance(error, SettingsError) else FAILURE)
 
 
+def fail_at_the_end(crawler: Crawler) -> None:
+    """Let the `scrapy` command end with status 1 once the crawl is over, however it ends.
+
+    Scrapy itself ends with 0 whatever components have logged, but with 1 after a crawl that has no
+    spider. (SystemExit in the event loop would leave threads behind that the process waits for.)
+    """
+
+    def forget_spider() -> None:
+        crawler.spider = None
+
+    crawler.signals.connect(forget_spider, signals.engine_stopped, weak=False)
+
+
 class CrawlStopper:
     """Stops a running crawl once something has failed for good.
 
@@ -37,14 +51,16 @@ class CrawlStopper:
         crawler: the crawl.
     """
 
+    _of_crawls: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
+
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._closing: asyncio.Task[None] | None = None
 
-    @property
-    def has_stopped(self) -> bool:
-        """Whether `stop` has been called."""
-        return self._closing is not None
+    @classmethod
+    def of(cls, crawler: Crawler) -> CrawlStopper:
+        """Return the one stopper of a crawl: several components fail when their database does."""
+        return cls._of_crawls.setdefault(crawler, cls(crawler))
 
     def stop(self, error: DedupError, reason: str) -> None:
         """Log the error and close the crawl; only the first call does anything.
@@ -56,8 +72,5 @@ class CrawlStopper:
         if self._closing is not None:
             return
         logger.error("%s; the crawl stops, what is stored so far is kept", error)
-        self._crawler.signals.connect(self._exit, signals.engine_stopped, weak=False)
+        fail_at_the_end(self._crawler)
         self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason=reason))
-
-    async def _exit(self) -> NoReturn:
-        raise SystemExit(FAILURE)

@@ -71,7 +71,7 @@ class NearDuplicatePipeline:
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self.settings = settings
         self._crawler = crawler
-        self._stopper = CrawlStopper(crawler)
+        self._stopper = CrawlStopper.of(crawler)
         self._workers = WorkerPool(settings.workers)
 
     @classmethod
@@ -119,11 +119,13 @@ class NearDuplicatePipeline:
             if decision is None:
                 # Its bytes were known when the page was looked at, and are not any more.
                 document = await self._analysed(adapter, document)
-                decision = await self._deciding.submit(document)
-            assert decision is not None
+                decision = None if document is None else await self._deciding.submit(document)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             raise Undecided("not decided: the database failed", key) from error
+        if decision is None:
+            self._crawler.stats.inc_value("dedup/not_examined")
+            return item
         self._count(decision)
         if self.settings.verdict_field:
             adapter[self.settings.verdict_field] = decision.verdict.value
@@ -150,20 +152,19 @@ class NearDuplicatePipeline:
         body_digest = adapter.get(settings.body_digest_field)
         signature = adapter.get(settings.signature_field)
         text = adapter.get(settings.text_field)
-        html = adapter.get(settings.html_field)
         if isinstance(signature, Signature):
             size = len((text or "").encode("utf-8", "replace"))
             return Document(key, signature, size, body_digest)
         if isinstance(body_digest, bytes) and await self.knows_bytes(body_digest):
             return Document(key, None, 0, body_digest)
-        if not text and not html:
-            return None
         return await self._analysed(adapter, Document(key, None, 0, body_digest))
 
-    async def _analysed(self, adapter: ItemAdapter, document: Document) -> Document:
+    async def _analysed(self, adapter: ItemAdapter, document: Document) -> Document | None:
         text: str = adapter.get(self.settings.text_field) or ""
         html: str | bytes = adapter.get(self.settings.html_field) or ""
         body_digest = document.body_digest
+        if not text and not html:
+            return None
         try:
             if text:
                 signature = await self._workers.run(make_signature, text)
@@ -172,9 +173,9 @@ class NearDuplicatePipeline:
                     body_digest = digest(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
                 text, signature = await self._workers.run(analyse_html, html)
         except WorkerDiedError as error:
-            logger.warning("%s could not be analysed: %s; it is kept", document.key, error)
+            logger.warning("%s could not be analysed: %s; it passes", document.key, error)
             self._crawler.stats.inc_value("dedup/analysis_failed")
-            text, signature = "", make_signature("")
+            return None
         return Document(document.key, signature, len(text.encode("utf-8", "replace")), body_digest)
 
     def _decide(self, documents: list[Document]) -> list[Decision | None]:

@@ -12,6 +12,9 @@ from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 
 
+MAX_SECONDS = 86_400.0
+
+
 class Mode(StrEnum):
     """How a match is decided.
 
@@ -107,7 +110,7 @@ class DedupSettings:
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
-        _require(self.lock_timeout > 0, "lock_timeout", self.lock_timeout, "seconds above 0")
+        _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         for name in ("max_candidates", "batch_size"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         for name in ("workers", "min_tokens"):

@@ -89,7 +89,8 @@ class Crawl:
     def summed_up(self, label: str) -> int:
         """The first number of a line of the summary."""
         number = re.match(r"[\d,]+", self.summary[label])
-        assert number is not None, self.stdout
+        if number is None:
+            raise AssertionError(self.stdout)
         return int(number[0].replace(",", ""))
 
     @cached_property
@@ -109,7 +110,8 @@ class Crawl:
         """The stored pages by URL."""
         rows = self.rows("SELECT * FROM pages ORDER BY id")
         pages = {row["url"]: row for row in rows}
-        assert len(pages) == len(rows), "a page is stored twice"
+        if len(pages) != len(rows):
+            raise AssertionError("a page is stored twice")
         return pages
 
     @cached_property
@@ -159,6 +161,7 @@ def crawl(
     *,
     accidents: bool = False,
     before: Callable[[], None] | None = None,
+    seconds: float = _SECONDS,
     **arguments: object,
 ) -> Crawl:
     """Run `scrapy crawl site`.
@@ -169,11 +172,12 @@ def crawl(
         options: more of the command line.
         accidents: whether tracebacks and warnings are for the test to judge; they fail it otherwise.
         before: called in the new process before the command.
+        seconds: after which it counts as hanging, which fails the test.
         **arguments: those of the spider.
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     command = crawl_command(arguments, {"DEDUP_DATABASE_URL": database_url, **(settings or {})}, options)
-    return run(command, database_url=database_url, accidents=accidents, before=before)
+    return run(command, database_url=database_url, accidents=accidents, before=before, seconds=seconds)
 
 
 def run(
@@ -183,10 +187,11 @@ def run(
     database_url: str = "",
     accidents: bool = False,
     before: Callable[[], None] | None = None,
+    seconds: float = _SECONDS,
 ) -> Crawl:
     """Run a command to its end."""
     process = start(command, folder=folder, before=before)
-    return finish(process, database_url=database_url, accidents=accidents)
+    return finish(process, database_url=database_url, accidents=accidents, seconds=seconds)
 
 
 def start(
@@ -219,8 +224,8 @@ def finish(
         stdout, stderr = process.communicate()
         raise AssertionError(f"not ended after {seconds} s:\n{stdout}\n{stderr[-5000:]}") from None
     result = Crawl(process.returncode, stdout, stderr, database_url)
-    if not accidents:
-        assert result.accidents == []
+    if result.accidents and not accidents:
+        raise AssertionError("accidents in the output:\n" + "\n".join(result.accidents) + f"\n\n{stderr[-3000:]}")
     return result
 
 
@@ -298,17 +303,18 @@ class ThreadWorkers(Workers):
         return extension
 
 
-def crawl_site_here(database: Path, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
+def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
     """Run the site spider in this process, with the project's settings.
 
     Args:
-        database: a SQLite file.
+        database: a SQLite file, or a database's URL.
         settings: more Scrapy settings.
         **arguments: those of the spider.
     """
+    database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
     project["EXTENSIONS"] = {**default.EXTENSIONS, "crawler.workers.Workers": None, ThreadWorkers: 100}
-    project |= {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "AUTOTHROTTLE_ENABLED": False}
+    project |= {"DEDUP_DATABASE_URL": database_url, "AUTOTHROTTLE_ENABLED": False}
     return crawl_here(
         SiteSpider, {**project, **(settings or {})}, **{name: str(value) for name, value in arguments.items()}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import combinations
 from random import Random
 from typing import NamedTuple
@@ -26,13 +27,23 @@ DESIGNS = [(3, 1), (4, 1), (2, 1), (5, 2), (6, 3), (7, 5), (8, 1), (10, 9)]
 NO_LIMIT = 1000
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path_factory.mktemp('index') / 'test.db'}"
+    else:
+        url = request.getfixturevalue("postgresql_server")().create_database()
+    with closing(Database(url)) as database:
+        database.create(schema.metadata)
+        with database.engine.connect() as connection:
+            yield connection
+
+
 @pytest.fixture
-def connection(database_url: str) -> Iterator[Connection]:
-    database = Database(database_url)
-    database.create(schema.metadata)
-    with database.engine.connect() as connection:
-        yield connection
-    database.close()
+def connection(shared_connection: Connection) -> Iterator[Connection]:
+    """A connection to empty tables; nothing that a test writes is committed."""
+    yield shared_connection
+    shared_connection.rollback()
 
 
 class Case(NamedTuple):

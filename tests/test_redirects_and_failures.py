@@ -76,6 +76,9 @@ SKIPPED: dict[str, tuple[Page, str]] = {
     "/loop": (redirect("/loop/2"), "redirect_loop"),
     "/redirect-out": (redirect("OTHER/outside"), "redirected_to_other_host"),
     "/redirect-out-later": (redirect("/redirect-out-then"), "redirected_to_other_host"),
+    "/redirect-to-mail": (redirect("mailto:a@example.com"), "failed"),
+    "/redirect-to-nonsense": (redirect("http://[broken"), "failed"),
+    "/redirect-to-no-port": (redirect("http://127.0.0.1:port/"), "failed"),
     "/redirect-without-target": (Reply(status=302), "http_302"),
     "/broken-gzip": (Reply(b"no gzip", headers={"Content-Type": HTML, "Content-Encoding": "gzip"}), "failed"),
 }

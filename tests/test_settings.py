@@ -90,6 +90,7 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("lock_timeout", 0),
         ("lock_timeout", -1),
         ("lock_timeout", "nan"),
+        ("lock_timeout", "inf"),
         ("lock_timeout", "soon"),
         ("min_jaccard", 1.1),
         ("min_jaccard", -0.1),

@@ -202,6 +202,16 @@ def test_broken_sitemap_is_named_and_the_crawl_goes_on(body: bytes, crawling: Cr
     assert any(f"{site.url}/map.xml" in message for message in outcome.messages)
 
 
+@pytest.mark.parametrize("location", ["http://127.0.0.1:port/", "http://[broken", "", "javascript:alert(1)", "/b"])
+def test_entry_of_a_sitemap_that_is_no_address_loses_none_behind_it(
+    location: str, crawling: Crawling, site: LocalSite
+) -> None:
+    site.pages["/map.xml"] = Reply(sitemap(location, f"{site.url}/island/2"), headers=XML)
+    outcome = crawling(url=f"{site.url}/a/deeper", sitemap=f"{site.url}/map.xml")
+    assert crawling.kept == ["/a/deeper", "/island/2"]
+    assert outcome.tracebacks == []
+
+
 def test_missing_sitemap_is_skipped_with_its_reason(crawling: Crawling, site: LocalSite) -> None:
     outcome = crawling(url=f"{site.url}/b", sitemap=f"{site.url}/map.xml")
     assert crawling.kept == ["/b"]

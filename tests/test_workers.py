@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -221,6 +222,40 @@ def test_closing_does_not_wait_for_what_is_under_way(tmp_path: Path) -> None:
     assert asyncio.run(main()) < 2
 
 
+def test_closing_ends_second_attempts_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        pool = WorkerPool(2)
+        paths = [tmp_path / "1", tmp_path / "2"]
+        jobs = [asyncio.create_task(pool.run(worker_jobs.touch_and_sleep, str(path), 8)) for path in paths]
+        while not all(path.exists() for path in paths):
+            await asyncio.sleep(0.01)
+        for path in paths:
+            path.unlink()
+        await asyncio.gather(pool.run(worker_jobs.die), return_exceptions=True)
+        while not any(path.exists() for path in paths):  # one is tried again, the other waits for its turn
+            await asyncio.sleep(0.01)
+        pool.close()
+        await asyncio.wait(jobs, timeout=2)
+        assert all(job.done() for job in jobs)
+        assert all(isinstance(job.exception(), WorkerDiedError) for job in jobs)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("used", [False, True])
+def test_a_closed_pool_refuses_work(workers: int, used: bool) -> None:
+    async def main() -> None:
+        pool = WorkerPool(workers)
+        if used:
+            await pool.run(worker_jobs.add, 1, 1)
+        pool.close()
+        with pytest.raises(WorkerDiedError):
+            await pool.run(worker_jobs.add, 1, 1)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_pool_that_was_never_used_can_be_closed_and_closed_again(workers: int) -> None:
     pool = WorkerPool(workers)
@@ -268,7 +303,12 @@ asyncio.run(main())
 
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     paths = [tmp_path / "1", tmp_path / "2"]
-    with subprocess.Popen([sys.executable, "-c", SCRIPT_THAT_IS_KILLED, *map(str, paths)]) as parent:
+    command = [sys.executable, "-c", SCRIPT_THAT_IS_KILLED, *map(str, paths)]
+    # A process that is killed leaves its temporary files; the names of sockets among them must be short.
+    with (
+        tempfile.TemporaryDirectory(prefix="dedup-") as folder,
+        subprocess.Popen(command, env=os.environ | {"TMPDIR": folder}) as parent,
+    ):
         assert wait_for(lambda: all(path.exists() for path in paths), LONG)
         family = [child.pid for child in psutil.Process(parent.pid).children(recursive=True)]
         assert len(family) >= 2

@@ -12,6 +12,8 @@ from dedup.errors import SettingsError
 
 KNOWN = ("url", "urls_file", "sitemap", "allowed_domains", "follow", "ignore", "max_pages", "max_depth")
 
+_HOST = re.compile(r"[^\s,/\\]+")
+
 
 class ArgumentError(SettingsError):
     """An argument that cannot be used; its message is one line for the user."""
@@ -51,11 +53,11 @@ class SiteArguments:
         unknown = sorted(set(arguments) - set(KNOWN))
         if unknown:
             raise ArgumentError(f"unknown argument {unknown[0]!r}; there are {', '.join(KNOWN)}")
-        urls = _split(arguments.get("url", "")) + _read_urls_file(arguments.get("urls_file", ""))
+        urls = _split_urls(arguments.get("url", "")) + _read_urls_file(arguments.get("urls_file", ""))
         for url in urls:
             _check_url("url", url)
         sitemap = arguments.get("sitemap", "").strip()
-        sitemaps = () if sitemap in ("", "auto") else _split(sitemap)
+        sitemaps = () if sitemap in ("", "auto") else _split_urls(sitemap)
         for url in sitemaps:
             _check_url("sitemap", url)
         if not urls and not sitemaps:
@@ -76,11 +78,17 @@ def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def _split_urls(text: str) -> tuple[str, ...]:
+    # A comma can be part of an address: what follows it is another one only if it has a scheme.
+    parts = (part.strip(" \t,") for part in re.split(r",(?=\s*[a-z]+:)", text, flags=re.IGNORECASE))
+    return tuple(part for part in parts if part)
+
+
 def _read_urls_file(name: str) -> tuple[str, ...]:
     if not name:
         return ()
     try:
-        lines = Path(name).read_text(encoding="utf-8").splitlines()
+        lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ArgumentError(f"urls_file {name!r} cannot be read: {error}") from None
     urls = tuple(line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
@@ -92,7 +100,7 @@ def _read_urls_file(name: str) -> tuple[str, ...]:
 def _check_url(name: str, url: str) -> None:
     try:
         parts = urlsplit(url)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+        is_usable = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "") is not None
         parts.port  # noqa: B018 -- raises where it is no number
     except ValueError:
         is_usable = False

@@ -14,18 +14,19 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from scrapy.linkextractors import IGNORED_EXTENSIONS
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
 from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
 from crawler.items import Page
-from crawler.skipping import reason_of, skip
+from crawler.sitemaps import SitemapError, read_sitemap
+from crawler.skipping import keep_log_lines_short, reason_of, skip
 from crawler.spiders.arguments import SiteArguments
 from crawler.workers import Workers
 from dedup.errors import SettingsError
 from dedup.failures import refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.signature import digest, make_signature
+from dedup.fingerprint.signature import digest
 from dedup.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
@@ -74,7 +75,9 @@ class SiteSpider(Spider):
         )
         obey_meta_robots = crawler.settings.getbool("CRAWLER_OBEY_META_ROBOTS", True)
         spider = super().from_crawler(crawler, arguments, rules, obey_meta_robots=obey_meta_robots)
+        keep_log_lines_short()
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
+        crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.stop_what_is_not_html, signals.headers_received)
         return spider
 
@@ -83,29 +86,33 @@ class SiteSpider(Spider):
         for url in self.arguments.urls:
             yield self._page_request(url, depth=0)
         for url in self.arguments.sitemaps:
-            yield Request(url, self.parse_sitemap, errback=self.skip_failed)
+            yield self._sitemap_request(url)
         if self.arguments.sitemaps_of_robots:
             for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
                 yield Request(url, self.parse_robots, errback=self.skip_failed)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that a robots.txt names."""
-        found = [url for url in sitemap_urls_from_robots(response.body, response.url) if self._rules.allow(url)]
+        found = [url for url in sitemap_urls_from_robots(response.body, response.url) if self._rules.is_on_site(url)]
         if not found:
             logger.warning("%s names no sitemap on this site", response.url)
         for url in found:
-            yield Request(url, self.parse_sitemap, errback=self.skip_failed)
+            yield self._sitemap_request(url)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         """Follow the pages and further sitemaps that a sitemap lists."""
-        sitemap = Sitemap(response.body)
-        for entry in sitemap:
-            url = entry.get("loc", "")
-            if not url or not self._rules.allow(url):
-                continue
-            if sitemap.type == "sitemapindex":
-                yield Request(url, self.parse_sitemap, errback=self.skip_failed)
-            else:
+        try:
+            kind, urls = read_sitemap(response.body, self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+        except SitemapError as error:
+            logger.warning("sitemap %s cannot be read: %s", response.url, error)
+            self.crawler.stats.inc_value("crawler/broken_sitemaps")
+            return
+        if not urls:
+            logger.warning("sitemap %s lists nothing", response.url)
+        for url in urls:
+            if kind == "sitemapindex" and self._rules.is_on_site(url):
+                yield self._sitemap_request(url)
+            elif kind == "urlset" and self._rules.allow(url):
                 yield self._page_request(url, depth=0)
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
@@ -121,7 +128,7 @@ class SiteSpider(Spider):
         extraction, problem = await self._extract(response, body_digest)
         noindex = nofollow = False
         if self._obey_meta_robots:
-            header = (response.headers.get("X-Robots-Tag") or b"").decode("latin-1")
+            header = b",".join(response.headers.getlist("X-Robots-Tag")).decode("latin-1")
             by_header = read_directives(header)
             noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
         if noindex:
@@ -148,7 +155,7 @@ class SiteSpider(Spider):
             problem = f"no text could be extracted: {type(error).__name__}: {error}"
             logger.warning("%s is stored without text: %s", clean(response.url), clean(problem))
             self.crawler.stats.inc_value("crawler/extraction_failed")
-            return Extraction(text="", signature=make_signature("")), problem
+            return Extraction(), problem
 
     def _page(
         self, response: HtmlResponse, body_digest: bytes, extraction: Extraction, problem: str | None, depth: int
@@ -157,7 +164,7 @@ class SiteSpider(Spider):
         return Page(
             url=response.url,
             html=response.body,
-            body_digest=body_digest,
+            body_digest=None if problem else body_digest,
             fetched=datetime.now(UTC),
             depth=depth,
             referrer=referrer.decode("latin-1") if referrer else None,
@@ -179,19 +186,30 @@ class SiteSpider(Spider):
     def _page_request(self, url: str, depth: int) -> Request:
         return Request(url, self.parse, errback=self.skip_failed, cb_kwargs={"depth": depth}, meta={"is_page": True})
 
+    def _sitemap_request(self, url: str) -> Request:
+        return Request(url, self.parse_sitemap, errback=self.skip_failed)
+
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""
         # Only what was really scheduled: the links of a duplicate are dropped on their way here,
         # and may be found again on a page that is kept.
         redirected_from = request.meta.get("redirect_urls")
-        if redirected_from and not LinkRules(self._rules.allowed_domains).allow(request.url):
+        if redirected_from and not self._rules.is_on_site(request.url):
             skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url)
         self._scheduled.add(hash(request.url))
 
-    def stop_what_is_not_html(self, headers: Headers, body_length: int | None, request: Request) -> None:
+    def note_dropped(self, request: Request) -> None:
+        """Name a page that redirects to where it came from; it has been seen, so it ends there."""
+        redirected_from = request.meta.get("redirect_urls", [])
+        if request.url in redirected_from:
+            skip(self.crawler, redirected_from[0], "redirect_loop", request.url)
+
+    def stop_what_is_not_html(self, headers: Headers, body_length: object, request: Request) -> None:
         """Break off the download of a film, an archive and the like once its headers are here."""
         if not request.meta.get("is_page") or b"Location" in headers:
             return
         content_type = (headers.get("Content-Type") or b"text/html").lower()
-        if b"html" not in content_type and (body_length is None or body_length > _STOP_ABOVE_BYTES):
+        # An unknown length comes as None or as a string.
+        is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
+        if b"html" not in content_type and not is_small:
             raise StopDownload(fail=True)

@@ -9,7 +9,7 @@ import regex
 
 # C0 and C1 controls except tab, line feed and carriage return, plus the bidirectional overrides
 # and the byte order mark: none of them is text, and some of them break databases and terminals.
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # No language puts 30 marks on a letter (UAX 15, stream-safe text format), and ordering them takes
 # time that grows with the square of their number.

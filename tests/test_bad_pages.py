@@ -1,0 +1,301 @@
+"""Pages that are broken, hostile or enormous, on both databases: none stops the crawl or is lost without a word."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.crawling import Crawl, crawl
+from tests.localsite import HTML, LocalSite, Page, Reply, article, gzipped
+from tests.texts import CHINESE, chinese, chinese_words, document
+
+MAX_SIZE = 6_000_000
+TRADITIONAL_WORDS = """
+圖書館 港口 早上 九點 開門 晚上 關門 讀者 書籍 雜誌 報紙 電腦 去年 冬天 館長 決定 延長 時間 學生 放學 讀書 市民 歡迎
+歷史 經濟 發展 飛機 火車 醫院 醫生 藥品 農業 漁業 貿易 關係 問題 機會 環境 變化 衛生 體育 藝術 畫家 聲音 電視 廣播 節目
+"""
+CONTROLS = "".join(map(chr, [*range(1, 9), 11, 12, *range(14, 32), *range(127, 160), 0x202E, 0x2066, 0xFEFF]))
+HOSTILE_LINKS = (
+    "http://[broken",
+    "//[::1",
+    "http://",
+    "https:///path",
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "mailto:a@example.com",
+    "data:text/html,<p>x",
+    "http://127.0.0.1:notaport/",
+    "http://127.0.0.1:99999/",
+    "http://127.0.0.1:80:80/",
+    "http://\udc80/",
+    "/far/" + "x" * 10_000,
+    "../../../../../../etc/passwd",
+    "#top",
+    "?",
+    "\t\n",
+)
+
+
+def page_of(text: str, encoding: str, header: str = "text/html", meta: str = "") -> Reply:
+    """Return a page in an encoding, which header and meta element may name, hide or lie about."""
+    return Reply(article("x", text=text, head=meta, title=text[:12]).encode(encoding), headers={"Content-Type": header})
+
+
+def meta_charset(name: str) -> str:
+    return f'<meta charset="{name}">'
+
+
+def simplified(seed: str) -> str:
+    return chinese(chinese_words(120, seed))
+
+
+def traditional(seed: str) -> str:
+    return chinese(Random(seed).choices(TRADITIONAL_WORDS.split(), k=150))
+
+
+# Chinese pages with their texts, which have to be found again.
+ENCODED: dict[str, tuple[Reply, str]] = {
+    path: (page_of(text, encoding, header, meta), text)
+    for path, text, encoding, header, meta in (
+        ("/gb18030-undeclared", simplified("1"), "gb18030", "text/html", ""),
+        ("/gb18030-by-meta", simplified("2"), "gb18030", "text/html", meta_charset("gb2312")),
+        ("/gb18030-as-latin-1", simplified("3"), "gb18030", "text/html; charset=iso-8859-1", ""),
+        ("/gb18030-as-utf-8", simplified("4"), "gb18030", "text/html; charset=utf-8", meta_charset("utf-8")),
+        ("/utf-8-as-latin-1", simplified("5"), "utf-8", "text/html; charset=iso-8859-1", meta_charset("gbk")),
+        ("/utf-8-undeclared", simplified("6"), "utf-8", "text/html", ""),
+        ("/utf-8-with-mark", simplified("7"), "utf-8-sig", "text/html", ""),
+        ("/unknown-charset", simplified("8"), "utf-8", "text/html; charset=x-no-such", meta_charset("x-no-such")),
+        ("/big5-undeclared", traditional("1"), "big5", "text/html", ""),
+        ("/big5-by-header", traditional("2"), "big5", "text/html; charset=big5", ""),
+        ("/big5-by-meta", traditional("3"), "big5", "text/html", meta_charset("Big5")),
+    )
+}
+# Pages that are not stored, with the reason.
+REFUSED: dict[str, tuple[Page, str]] = {
+    "/empty": (Reply(), "empty"),
+    "/pdf": (Reply(b"%PDF-1.7\n" + bytes(range(256))), "not_html"),
+    "/too-large": (Reply(b"<p>" + b"x " * MAX_SIZE), "too_large"),
+    "/too-large-by-header": (Reply(b"<p>x", announced=10**12), "too_large"),
+    "/too-large-without-header": (Reply(lambda: [b"<p>" + b"x " * 500_000] * 20), "too_large"),
+    "/too-large-in-chunks": (Reply(lambda: [b"<p>" + b"x " * 500_000] * 20, chunked=True), "too_large"),
+    "/gzip-bomb": (gzipped(b"\0" * 10_000_000), "too_large"),
+    "/gzip-bomb-twice": (
+        Reply(
+            gzip.compress(gzip.compress(b"\0" * 100_000_000, 1)),
+            headers={"Content-Type": HTML, "Content-Encoding": "gzip, gzip"},
+        ),
+        "too_large",
+    ),
+    "/deflate-bomb": (
+        Reply(zlib.compress(b" " * 10_000_000), headers={"Content-Type": HTML, "Content-Encoding": "deflate"}),
+        "too_large",
+    ),
+}
+# Pages that are stored, with what else has to be true of their row.
+STORED: dict[str, tuple[Page, Callable[[dict[str, Any]], bool]]] = {
+    "/plain": (article("plain"), lambda row: document(120, "plain") in row["text"]),
+    "/no-main-text": (
+        '<html><title>Map</title><body><nav><a href="/"></a></nav></body>',
+        lambda row: row["text"] == "",
+    ),
+    "/no-main-text-2": ("<html><title>Plan</title><body></body></html>", lambda row: row["text"] == ""),
+    "/no-element": (document(80, "no element"), lambda row: row["problem"] is None),
+    "/bytes": (Reply(bytes(range(1, 256)) * 20), lambda row: True),
+    "/deep": (
+        f"<html><body>{'<div>' * 100_000}<p>{document(80, 'deep')}</p>{'</div>' * 100_000}</body></html>",
+        lambda row: True,
+    ),
+    "/deep-inline": (f"<html><body><p>{'<b><i>' * 50_000}{document(80, 'inline')}</body></html>", lambda row: True),
+    "/deep-list": (f"<html><body>{'<ul><li>item ' * 30_000}</body></html>", lambda row: True),
+    "/unclosed": (f"<html><body><article><p>{document(80, 'unclosed')}<table><tr><td", lambda row: True),
+    "/nul": (
+        article("nul", text=f"\0{document(60, 'nul')}\0 {CONTROLS} {document(60, 'more')}\0", title=f"A\0B{CONTROLS}C"),
+        lambda row: document(60, "more") in row["text"] and row["title"].startswith("A"),
+    ),
+    **{
+        f"/control-entity-{number}": (
+            article("entity", text=f"{document(60, number)} &#{number}; {document(60, f'{number} more')}"),
+            lambda row, number=number: document(60, f"{number} more") in row["text"],
+        )
+        for number in (0, 1, 8, 12, 27, 0x9B, 0x202E, 0xFFFE, 0x110000)
+    },
+    "/surrogate-bytes": (
+        Reply(article("surrogates", text="\ud800 " + document(80, "s") + " \udfff").encode("utf-8", "surrogatepass")),
+        lambda row: document(80, "s") in row["text"],
+    ),
+    "/surrogate-entities": (
+        article(
+            "entity", text=f"&#xD800; {document(80, 'e')} &#55296;&#xDFFF;", head="<meta name=author content=&#xD800;>"
+        ),
+        lambda row: document(80, "e") in row["text"],
+    ),
+    "/half-a-letter": (
+        Reply(article("half", text=document(80, "half")).encode() + b"\xe4\xbd"),
+        lambda row: document(80, "half") in row["text"],
+    ),
+    "/large-title": (article("large title", title="T" * 1_000_000), lambda row: 0 < len(row["title"]) <= 2_000),
+    "/large-metadata": (
+        article(
+            "metadata", head=f'<meta name="author" content="{"A" * 300_000}"><meta name="date" content="{"9" * 9999}">'
+        ),
+        lambda row: len(row["author"] or "") <= 2_000 and len(row["date"] or "") <= 2_000,
+    ),
+    "/large-language": (
+        article("language").replace('lang="en"', f'lang="{"x" * 300_000}"'),
+        lambda row: len(row["language"] or "") <= 2_000,
+    ),
+    "/many-links": (article("many links", [f"/many-links#{number}" for number in range(5_000)]), lambda row: True),
+    "/hostile-links": (article("hostile links", [*HOSTILE_LINKS, "/behind-hostile-links"]), lambda row: True),
+    "/odd-escapes%FF%00%0A": (article("odd escapes", ["/leaf"]), lambda row: True),
+    "/leaf": (article("leaf"), lambda row: row["referrer"] is not None),
+    "/gzip": (gzipped(article("gzip").encode()), lambda row: document(120, "gzip") in row["text"]),
+    "/deflate": (
+        Reply(
+            zlib.compress(article("deflate").encode()), headers={"Content-Type": HTML, "Content-Encoding": "deflate"}
+        ),
+        lambda row: document(120, "deflate") in row["text"],
+    ),
+    "/xml-declaration": (
+        Reply(b'<?xml version="1.0" encoding="utf-8"?>' + article("xml").encode()),
+        lambda row: document(120, "xml") in row["text"],
+    ),
+}
+# The elements of one paragraph take trafilatura a time that grows with the square of their number.
+KILLER = article("killer", text="<span>word</span> " * 40_000)
+
+
+@dataclass(frozen=True)
+class BadPages:
+    url: str
+    crawl: Crawl
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def bad(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BadPages]:
+    if request.param == "sqlite":
+        database = f"sqlite:///{tmp_path_factory.mktemp('bad') / 'crawl.db'}"
+    else:
+        database = request.getfixturevalue("postgresql_server")().create_database()
+    linked = {path: page for pages in (ENCODED, REFUSED, STORED) for path, (page, _) in pages.items()}
+    with LocalSite({"/": article("front", ["/killer", *linked]), **linked}) as site:
+        site.pages |= {"/killer": KILLER, "/behind-hostile-links": article("behind")}
+        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "CRAWLER_EXTRACTION_TIMEOUT": 2}
+        yield BadPages(site.url, crawl(database, settings, accidents=True, url=f"{site.url}/"))
+
+
+def row_of(bad: BadPages, path: str) -> dict[str, Any]:
+    assert bad.url + path in bad.crawl.pages
+    return bad.crawl.pages[bad.url + path]
+
+
+def test_crawl_with_bad_pages_succeeds(bad: BadPages) -> None:
+    assert (bad.crawl.status, bad.crawl.stats["finish_reason"]) == (0, "finished")
+
+
+def test_no_bad_page_is_a_traceback(bad: BadPages) -> None:
+    assert bad.crawl.accidents == []
+
+
+def test_every_page_is_stored_or_named_with_its_reason(bad: BadPages) -> None:
+    expected = {bad.url + path for path in ("/", "/killer", "/behind-hostile-links", *STORED, *ENCODED)}
+    assert set(bad.crawl.pages) == expected
+    assert sum(bad.crawl.skipped.values()) == len(REFUSED)
+
+
+def test_summary_agrees_with_the_database(bad: BadPages) -> None:
+    assert bad.crawl.summed_up("kept") == len(bad.crawl.pages)
+    assert bad.crawl.summed_up("skipped") == len(REFUSED)
+    assert bad.crawl.summed_up("dropped") == 0
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_page_is_refused_with_its_reason(path: str, bad: BadPages) -> None:
+    pattern = rf"INFO: skipped {re.escape(bad.url + path)}: ([^(\n]*?)(?: \(|$)"
+    assert re.findall(pattern, bad.crawl.stderr, re.MULTILINE) == [REFUSED[path][1].replace("_", " ")]
+
+
+@pytest.mark.parametrize("path", STORED)
+def test_page_is_stored_with_what_can_be_read_of_it(path: str, bad: BadPages) -> None:
+    row = row_of(bad, path)
+    assert STORED[path][1](row)
+
+
+@pytest.mark.parametrize("path", ENCODED)
+def test_text_is_read_whatever_the_charset_is_said_to_be(path: str, bad: BadPages) -> None:
+    row = row_of(bad, path)
+    assert row["text"].strip(".") == ENCODED[path][1]
+    assert "\ufffd" not in row["text"]
+    assert re.search("[\u4e00-\u9fff]", row["title"] or "")
+
+
+def test_only_the_killer_has_a_problem(bad: BadPages) -> None:
+    assert [url for url, row in bad.crawl.pages.items() if row["problem"]] == [f"{bad.url}/killer"]
+
+
+def test_page_that_kills_its_worker_twice_is_stored_without_text_and_says_why(bad: BadPages) -> None:
+    row = row_of(bad, "/killer")
+    assert row["text"] == ""
+    assert "2 s" in row["problem"]
+    assert zlib.decompress(row["html"]).decode() == KILLER
+    assert bad.crawl.stats["crawler/extraction_failed"] == 1
+    assert bad.crawl.says("WARNING", f"{bad.url}/killer", "without text")
+
+
+def test_links_behind_one_that_is_no_address_are_followed(bad: BadPages) -> None:
+    assert f"{bad.url}/behind-hostile-links" in bad.crawl.pages
+
+
+def test_html_is_stored_byte_by_byte(bad: BadPages) -> None:
+    assert zlib.decompress(row_of(bad, "/gb18030-undeclared")["html"]) == ENCODED["/gb18030-undeclared"][0].body
+    assert zlib.decompress(row_of(bad, "/gzip")["html"]).decode() == article("gzip")
+
+
+def test_no_stored_string_holds_what_upsets_databases_and_terminals(bad: BadPages) -> None:
+    tables = [*bad.crawl.pages.values(), *bad.crawl.rows("SELECT key FROM dedup_documents")]
+    strings = [value for row in tables for value in row.values() if isinstance(value, str)]
+    assert [value[:80] for value in strings if re.search(f"[\0{re.escape(CONTROLS)}\ud800-\udfff]", value)] == []
+
+
+def test_no_control_character_reaches_the_terminal(bad: BadPages) -> None:
+    assert set(bad.crawl.stderr + bad.crawl.stdout) & set("\0\x1b\x9b\u202e\u2066") == set()
+
+
+def test_pages_without_text_are_no_duplicates_of_each_other(bad: BadPages) -> None:
+    assert "dedup/exact_duplicate" not in bad.crawl.stats
+    assert "dedup/near_duplicate" not in bad.crawl.stats
+
+
+def test_page_whose_analysis_failed_is_analysed_by_the_next_crawl(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front")}) as site:
+        failed = crawl(tmp_path / "crawl.db", {"CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/")
+        assert next(iter(failed.pages.values()))["problem"] is not None
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    [page] = result.pages.values()
+    assert (page["problem"], document(120, "front") in page["text"]) == (None, True)
+
+
+def test_text_of_a_page_survives_a_crawl_in_which_its_analysis_fails(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", ["/copy"]), "/copy": article("front")}) as site:
+        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+        result = crawl(tmp_path / "crawl.db", {"CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/")
+    [page] = result.pages.values()
+    assert document(120, "front") in page["text"]
+    assert "dedup/updated" not in result.stats
+
+
+def test_chinese_text_is_a_duplicate_of_itself_in_another_encoding(tmp_path: Path) -> None:
+    text = CHINESE * 3
+    with LocalSite({"/": article("front", ["/one"]), "/one": page_of(text, "utf-8", HTML)}) as site:
+        site.pages["/one"] = article("one", ["/two"], text=text)
+        site.pages["/two"] = page_of(text, "gb18030")
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert result.paths(site.url) == ["/", "/one"]
+    assert result.stats["dedup/exact_duplicate"] == 1

@@ -1,0 +1,300 @@
+"""A database that fails: one clear line, an exit status that is not 0, and the same crawl later completes."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from threading import Barrier, Thread, Timer
+from typing import Any
+
+import pytest
+
+from crawler.storage import PageStore
+from dedup import Deduplicator, DedupSettings
+from dedup.database import Database
+from tests.crawling import Crawl, ask, crawl, crawl_site_here, side_by_side
+from tests.localsite import Asked, LocalSite, Page, article
+from tests.texts import document
+
+PAGES = 30
+
+
+def seed_of(number: int) -> int:
+    """Return what the text of a page depends on: each third page is a copy of the one before it."""
+    return number - (number % 3 == 2)
+
+
+TEXTS = [document(100, "front"), *(document(400, seed) for seed in sorted(set(map(seed_of, range(PAGES)))))]
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    pages: dict[str, Page] = {"/": article("front", [f"/{number}" for number in range(PAGES)], words=100)}
+    pages |= {f"/{number}": article(seed_of(number), words=400) for number in range(PAGES)}
+    with LocalSite(pages) as site:
+        yield site
+
+
+def fails(result: Crawl, *words: str, status: int = 1) -> None:
+    """Check that a crawl has failed with one clear line."""
+    assert result.errors != []
+    assert result.errors[1:] == []
+    for word in words:
+        assert word in result.errors[0]
+    assert result.status == status
+
+
+def completes(database: Path | str, site: LocalSite) -> None:
+    """Check that another crawl stores every page of the site once, with its text."""
+    outcome = crawl_site_here(database, url=f"{site.url}/")
+    assert [record.getMessage() for record in outcome.log if record.levelno >= logging.ERROR] == []
+    is_complete(database)
+    assert sorted(item.text.strip(".") for item in outcome.items) == sorted(TEXTS)
+
+
+def is_complete(database: Path | str) -> None:
+    url = database if isinstance(database, str) else f"sqlite:///{database}"
+    assert sorted(row["text"].strip(".") for row in ask(url, "SELECT text FROM pages")) == sorted(TEXTS)
+    originals = ask(url, "SELECT count(*) AS n FROM dedup_documents WHERE leader_id IS NULL")
+    assert originals == [{"n": len(TEXTS)}]
+
+
+# From the start
+
+NOBODY = "http://127.0.0.1:1/"
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
+    """Crawls that must not begin."""
+    folder = tmp_path_factory.mktemp("refused")
+    (folder / "notes.txt").write_text("These are my notes. " * 100)
+    for number, change in enumerate(("schema version", "scheme", "table design")):
+        prepare(folder / f"{number}.db", f"UPDATE dedup_properties SET value = 'strange' WHERE name = '{change}'")
+    databases: dict[str, Path | str] = {
+        "missing folder": folder / "missing" / "crawl.db",
+        "folder": folder,
+        "no database": folder / "notes.txt",
+        "other kind": "mysql://localhost/crawl",
+        "no URL": "crawl.db",
+        "unknown driver": "postgresql+nonsense://localhost/x",
+        "nothing": "",
+        "server": "postgresql://somebody:open-sesame@127.0.0.1:1/crawl",
+        "schema version": folder / "0.db",
+        "scheme": folder / "1.db",
+        "table design": folder / "2.db",
+    }
+    jobs = {name: partial(crawl, database, url=NOBODY) for name, database in databases.items()}
+    pages = {"CRAWLER_DATABASE_URL": f"sqlite:///{folder / 'missing' / 'pages.db'}"}
+    jobs["missing folder of the pages"] = partial(crawl, folder / "verdicts.db", pages, url=NOBODY)
+    jobs["endless timeout"] = partial(crawl, folder / "3.db", {"DEDUP_LOCK_TIMEOUT": "inf"}, url=NOBODY)
+    return dict(zip(jobs, side_by_side(*jobs.values()), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("missing folder", 1, ["missing/crawl.db", "check that the folder exists"]),
+        ("missing folder of the pages", 1, ["missing/pages.db", "check that the folder exists"]),
+        ("folder", 1, ["check that the folder exists"]),
+        ("no database", 1, ["notes.txt", "not a database"]),
+        ("other kind", 2, ["'mysql'", "sqlite or postgresql"]),
+        ("no URL", 2, ["'crawl.db'", "sqlite:///FILE"]),
+        ("unknown driver", 2, ["nonsense"]),
+        ("nothing", 2, ["sqlite:///FILE"]),
+        ("endless timeout", 2, ["DEDUP_LOCK_TIMEOUT"]),
+        ("server", 1, ["127.0.0.1:1/crawl", "check that the server runs"]),
+        ("schema version", 1, ["0.db", "schema version 'strange'"]),
+        ("scheme", 1, ["1.db", "scheme 'strange'"]),
+        ("table design", 1, ["2.db", "table design 'strange'"]),
+    ],
+)
+def test_database_that_cannot_be_used_is_refused_in_one_line(
+    name: str, status: int, words: list[str], refused: dict[str, Crawl]
+) -> None:
+    fails(refused[name], *words, status=status)
+
+
+def test_refused_crawl_has_no_summary(refused: dict[str, Crawl]) -> None:
+    assert {result.stdout for result in refused.values()} == {""}
+
+
+def test_password_is_never_shown(refused: dict[str, Crawl]) -> None:
+    assert "open-sesame" not in refused["server"].stderr
+
+
+def test_file_that_is_no_database_is_left_alone(refused: dict[str, Crawl]) -> None:
+    file = Path(refused["no database"].database_url.removeprefix("sqlite:///"))
+    assert file.read_text() == "These are my notes. " * 100
+
+
+def test_missing_folder_is_not_made(refused: dict[str, Crawl]) -> None:
+    assert not Path(refused["missing folder"].database_url.removeprefix("sqlite:///")).parent.exists()
+
+
+def test_database_of_another_make_is_left_alone(refused: dict[str, Crawl]) -> None:
+    for name in ("schema version", "scheme", "table design"):
+        assert refused[name].rows("SELECT * FROM dedup_runs") == []
+
+
+def prepare(database: Path, change: str) -> None:
+    """Make a database and change its properties."""
+    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute(change).rowcount == 1
+        connection.commit()
+
+
+def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    errors: list[BaseException] = []
+
+    def open_it(url: str, barrier: Barrier, opener: Callable[[str], None]) -> None:
+        barrier.wait()
+        try:
+            opener(url)
+        except Exception as error:
+            errors.append(error)
+
+    def open_for_pages(url: str) -> None:
+        PageStore(Database(url)).close()
+
+    def open_for_verdicts(url: str) -> None:
+        Deduplicator(DedupSettings(database_url=url)).database.close()
+
+    for number in range(40):
+        url, barrier = f"sqlite:///{tmp_path / f'{number}.db'}", Barrier(4)
+        openers = [open_for_pages, open_for_verdicts] * 2
+        threads = [Thread(target=open_it, args=(url, barrier, opener)) for opener in openers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert errors == []
+
+
+# In the middle of a crawl
+
+
+class Lock:
+    """Another process's transaction that keeps everybody else from writing."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._connection: sqlite3.Connection | None = None
+
+    def take(self) -> None:
+        self._connection = sqlite3.connect(self._database, isolation_level=None, check_same_thread=False)
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def release(self) -> None:
+        assert self._connection is not None
+        self._connection.execute("ROLLBACK")
+        self._connection.close()
+
+
+def test_database_that_is_locked_from_the_start_ends_the_crawl_after_the_timeout(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    Deduplicator(DedupSettings(database_url=f"sqlite:///{database}")).database.close()
+    lock = Lock(database)
+    lock.take()
+    started = time.monotonic()
+    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 1}, url=NOBODY)
+    assert 1 < time.monotonic() - started < 12
+    lock.release()
+    fails(result, str(database), "locked", "another process")
+
+
+def when_asked(site: LocalSite, path: str, action: Callable[[], None]) -> None:
+    """Do something when a page of the site is fetched for the first time."""
+    page = site.pages[path]
+    done: list[bool] = []
+
+    def answer(asked: Asked) -> Page:
+        if not done:
+            done.append(True)
+            action()
+        return page
+
+    site.pages[path] = answer  # type: ignore[assignment]
+
+
+def test_database_that_stays_locked_ends_a_running_crawl_and_the_next_one_completes(
+    tmp_path: Path, site: LocalSite
+) -> None:
+    database = tmp_path / "crawl.db"
+    lock = Lock(database)
+    when_asked(site, "/15", lock.take)
+    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 1}, url=f"{site.url}/")
+    lock.release()
+    fails(result, str(database), "locked", "another process")
+    assert result.summary["stopped"] == "database error"
+    assert len(result.pages) < len(TEXTS)
+    completes(database, site)
+
+
+def test_database_that_is_locked_for_less_than_the_timeout_only_slows_the_crawl_down(
+    tmp_path: Path, site: LocalSite
+) -> None:
+    database = tmp_path / "crawl.db"
+    lock = Lock(database)
+
+    def take_for_a_while() -> None:
+        lock.take()
+        Timer(1.0, lock.release).start()
+
+    when_asked(site, "/15", take_for_a_while)
+    crawl_site_here(database, {"DEDUP_LOCK_TIMEOUT": 20}, url=f"{site.url}/")
+    is_complete(database)
+
+
+@pytest.mark.parametrize("kilobytes", [90, 250])
+def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp_path: Path, site: LocalSite) -> None:
+    def limit_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1000, kilobytes * 1000))
+
+    database = tmp_path / "crawl.db"
+    result = crawl(database, before=limit_files, url=f"{site.url}/")
+    fails(result, str(database))
+    assert len(result.pages) < len(TEXTS)
+    assert all(page["text"] for page in result.pages.values())
+    completes(database, site)
+
+
+def test_server_that_goes_away_ends_the_crawl_and_the_next_one_completes(
+    postgresql_server: Callable[[], Any], site: LocalSite
+) -> None:
+    server = postgresql_server()
+    url = server.create_database()
+    name = url.partition("?")[0].rpartition("/")[2]
+
+    def go_away() -> None:
+        server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+
+    when_asked(site, "/15", go_away)
+    result = crawl(url, url=f"{site.url}/")
+    server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+    fails(result, name)
+    assert len(result.pages) < len(TEXTS)
+    completes(url, site)
+
+
+def test_pages_can_be_kept_in_a_database_of_their_own(tmp_path: Path, site: LocalSite) -> None:
+    pages = f"sqlite:///{tmp_path / 'pages.db'}"
+    crawl_site_here(tmp_path / "verdicts.db", {"CRAWLER_DATABASE_URL": pages}, url=f"{site.url}/")
+    assert sorted(row["text"].strip(".") for row in ask(pages, "SELECT text FROM pages")) == sorted(TEXTS)
+
+
+def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl(tmp_path: Path, site: LocalSite) -> None:
+    database = tmp_path / "crawl.db"
+    crawl_site_here(database, url=f"{site.url}/")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DELETE FROM pages WHERE id % 2 = 0")
+        connection.commit()
+    completes(database, site)

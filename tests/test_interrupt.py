@@ -1,0 +1,175 @@
+"""Ctrl-C in the middle of a crawl: it ends soon, in order, and everything that it says of itself agrees."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.crawling import Crawl, crawl_command, finish, run, start
+from tests.localsite import Asked, LocalSite, Page, Reply, article
+
+
+class EndlessSite(LocalSite):
+    """Every page is slow and leads to three others; each fourth one is a copy of the one before."""
+
+    def _answer(self, asked: Asked) -> Reply:
+        number = asked.path.removeprefix("/") or "0"
+        if number.isdecimal() and asked.path not in self.pages:
+            links = [f"/{int(number) * 3 + step}" for step in (1, 2, 3)]
+            seed = int(number) - (int(number) % 4 == 3)
+            self.pages[asked.path] = Reply(article(seed, links).encode(), stall=0.05)
+        return super()._answer(asked)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.02)
+
+
+def left_over(group: int) -> list[psutil.Process]:
+    """The processes of a process group that are still there."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+    return found
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    crawl: Crawl
+    seconds: float
+    left_over: list[psutil.Process]
+    feed: list[dict[str, Any]]
+
+
+def begin(database: Path, site: LocalSite, *options: str, **settings: object) -> Popen[str]:
+    settings = {"CRAWLER_WORKERS": 2, "DEDUP_DATABASE_URL": f"sqlite:///{database}", **settings}
+    return start(crawl_command({"url": f"{site.url}/"}, settings, options))
+
+
+@pytest.fixture(scope="module", params=[signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interrupted]:
+    folder = tmp_path_factory.mktemp("interrupt")
+    with EndlessSite() as site:
+        process = begin(folder / "crawl.db", site, "-o", str(folder / "pages.jsonl"))
+        wait_until(lambda: len(site.asked) > 40)
+        os.killpg(process.pid, request.param)
+        started = time.monotonic()
+        result = finish(process, database_url=f"sqlite:///{folder / 'crawl.db'}", accidents=True)
+        seconds = time.monotonic() - started
+    time.sleep(1)
+    remaining = left_over(process.pid)
+    for orphan in remaining:
+        orphan.kill()
+    feed = [json.loads(line) for line in (folder / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
+    yield Interrupted(result, seconds, remaining, feed)
+
+
+def test_crawl_ends_within_seconds(interrupted: Interrupted) -> None:
+    assert interrupted.seconds < 8
+
+
+def test_stopped_crawl_ends_with_status_0_and_says_that_it_was_stopped(interrupted: Interrupted) -> None:
+    assert interrupted.crawl.status == 0
+    assert interrupted.crawl.summary["stopped"] == "shutdown"
+
+
+def test_nothing_looks_like_an_accident(interrupted: Interrupted) -> None:
+    assert interrupted.crawl.accidents == []
+    assert interrupted.crawl.errors == []
+    assert "KeyboardInterrupt" not in interrupted.crawl.stderr
+
+
+def test_no_process_is_left_over(interrupted: Interrupted) -> None:
+    assert interrupted.left_over == []
+
+
+def test_something_was_kept_and_something_dropped(interrupted: Interrupted) -> None:
+    assert interrupted.crawl.summed_up("kept") >= 5
+    assert interrupted.crawl.summed_up("dropped") >= 1
+
+
+def test_summary_and_tables_agree(interrupted: Interrupted) -> None:
+    crawl = interrupted.crawl
+    verdicts = [row["verdict"] for row in crawl.verdicts]
+    assert crawl.summed_up("kept") == len(crawl.pages) == verdicts.count("new") == crawl.stats["crawler/stored"]
+    assert crawl.summed_up("dropped") == verdicts.count("exact duplicate") + verdicts.count("near duplicate")
+
+
+def test_every_page_that_was_fetched_was_decided_too(interrupted: Interrupted) -> None:
+    assert interrupted.crawl.stats["crawler/fetched"] == len(interrupted.crawl.verdicts)
+
+
+def test_feed_is_complete(interrupted: Interrupted) -> None:
+    assert sorted(item["url"] for item in interrupted.feed) == sorted(interrupted.crawl.pages)
+    assert all(item["text"] for item in interrupted.feed)
+
+
+def test_run_is_closed(interrupted: Interrupted) -> None:
+    [row] = interrupted.crawl.rows("SELECT * FROM dedup_runs")
+    assert (row["outcome"], row["finished"] is None) == ("shutdown", False)
+
+
+def test_report_agrees_with_the_summary(interrupted: Interrupted) -> None:
+    command = [sys.executable, "-m", "scrapy", "duplicates", "--format", "json"]
+    report = json.loads(run([*command, "--database", interrupted.crawl.database_url]).stdout)
+    totals = {verdict: total["documents"] for verdict, total in report["totals"].items()}
+    assert totals["new"] == interrupted.crawl.summed_up("kept")
+    assert totals["exact duplicate"] + totals["near duplicate"] == interrupted.crawl.summed_up("dropped")
+    assert len(report["duplicates"]) == interrupted.crawl.summed_up("dropped")
+
+
+def test_second_signal_ends_a_crawl_that_waits_for_a_page_at_once(tmp_path: Path) -> None:
+    slow: Page = article("slow", text="<span>word</span> " * 60_000)
+    with LocalSite({"/": article("front", ["/slow"]), "/slow": slow}) as site:
+        process = begin(tmp_path / "crawl.db", site, CRAWLER_EXTRACTION_TIMEOUT=300)
+        wait_until(lambda: site.hits["/slow"] == 1)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        started = time.monotonic()
+        result = finish(process, database_url=f"sqlite:///{tmp_path / 'crawl.db'}", accidents=True)
+        assert time.monotonic() - started < 8
+        time.sleep(1)
+        remaining = left_over(process.pid)
+        for orphan in remaining:
+            orphan.kill()
+    assert remaining == []
+    assert result.accidents == []
+    assert result.paths(site.url) == ["/"]
+
+
+def test_crawl_that_was_killed_leaves_no_process_and_the_next_one_completes(tmp_path: Path) -> None:
+    with EndlessSite() as site:
+        process = begin(tmp_path / "crawl.db", site)
+        wait_until(lambda: len(site.asked) > 30)
+        process.kill()
+        process.communicate()
+        wait_until(lambda: left_over(process.pid) == [], 5)
+        command = crawl_command(
+            {"url": f"{site.url}/", "max_depth": 2}, {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
+        )
+        result = run(command, database_url=f"sqlite:///{tmp_path / 'crawl.db'}")
+    assert result.status == 0
+    assert {f"{site.url}/{number}" for number in (1, 2, 4, 5, 6)} < set(result.pages)
+    assert all(page["text"] for page in result.pages.values())
+    keys = [row["key"] for row in result.rows("SELECT key FROM dedup_documents")]
+    assert len(keys) == len(set(keys))
