@@ -83,7 +83,7 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
         seconds: since its start.
     """
     fetched = stats.get_value("crawler/fetched", 0)
-    kept = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("new", "updated", "unchanged"))
+    kept = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("new", "updated", "unchanged", "not_examined"))
     dropped = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("exact_duplicate", "near_duplicate"))
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
     return (

@@ -20,7 +20,7 @@ from dedup.report.display import readable
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
-_KEPT = ("new", "updated", "unchanged")
+_KEPT = ("new", "updated", "unchanged", "not_examined")
 _LABEL_WIDTH = 12
 
 
@@ -34,7 +34,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     """
     stats = crawler.stats
     arguments = getattr(crawler.spider, "arguments", None)
-    kept = [f"{stats.get_value(f'dedup/{verdict}', 0):,} {verdict}" for verdict in _KEPT if _count(stats, verdict)]
+    kept = [f"{_count(stats, verdict):,} {verdict.replace('_', ' ')}" for verdict in _KEPT if _count(stats, verdict)]
     exact, near = _count(stats, "exact_duplicate"), _count(stats, "near_duplicate")
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     fetched = stats.get_value("crawler/fetched", 0)

@@ -51,8 +51,6 @@ class CrawlStopper:
         crawler: the crawl.
     """
 
-    _of_crawls: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
-
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._closing: asyncio.Task[None] | None = None
@@ -60,7 +58,7 @@ class CrawlStopper:
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlStopper:
         """Return the one stopper of a crawl: several components fail when their database does."""
-        return cls._of_crawls.setdefault(crawler, cls(crawler))
+        return _stoppers.setdefault(crawler, cls(crawler))
 
     def stop(self, error: DedupError, reason: str) -> None:
         """Log the error and close the crawl; only the first call does anything.
@@ -74,3 +72,6 @@ class CrawlStopper:
         logger.error("%s; the crawl stops, what is stored so far is kept", error)
         fail_at_the_end(self._crawler)
         self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason=reason))
+
+
+_stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()

@@ -11,7 +11,6 @@ from typing import Any
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 
-
 MAX_SECONDS = 86_400.0
 
 
