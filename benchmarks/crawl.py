@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -124,12 +125,26 @@ def _part(*arguments: str) -> list[str]:
 
 
 def _run_part(name: str, bodies: dict[str, bytes], scratch: Path) -> float:
-    folder = scratch / name
-    folder.mkdir()
-    for key, body in bodies.items():
-        (folder / key).write_bytes(body)
-    done = subprocess.run(_part(name, str(folder)), cwd=PROJECT, capture_output=True, text=True, check=True)
-    return float(done.stdout)
+    """Return the CPU seconds of a part, done by as many processes at once as the crawl has workers.
+
+    Alone, with the caches of the whole machine for itself, a process takes some 8% less.
+    """
+    workers = os.cpu_count() or 1
+    folders = [scratch / name / str(worker) for worker in range(workers)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    for number, (key, body) in enumerate(bodies.items()):
+        (folders[number % workers] / key).write_bytes(body)
+    running = [
+        subprocess.Popen(_part(name, str(folder)), cwd=PROJECT, stdout=subprocess.PIPE, text=True) for folder in folders
+    ]
+    seconds = 0.0
+    for process in running:
+        output, _ = process.communicate()
+        if process.returncode != 0:
+            raise ValueError(f"the part {name!r} ended with status {process.returncode}")
+        seconds += float(output)
+    return seconds
 
 
 def _print(figures: dict[str, Any]) -> None:

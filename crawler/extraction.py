@@ -190,7 +190,10 @@ def _allowed_links(hrefs: Iterable[str], base: str, rules: LinkRules) -> dict[st
     for href in hrefs:
         # Most links of most pages lead to other hosts or to the page itself: they are told first.
         absolute = _ABSOLUTE.match(href)
-        if href.startswith(_NO_PAGE) or (absolute and not _is_of(absolute[1], rules.allowed_domains)):
+        if absolute is None:
+            if href.startswith(_NO_PAGE):
+                continue
+        elif not _is_of(absolute[1], rules.allowed_domains):
             continue
         link = _absolute(base, href)
         if link is not None and rules.allow(link):

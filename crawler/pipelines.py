@@ -20,6 +20,7 @@ from dedup.database import Database
 from dedup.errors import DatabaseError, DedupError
 from dedup.failures import CrawlStopper, refuse_to_start
 from dedup.fingerprint.normalise import clean
+from dedup.pipelines import BATCH_PATIENCE
 from dedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
@@ -118,7 +119,7 @@ class StoragePipeline:
             self._store = await asyncio.to_thread(PageStore, database)
         except DedupError as error:
             refuse_to_start(error)
-        self._saving = MicroBatcher(self._save, self._settings.batch_size)
+        self._saving = MicroBatcher(self._save, self._settings.batch_size, BATCH_PATIENCE)
         self._restoring = MicroBatcher(self._restore_all, self._settings.batch_size)
 
     async def close_spider(self) -> None:

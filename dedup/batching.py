@@ -15,18 +15,20 @@ R = TypeVar("R")
 class MicroBatcher(Generic[T, R]):
     """Hands what was submitted to a blocking function, in order and in batches.
 
-    While one batch is being worked on, the next one gathers: a busy crawl gets large batches and
-    an idle one gets no delay.
+    While one batch is being worked on, the next one gathers.
 
     Args:
         handle: takes a list of submitted values and returns a result for each; it runs in a
             thread of its own, never twice at once.
         limit: how many values a batch has at most.
+        patience: seconds that the first value of a batch waits for others, so that they share the
+            cost of a transaction.
     """
 
-    def __init__(self, handle: Callable[[list[T]], Sequence[R]], limit: int) -> None:
+    def __init__(self, handle: Callable[[list[T]], Sequence[R]], limit: int, patience: float = 0.0) -> None:
         self._handle = handle
         self._limit = limit
+        self._patience = patience
         self._waiting: deque[tuple[T, asyncio.Future[R]]] = deque()
         self._thread = ThreadPoolExecutor(1)
         self._worker: asyncio.Task[None] | None = None
@@ -52,6 +54,8 @@ class MicroBatcher(Generic[T, R]):
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         while self._waiting:
+            if len(self._waiting) < self._limit:
+                await asyncio.sleep(self._patience)
             batch = [self._waiting.popleft() for _ in range(min(self._limit, len(self._waiting)))]
             try:
                 results = await loop.run_in_executor(self._thread, self._handle, [value for value, _ in batch])

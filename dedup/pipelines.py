@@ -23,6 +23,9 @@ from dedup.workers import WorkerDiedError, WorkerPool
 
 logger = logging.getLogger(__name__)
 
+# Four or five pages of a crawl at full speed share a transaction; nobody notices the delay.
+BATCH_PATIENCE = 0.05
+
 
 class DroppedByDedup(DropItem):
     """Base of the exceptions that drop an item here; the pipeline has logged its line already.
@@ -91,7 +94,7 @@ class NearDuplicatePipeline:
             self._run_id = await asyncio.to_thread(self._deduplicator.open_run, run)
         except DedupError as error:
             refuse_to_start(error)
-        self._deciding = MicroBatcher(self._decide, self.settings.batch_size)
+        self._deciding = MicroBatcher(self._decide, self.settings.batch_size, BATCH_PATIENCE)
         self._recognising = MicroBatcher(self._recognise, self.settings.batch_size)
         self._crawler.stats.set_value("dedup/run", run)
 

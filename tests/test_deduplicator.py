@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
@@ -769,70 +769,80 @@ POOL = [
     "",
 ]
 SIGNATURES = [signature_of(each) for each in POOL]
-SIGHTS = st.tuples(st.sampled_from("abc"), st.sampled_from(range(len(POOL))), st.integers(-1, 2))
-"""A key, a text, and bytes: none, or one of two of that text; 2: the first bytes alone, if they are known."""
+SIGHTS = st.tuples(st.sampled_from("abcd"), st.sampled_from(range(len(POOL))), st.sampled_from([-1, 0, 0, 1, 2]))
+"""A key, a text, and bytes: none, or one of two of that text; 2: the bytes of the last page that had any, alone."""
 
 
-def sighted(sights: list[tuple[str, int, int]]) -> list[Document]:
-    documents = []
-    for key, i, version in sights:
-        body_digest = None if version < 0 else digest(f"{i} {version % 2}".encode())
-        documents.append(Document(key, None if version == 2 else SIGNATURES[i], len(POOL[i]), body_digest))
-    return documents
+class Sight(NamedTuple):
+    document: Document
+    signature: Signature
+    """Of the text of the page, whether the document has it or not."""
+
+
+def sighted(sights: list[tuple[str, int, int]]) -> list[Sight]:
+    result = []
+    last = 0, 0
+    for key, place, version in sights:
+        known_by_bytes = version == 2
+        i, version = last if known_by_bytes else (place, version)
+        if version >= 0:
+            last = i, version
+        body_digest = None if version < 0 else digest(f"{i} {version}".encode())
+        signature = None if known_by_bytes else SIGNATURES[i]
+        result.append(Sight(Document(key, signature, len(POOL[i]), body_digest), SIGNATURES[i]))
+    return result
 
 
 def runs_of(crawl: Crawl, on_sqlite: int, on_postgresql: int) -> settings:
     return settings(max_examples=on_sqlite if crawl.database.is_sqlite else on_postgresql)
 
 
-def assert_means_what_it_says(
-    sight: Document, signature: Signature, decision: Decision, before: dict[str, Any], after: dict[str, Any]
-) -> None:
+def assert_means_what_it_says(sight: Sight, decision: Decision, before: dict[str, Any], after: dict[str, Any]) -> None:
     """Check a verdict against what was stored before it and after it."""
-    assert sight.key not in (decision.original, decision.matched)
+    (key, signature), tokens = (sight.document.key, sight.signature), sight.signature.sketch.tokens
+    assert key not in (decision.original, decision.matched)
     if decision.verdict is EXACT:
         assert after[decision.original or ""].text_digest == signature.text_digest
-    if signature.sketch.tokens < 64:
+    if tokens < 64:
         assert decision.verdict is not NEAR
-    own = before.get(sight.key)
+    own = before.get(key)
     twins = [
         row
         for row in before.values()
-        if row.text_digest == signature.text_digest
-        and row.key != sight.key
-        and (own is None or row.leader_id != own.id)
+        if row.text_digest == signature.text_digest and row.key != key and (own is None or row.leader_id != own.id)
     ]
-    if twins and signature.sketch.tokens and decision.verdict is not UNCHANGED:
+    if twins and tokens and decision.verdict is not UNCHANGED:
         assert decision.verdict.is_duplicate
 
 
 def test_whatever_is_seen_the_database_stays_consistent_and_the_verdicts_keep_their_meaning(crawl: Crawl) -> None:
-    @runs_of(crawl, on_sqlite=200, on_postgresql=20)
+    @runs_of(crawl, on_sqlite=120, on_postgresql=15)
     @given(st.lists(SIGHTS, min_size=8, max_size=16))
     def law(sights: list[tuple[str, int, int]]) -> None:
         empty(crawl)
         keys_with: dict[bytes | None, set[str]] = {None: set()}
         before: dict[str, Any] = {}
         last: tuple[Document, Decision] | None = None
-        for (_, i, _), sight in zip(sights, sighted(sights), strict=True):
-            (decision,) = crawl.see_all([sight])
+        for sight in sighted(sights):
+            key, body_digest = sight.document.key, sight.document.body_digest
+            (decision,) = crawl.see_all([sight.document])
             if decision is None:
-                assert sight.signature is None
-                assert sight.body_digest not in {row.body_digest for row in before.values()}
+                assert sight.document.signature is None
+                assert body_digest not in {row.body_digest for row in before.values()}
                 continue
             after = crawl.stored()
-            assert_means_what_it_says(sight, SIGNATURES[i], decision, before, after)
-            if sight.body_digest is not None:
-                keys_with.setdefault(sight.body_digest, set()).add(sight.key)
-            if not POOL[i] and decision.verdict.is_duplicate:
-                assert keys_with[sight.body_digest] - {sight.key}
+            assert_means_what_it_says(sight, decision, before, after)
+            crawl.assert_consistent()
+            if body_digest is not None:
+                keys_with.setdefault(body_digest, set()).add(key)
+            if not sight.signature.sketch.tokens and decision.verdict.is_duplicate:
+                assert keys_with[body_digest] - {key}
             before = after
-            last = sight, decision
-        crawl.assert_consistent()
+            last = sight.document, decision
         if last is None:
             return
-        sight, decision = last
-        (again,) = crawl.see_all([sight])
+        document, decision = last
+        (again,) = crawl.see_all([document])
         assert again is not None
         if decision.verdict.is_duplicate:
             assert replace(again, matched=None) == replace(decision, matched=None)
@@ -846,7 +856,7 @@ def test_verdicts_do_not_depend_on_how_documents_are_cut_into_batches(crawl: Cra
     @runs_of(crawl, on_sqlite=15, on_postgresql=5)
     @given(st.lists(SIGHTS, min_size=1, max_size=30), st.lists(st.integers(1, 30), min_size=1))
     def law(sights: list[tuple[str, int, int]], sizes: list[int]) -> None:
-        documents = sighted(sights)
+        documents = [sight.document for sight in sighted(sights)]
         empty(crawl)
         singly = [crawl.see_all([document])[0] for document in documents]
         empty(crawl)
@@ -878,7 +888,9 @@ def test_verdicts_are_the_same_on_both_databases(sqlite_url: str, postgresql_url
         def law(sights: list[tuple[str, int, int]]) -> None:
             for crawl in crawls:
                 empty(crawl)
-            on_sqlite, on_postgresql = (crawl.see_all(sighted(sights)) for crawl in crawls)
+            on_sqlite, on_postgresql = (
+                crawl.see_all([sight.document for sight in sighted(sights)]) for crawl in crawls
+            )
             assert on_sqlite == on_postgresql
 
         law()

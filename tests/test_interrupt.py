@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
@@ -65,7 +65,7 @@ def begin(database: Path, site: LocalSite, *options: str, **settings: object) ->
 
 
 @pytest.fixture(scope="module", params=[signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interrupted]:
+def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Interrupted:
     folder = tmp_path_factory.mktemp("interrupt")
     with EndlessSite() as site:
         process = begin(folder / "crawl.db", site, "-o", str(folder / "pages.jsonl"))
@@ -79,7 +79,7 @@ def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
     for orphan in remaining:
         orphan.kill()
     feed = [json.loads(line) for line in (folder / "pages.jsonl").read_text(encoding="utf-8").splitlines()]
-    yield Interrupted(result, seconds, remaining, feed)
+    return Interrupted(result, seconds, remaining, feed)
 
 
 def test_crawl_ends_within_seconds(interrupted: Interrupted) -> None:

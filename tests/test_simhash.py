@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from itertools import combinations
 from math import comb
 
@@ -149,3 +150,22 @@ def test_signed_and_unsigned_have_the_same_bits(value: int) -> None:
 def test_signed_edges(unsigned: int, signed: int) -> None:
     assert to_signed(unsigned) == signed
     assert to_unsigned(signed) == unsigned
+
+
+def test_folding_many_features_takes_little_memory() -> None:
+    # A page of 10 MB can have a million different tokens; the worker that folds them has others beside it.
+    count = 200_000
+    hashes = np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    weights = np.ones(count, np.int64)
+    tracemalloc.start()
+    fold(hashes, weights)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * count
+
+
+def test_folding_many_features_equals_adding_up_parts() -> None:
+    random = np.random.default_rng(3)
+    hashes, weights = random.integers(0, 2**64, 50_000, np.uint64), random.integers(1, 100, 50_000)
+    parts = [fold(hashes[i : i + 777], weights[i : i + 777]) for i in range(0, len(hashes), 777)]
+    assert fold(hashes, weights).tolist() == sum(parts).tolist()

@@ -39,8 +39,10 @@ def hang_in_c() -> object:
     return re.match(r"(a+)+$", "a" * 60 + "b")
 
 
-def touch_and_sleep(path: str, seconds: float) -> None:
-    Path(path).touch()
+def note_and_sleep(path: str, seconds: float) -> None:
+    """Write the id of the process into a file, then sleep."""
+    Path(path).with_suffix(".new").write_text(str(os.getpid()))
+    Path(path).with_suffix(".new").rename(path)
     time.sleep(seconds)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -54,22 +53,16 @@ def make_signature(text: str) -> Signature:
         The signature; that of a text without any token has fingerprint 0 and no tokens.
     """
     normalised = normalise(text)
-    tokens = tokenise(normalised)
-    hash_of = {token: mmh3.hash64(token, signed=False)[0] for token in dict.fromkeys(tokens)}
-    hashes = np.fromiter(map(hash_of.__getitem__, tokens), np.uint64, len(tokens))
-    is_number = np.fromiter(
-        map({token: not token.isalpha() and any(map(str.isdigit, token)) for token in hash_of}.__getitem__, tokens),
-        np.bool_,
-        len(tokens),
-    )
-    counts = Counter(tokens)
-    sums = fold(
-        np.fromiter(map(hash_of.__getitem__, counts), np.uint64, len(counts)),
-        np.fromiter(counts.values(), np.int64, len(counts)),
-    )
+    numbers_of: dict[str, int] = {}
+    # Every token as the number of its first occurrence: the rest is arithmetic on arrays.
+    order = np.array([numbers_of.setdefault(token, len(numbers_of)) for token in tokenise(normalised)], np.intp)
+    distinct = list(numbers_of)
+    hashes = np.array([mmh3.hash64(token, signed=False)[0] for token in distinct], np.uint64)
+    has_digit = np.array([not token.isalpha() and any(map(str.isdigit, token)) for token in distinct], np.bool_)
+    sums = fold(hashes, np.bincount(order, minlength=len(distinct)))
     return Signature(
         text_digest=digest(normalised.encode()),
         fingerprint=fingerprint_of(sums),
         margins=np.abs(sums),
-        sketch=make_sketch(hashes, is_number),
+        sketch=make_sketch(hashes[order], hashes[has_digit]),
     )

@@ -64,17 +64,17 @@ class Sketch:
         return cls(*_FORMAT.unpack(data))
 
 
-def make_sketch(hashes: NDArray[np.uint64], is_number: NDArray[np.bool_]) -> Sketch:
+def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
     """Make the sketch of a document.
 
     Args:
         hashes: the hashes of its tokens in the order of the text, shape (n,).
-        is_number: which of the tokens contain a digit, shape (n,).
+        numbers: the hashes of those that contain a digit, shape (m,).
     """
     shingles = _shingle_hashes(hashes)
     return Sketch(
         minima=_minima(shingles),
-        numbers=_bloom(hashes[is_number]),
+        numbers=_bloom(numbers),
         tokens=len(hashes),
         shingles=len(shingles),
     )

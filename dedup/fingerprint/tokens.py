@@ -14,6 +14,7 @@ Punctuation and white space separate tokens and are dropped.
 from __future__ import annotations
 
 import logging
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,10 @@ _SPACED_WORDS = regex.compile(f"{_FIRST}{_NEXT}*")
 _HAN_OR_KANA = regex.compile(f"[{_HAN}{_KANA}]")
 _KANA_ONLY = regex.compile(f"[{_KANA}]")
 _UNSPACED_START = regex.compile(f"[{_UNSPACED}]")
-_FIRST_UNSPACED = "\u0e00"
+# A plain range that all these scripts lie in, which is quicker to rule out than they are.
+_MAY_BE_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\uffef\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
+)
 
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 _JAPANESE_KANA_SHARE = 0.1
@@ -61,7 +65,7 @@ def tokenise(normalised: str) -> list[str]:
     Returns:
         The tokens in the order of the text, repeated as often as they occur.
     """
-    if not normalised or max(normalised) < _FIRST_UNSPACED:
+    if _MAY_BE_UNSPACED.search(normalised) is None:
         words: list[str] = _SPACED_WORDS.findall(normalised)
         return words
     runs: list[str] = _RUNS.findall(normalised)
@@ -72,9 +76,7 @@ def tokenise(normalised: str) -> list[str]:
     is_chinese = bool(chinese)
     tokens: list[str] = []
     for run in runs:
-        if run[0] < _FIRST_UNSPACED:
-            tokens.append(run)
-        elif _HAN_OR_KANA.match(run):
+        if _HAN_OR_KANA.match(run):
             tokens.extend(next(words_of_runs) if is_chinese else _character_pairs(run))
         elif _UNSPACED_START.match(run):
             tokens.extend(_character_pairs(run))

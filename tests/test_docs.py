@@ -1,0 +1,37 @@
+"""What the README says must be complete: every setting, every argument, every option."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from crawler.spiders.arguments import KNOWN
+from dedup.settings import DedupSettings
+
+README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(DedupSettings), ids=lambda field: field.name)
+def test_every_setting_is_in_the_readme_with_its_default(field: dataclasses.Field[object]) -> None:
+    row = re.search(rf"^\| `DEDUP_{field.name.upper()}` \|(.*?)\|", README, re.MULTILINE)
+    assert row is not None
+    assert row[1].strip() == str(getattr(DedupSettings(), field.name))
+
+
+@pytest.mark.parametrize("argument", KNOWN)
+def test_every_argument_of_the_spider_is_in_the_readme(argument: str) -> None:
+    assert re.search(rf"^\|[^|]*`{argument}`[^|]*\|", README, re.MULTILINE)
+
+
+def test_every_setting_of_the_crawl_is_in_the_readme() -> None:
+    sources = [*Path("crawler").rglob("*.py"), *Path("settings").glob("*.py")]
+    named = {name for path in sources for name in re.findall(r"CRAWLER_[A-Z_]+", path.read_text(encoding="utf-8"))}
+    assert named
+    assert {name for name in named if f"`{name}`" not in README} == set()
+
+
+def test_the_readme_has_no_gaps() -> None:
+    assert "@@" not in README

@@ -1,0 +1,401 @@
+"""The links of a duplicate are not followed, those of a kept page are, and nothing ever waits for ever."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scrapy
+from scrapy.http import Response
+
+from tests.crawling import Outcome, crawl_here, crawl_site_here
+from tests.localsite import LocalSite, article
+
+PAGE_TEXT = "article p::text"
+
+
+class PagesSpider(scrapy.Spider):
+    """Yields one item a page and follows all links, the item first."""
+
+    name = "pages"
+
+    def __init__(self, start: str) -> None:
+        super().__init__()
+        self._start = start
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        yield scrapy.Request(self._start)
+
+    def item_of(self, response: Response) -> dict[str, str]:
+        return {"url": response.url, "text": response.css(PAGE_TEXT).get()}
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield self.item_of(response)
+        yield from response.follow_all(css="a")
+
+
+class LinksFirstSpider(PagesSpider):
+    """Yields the links before the item."""
+
+    name = "links first"
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield from response.follow_all(css="a")
+        yield self.item_of(response)
+
+
+class CoroutineSpider(PagesSpider):
+    """Has a callback that is an asynchronous generator."""
+
+    name = "coroutine"
+
+    async def parse(self, response: Response) -> AsyncIterator[Any]:
+        for request in response.follow_all(css="a"):
+            yield request
+        yield self.item_of(response)
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    """A front page that leads to a page, then to its copy; both of these lead further."""
+    pages = {
+        "/": article("front", ["/page"]),
+        "/page": article("page", ["/of-page", "/copy", "/of-both-early"]),
+        "/copy": article("page", ["/of-copy", "/of-both", "/of-both-early"]),
+        "/of-page": article("of page", ["/later"]),
+        "/later": article("later", ["/of-both"]),
+        "/of-both": article("of both"),
+        "/of-both-early": article("of both, early"),
+        "/of-copy": article("of copy"),
+    }
+    with LocalSite(pages) as site:
+        yield site
+
+
+@pytest.fixture
+def follow(site: LocalSite, tmp_path: Path) -> Callable[..., Outcome]:
+    """Crawl the site breadth-first with the add-on."""
+
+    def follow(spider: type[scrapy.Spider] = PagesSpider, settings: Mapping[str, Any] | None = None) -> Outcome:
+        values = {
+            "ADDONS": {"dedup.DedupAddon": 500},
+            "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+            "DEPTH_PRIORITY": 1,
+            "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+            "DOWNLOAD_DELAY": 0,
+            **(settings or {}),
+        }
+        return crawl_here(spider, values, seconds=15, start=f"{site.url}/")
+
+    return follow
+
+
+@pytest.mark.parametrize("spider", [PagesSpider, LinksFirstSpider, CoroutineSpider])
+def test_links_of_a_duplicate_are_not_followed_and_those_of_a_kept_page_are(
+    spider: type[scrapy.Spider], follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(spider)
+    assert site.hits["/of-page"] == site.hits["/later"] == 1
+    assert site.hits["/of-copy"] == 0
+    assert outcome.count("dedup/exact_duplicate") == 1
+    assert outcome.count("dedup/links_not_followed") == 3
+
+
+def test_links_that_a_kept_page_has_too_are_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    follow()
+    assert site.hits["/of-both-early"] == 1
+    assert site.hits["/of-both"] == 1
+
+
+@pytest.mark.parametrize("spider", [PagesSpider, LinksFirstSpider, CoroutineSpider])
+@pytest.mark.parametrize("items_at_once", [1, 2, 100])
+def test_crawl_ends_however_few_items_may_be_under_way(
+    items_at_once: int, spider: type[scrapy.Spider], follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(spider, {"CONCURRENT_ITEMS": items_at_once, "CONCURRENT_REQUESTS": 2})
+    assert outcome.stats["finish_reason"] == "finished"
+    assert len(outcome.items) == 6
+
+
+def test_links_of_duplicates_are_followed_on_request(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(settings={"DEDUP_FOLLOW_DUPLICATES": True})
+    assert site.hits["/of-copy"] == 1
+    assert outcome.count("dedup/exact_duplicate") == 1
+    assert outcome.count("dedup/links_not_followed") == 0
+
+
+def test_links_are_followed_if_the_stage_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    follow(settings={"DEDUP_ENABLED": False})
+    assert site.hits["/of-copy"] == 1
+
+
+def test_links_are_followed_if_the_pipeline_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    follow(settings={"ITEM_PIPELINES": {"dedup.pipelines.NearDuplicatePipeline": None}})
+    assert site.hits["/of-copy"] == 1
+
+
+def test_links_are_followed_if_the_middleware_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(settings={"SPIDER_MIDDLEWARES": {"dedup.spidermiddlewares.DuplicateLinksMiddleware": None}})
+    assert site.hits["/of-copy"] == 1
+    assert outcome.count("dedup/exact_duplicate") == 1
+
+
+def test_links_of_the_start_page_are_followed_though_it_is_a_duplicate(
+    follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    site.pages["/"] = article("elsewhere")
+    follow()
+    site.pages["/"] = article("front", ["/page"])
+    site.pages["/twin"] = article("front", ["/of-twin"])
+    site.pages["/of-twin"] = article("of twin")
+
+    class TwoStartsSpider(PagesSpider):
+        async def start(self) -> AsyncIterator[scrapy.Request]:
+            for path in ("/", "/twin"):
+                yield scrapy.Request(f"{site.url}{path}")
+
+    outcome = follow(TwoStartsSpider, {"CONCURRENT_REQUESTS": 1})
+    assert outcome.count("dedup/exact_duplicate") >= 1
+    assert site.hits["/of-twin"] == 1
+
+
+def test_links_of_a_page_that_was_updated_into_a_copy_are_not_followed(
+    follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    site.pages["/copy"] = article("of its own")
+    follow()
+    site.pages["/copy"] = article("page", ["/of-copy"])
+    follow()
+    assert site.hits["/of-copy"] == 0
+
+
+def test_links_of_an_unchanged_page_are_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    follow()
+    follow()
+    assert site.hits["/later"] == 2
+    assert site.hits["/of-copy"] == 0
+
+
+def test_links_of_an_unchanged_page_are_followed_though_its_item_is_dropped(
+    follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    follow()
+    outcome = follow(settings={"DEDUP_DROP_UNCHANGED": True})
+    assert outcome.items == []
+    assert site.hits["/later"] == 2
+
+
+def test_endless_trap_of_copies_ends_after_a_few_pages(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    site.pages |= {f"/trap/{n}": article("trap", [f"/trap/{n + 1}"]) for n in range(200)}
+    site.pages["/"] = article("front", ["/trap/0"])
+    follow()
+    assert sum(count for path, count in site.hits.items() if path.startswith("/trap")) <= 3
+
+
+def test_one_of_two_copies_that_arrive_together_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    site.pages |= {
+        "/": article("front", ["/one", "/two"]),
+        "/one": article("twins", ["/child"]),
+        "/two": article("twins", ["/child"]),
+        "/child": article("child"),
+    }
+    outcome = follow()
+    assert site.hits["/child"] == 1
+    assert outcome.count("dedup/links_not_followed") == 1
+
+
+# Pages with several items or none
+
+
+def several(*items: Callable[[Response], Any]) -> type[scrapy.Spider]:
+    """A spider that yields these items for every page but the front page, and all links."""
+
+    class SeveralSpider(PagesSpider):
+        def parse(self, response: Response) -> Iterator[Any]:
+            for make in () if response.url.endswith("/") else items:
+                yield make(response)
+            yield from response.follow_all(css="a")
+
+    return SeveralSpider
+
+
+def own(response: Response) -> dict[str, str]:
+    """The page itself as an item."""
+    return {"url": response.url, "text": response.css(PAGE_TEXT).get()}
+
+
+def same_everywhere(response: Response) -> dict[str, str]:
+    """A part of the page that is the same on each, such as a box in its margin, with an address of its own."""
+    return {"url": f"{response.url}#box", "text": "the same on every page " * 30}
+
+
+def another_box(response: Response) -> dict[str, str]:
+    return {"url": f"{response.url}#box-2", "text": "this too is the same on every page " * 30}
+
+
+def different_everywhere(response: Response) -> dict[str, str]:
+    return {"url": f"{response.url}#comment", "text": f"a comment on {response.url}"}
+
+
+def nothing(response: Response) -> None:
+    return None
+
+
+def test_page_without_an_item_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(several())
+    assert outcome.items == []
+    assert site.hits["/of-copy"] == site.hits["/later"] == 1
+
+
+def test_page_that_yields_none_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    follow(several(nothing))
+    assert site.hits["/of-copy"] == site.hits["/later"] == 1
+
+
+def test_page_whose_items_carry_no_address_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    follow(several(lambda response: {"text": response.css(PAGE_TEXT).get()}))
+    assert site.hits["/of-copy"] == 1
+
+
+def test_page_of_which_another_item_is_kept_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(several(own, different_everywhere))
+    assert outcome.count("dedup/exact_duplicate") == 1
+    assert site.hits["/of-copy"] == 1
+
+
+def test_list_whose_items_are_all_dropped_is_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(several(same_everywhere))
+    assert outcome.count("dedup/exact_duplicate") >= 5
+    assert site.hits["/of-copy"] == site.hits["/later"] == 1
+
+
+@pytest.mark.parametrize("items_at_once", [1, 100])
+def test_copy_of_which_every_item_is_dropped_is_not_followed(
+    items_at_once: int, follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    site.pages["/page"] = article("page", ["/copy"])
+    follow(several(own, same_everywhere, another_box), {"CONCURRENT_ITEMS": items_at_once})
+    assert site.hits["/of-copy"] == 0
+
+
+# Accidents in other people's code
+
+
+class Failing:
+    """An item pipeline that fails on one page."""
+
+    def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        if item["url"].endswith("/of-page"):
+            raise ValueError("a bug of the project")
+        return item
+
+
+class Dropping:
+    """An item pipeline that drops one page's item for a reason of its own."""
+
+    def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        if item["url"].endswith("/of-page"):
+            raise scrapy.exceptions.DropItem("not wanted")
+        return item
+
+
+@pytest.mark.parametrize("pipeline", [Failing, Dropping])
+@pytest.mark.parametrize("order", [100, 500])
+def test_links_of_a_page_that_another_pipeline_refuses_are_followed(
+    order: int, pipeline: type, follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(settings={"ITEM_PIPELINES": {pipeline: order}})
+    assert outcome.stats["finish_reason"] == "finished"
+    assert site.hits["/later"] == 1
+    assert site.hits["/of-copy"] == 0
+
+
+class BreakingSpider(PagesSpider):
+    """Fails in the middle of a page."""
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        yield self.item_of(response)
+        for number, request in enumerate(response.follow_all(css="a")):
+            if number == 2 and response.url.endswith("/page"):
+                raise ValueError("a bug of the project")
+            yield request
+
+
+def test_links_that_a_callback_yields_before_it_fails_are_followed(
+    follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(BreakingSpider)
+    assert outcome.count("spider_exceptions/ValueError") == 1
+    assert site.hits["/of-page"] == 1
+
+
+class FailingSpider(PagesSpider):
+    """Fails before anything is yielded, on one page."""
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        if response.url.endswith("/of-page"):
+            raise ValueError("a bug of the project")
+        yield from super().parse(response)
+
+
+def test_callback_that_fails_at_once_does_not_hold_up_the_crawl(
+    follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(FailingSpider)
+    assert outcome.stats["finish_reason"] == "finished"
+    assert site.hits["/of-both-early"] == 1
+
+
+class AnswerEaten:
+    """A spider middleware of the project, farther from the engine, that eats items."""
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in result:
+            if not isinstance(output, dict):
+                yield output
+
+
+def test_middleware_that_eats_items_does_not_hold_up_the_crawl(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(settings={"SPIDER_MIDDLEWARES": {AnswerEaten: 543}})
+    assert (outcome.items, outcome.stats["finish_reason"]) == ([], "finished")
+    assert site.hits["/of-copy"] == 1
+
+
+class ExpandingPipeline:
+    """An item pipeline that takes its time."""
+
+    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        import asyncio
+
+        await asyncio.sleep(0.05)
+        return item
+
+
+def test_slow_pipeline_behind_the_stage_does_no_harm(follow: Callable[..., Outcome], site: LocalSite) -> None:
+    outcome = follow(settings={"ITEM_PIPELINES": {ExpandingPipeline: 900}, "CONCURRENT_ITEMS": 1})
+    assert len(outcome.items) == 6
+    assert site.hits["/of-copy"] == 0
+
+
+# The site spider
+
+
+def test_site_spider_follows_in_the_same_way(site: LocalSite, tmp_path: Path) -> None:
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert site.hits["/later"] == site.hits["/of-both"] == 1
+    assert site.hits["/of-copy"] == 0
+    assert outcome.count("dedup/links_not_followed") >= 1
+
+
+def test_site_spider_follows_the_links_of_duplicates_on_request(site: LocalSite, tmp_path: Path) -> None:
+    crawl_site_here(tmp_path / "crawl.db", {"DEDUP_FOLLOW_DUPLICATES": True}, url=f"{site.url}/")
+    assert site.hits["/of-copy"] == 1
+
+
+def test_site_spider_finds_the_way_again_in_the_next_crawl(site: LocalSite, tmp_path: Path) -> None:
+    for _ in range(2):
+        crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert site.hits["/later"] == 2
+    assert site.hits["/of-copy"] == 0
