@@ -22,7 +22,7 @@ _WRITER_LOCK = 0x6E656172
 _ALL_BITS = (1 << 64) - 1
 
 _POLL_SECONDS = 0.05
-_PASSWORD = re.compile(":[^:/@]*@")
+_USER_AND_PASSWORD = re.compile("//.*@")
 
 # Words of the drivers' messages, and what a user can do.
 _WAYS_OUT = {
@@ -189,7 +189,7 @@ def _supported(url: str) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        shown = _PASSWORD.sub(":***@", url)
+        shown = _USER_AND_PASSWORD.sub("//***@", url)
         raise SettingsError(
             f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None

@@ -138,7 +138,6 @@ class Deduplicator:
         self, connection: Connection, document: Document, run_id: int, rows: list[dict[str, Any]]
     ) -> Decision | None:
         text_digest = None if document.signature is None else document.signature.text_digest
-        text_digest = None if document.signature is None else document.signature.text_digest
         relatives = ledger.find_relatives(connection, document.key, document.body_digest, text_digest)
         content = _content(document, relatives.same_body)
         if content is None:

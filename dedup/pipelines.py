@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from itemadapter import ItemAdapter
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 
@@ -19,7 +20,7 @@ from dedup.failures import CrawlStopper, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import Signature, digest, make_signature
 from dedup.settings import DedupSettings
-from dedup.workers import WorkerDiedError, WorkerPool
+from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +86,9 @@ class NearDuplicatePipeline:
             refuse_to_start(error)
         if not settings.enabled:
             raise NotConfigured("DEDUP_ENABLED is off")
-        return cls(crawler, settings)
+        pipeline = cls(crawler, settings)
+        crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
+        return pipeline
 
     async def open_spider(self) -> None:
         run = self.settings.run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -102,9 +105,10 @@ class NearDuplicatePipeline:
         self._workers.close()
         await self._recognising.close()
         await self._deciding.close()
-        outcome = self._crawler.stats.get_value("finish_reason") or "finished"
+
+    async def spider_closed(self, reason: str) -> None:
         try:
-            await asyncio.to_thread(self._deduplicator.close_run, self._run_id, outcome)
+            await asyncio.to_thread(self._deduplicator.close_run, self._run_id, reason)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
         finally:
@@ -154,17 +158,18 @@ class NearDuplicatePipeline:
         settings = self.settings
         body_digest = adapter.get(settings.body_digest_field)
         signature = adapter.get(settings.signature_field)
-        text = adapter.get(settings.text_field)
+        text = _as_text(adapter.get(settings.text_field))
         if isinstance(signature, Signature):
-            size = len((text or "").encode("utf-8", "replace"))
+            size = len(text.encode("utf-8", "replace"))
             return Document(key, signature, size, body_digest)
         if isinstance(body_digest, bytes) and await self.knows_bytes(body_digest):
             return Document(key, None, 0, body_digest)
         return await self._analysed(adapter, Document(key, None, 0, body_digest))
 
     async def _analysed(self, adapter: ItemAdapter, document: Document) -> Document | None:
-        text: str = adapter.get(self.settings.text_field) or ""
-        html: str | bytes = adapter.get(self.settings.html_field) or ""
+        text = _as_text(adapter.get(self.settings.text_field))
+        html = adapter.get(self.settings.html_field)
+        html = html if isinstance(html, bytes) else _as_text(html)
         body_digest = document.body_digest
         if not text and not html:
             return None
@@ -175,8 +180,8 @@ class NearDuplicatePipeline:
                 if body_digest is None:
                     body_digest = digest(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
                 text, signature = await self._workers.run(analyse_html, html)
-        except WorkerDiedError as error:
-            logger.warning("%s could not be analysed: %s; it passes", document.key, error)
+        except Exception as error:  # whatever a library makes of a broken page, the item is not lost
+            logger.warning("%s could not be analysed, and passes: %s: %s", document.key, type(error).__name__, error)
             self._crawler.stats.inc_value("dedup/analysis_failed")
             return None
         return Document(document.key, signature, len(text.encode("utf-8", "replace")), body_digest)
@@ -208,3 +213,12 @@ class NearDuplicatePipeline:
         logger.info("dropped %s: %s", key, reason)
         kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
         raise kind(reason, key, decision)
+
+
+def _as_text(value: object) -> str:
+    """Return a field's text; item loaders make lists of strings."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
+        return "\n".join(value)
+    return ""

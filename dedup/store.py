@@ -98,7 +98,10 @@ class DocumentStore:
             The document's id.
         """
         known = relatives.same_key
-        indexed = known is None and relatives.same_text is None and self._belongs_in_tables(content.sketch, match)
+        is_known_text = relatives.same_text is not None or (
+            match is not None and match.member.text_digest == content.text_digest
+        )
+        indexed = known is None and not is_known_text and self._belongs_in_tables(content.sketch, match)
         values: dict[str, Any] = {
             "body_digest": content.body_digest,
             "text_digest": content.text_digest,

@@ -48,6 +48,7 @@ class WorkerPool:
         self._preload = ("dedup.preloaded", *preload)
         self._seconds = seconds
         self._pool: Executor | None = None
+        self._lone_pool: Executor | None = None
         self._is_closed = False
         self._one_suspect_at_a_time = asyncio.Lock()
 
@@ -64,25 +65,31 @@ class WorkerPool:
             Exception: what the function raised.
         """
         job = partial(function, *args, **kwargs)
+        self._require_open()
         if self._pool is None:
             self._pool = self._new_pool(self._workers)
         pool = self._pool
         try:
             return await self._run_in(pool, job)
         except BrokenProcessPool:
-            if self._is_closed:
-                raise WorkerDiedError("the workers were ended") from None
+            self._require_open()
             if self._pool is pool:
                 logger.warning("a worker process died; its work is tried once more")
                 self._pool = None
         async with self._one_suspect_at_a_time:
+            self._require_open()
             return await self._run_alone(job)
 
     def close(self) -> None:
-        """End all processes, whatever they are doing."""
+        """End all processes, whatever they are doing; from now on no work is taken."""
         self._is_closed = True
-        if self._pool is not None:
-            _end(self._pool)
+        for pool in (self._pool, self._lone_pool):
+            if pool is not None:
+                _end(pool)
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise WorkerDiedError("the workers were ended")
 
     async def _run_in(self, pool: Executor, job: Callable[[], R]) -> R:
         attempt: Callable[[Callable[[], R], float], R] = _limited if self._workers else _call
@@ -91,13 +98,15 @@ class WorkerPool:
         return await asyncio.wrap_future(future)
 
     async def _run_alone(self, job: Callable[[], R]) -> R:
-        pool = self._new_pool(1)
+        self._lone_pool = self._new_pool(1)
         try:
-            return await self._run_in(pool, job)
+            return await self._run_in(self._lone_pool, job)
         except BrokenProcessPool:
+            self._require_open()
             raise WorkerDiedError(f"its worker process died twice, or took longer than {self._seconds:g} s") from None
         finally:
-            _end(pool)
+            _end(self._lone_pool)
+            self._lone_pool = None
 
     def _new_pool(self, workers: int) -> Executor:
         if workers == 0:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -235,12 +234,6 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
 
 
-def side_by_side(*jobs: Callable[[], Crawl]) -> list[Crawl]:
-    """Run commands at the same time, two by two."""
-    with ThreadPoolExecutor(2) as threads:
-        return list(threads.map(lambda job: job(), jobs))
-
-
 class ExitedError(Exception):
     """A crawl in this process asked for the end of the process.
 
@@ -371,6 +364,7 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
 def _logged_to(records: list[logging.LogRecord]) -> Iterator[None]:
     handler = logging.Handler(logging.INFO)
     handler.emit = records.append  # type: ignore[method-assign]
+    handler.addFilter(_is_not_of_the_end)
     root = logging.getLogger()
     level = root.level
     root.addHandler(handler)
@@ -380,3 +374,8 @@ def _logged_to(records: list[logging.LogRecord]) -> Iterator[None]:
     finally:
         root.removeHandler(handler)
         root.setLevel(level)
+
+
+def _is_not_of_the_end(record: logging.LogRecord) -> bool:
+    # asyncio.run tells of every task that SystemExit has ended, at some later time.
+    return not (record.name == "asyncio" and record.exc_info and isinstance(record.exc_info[1], SystemExit))

@@ -6,9 +6,8 @@ import logging
 import resource
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread, Timer
 from typing import Any
@@ -18,7 +17,7 @@ import pytest
 from crawler.storage import PageStore
 from dedup import Deduplicator, DedupSettings
 from dedup.database import Database
-from tests.crawling import Crawl, ask, crawl, crawl_site_here, side_by_side
+from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_site_here
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
 
@@ -70,77 +69,75 @@ def is_complete(database: Path | str) -> None:
 NOBODY = "http://127.0.0.1:1/"
 
 
-@pytest.fixture(scope="module")
-def refused(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Crawl]:
-    """Crawls that must not begin."""
-    folder = tmp_path_factory.mktemp("refused")
-    (folder / "notes.txt").write_text("These are my notes. " * 100)
-    for number, change in enumerate(("schema version", "scheme", "table design")):
-        prepare(folder / f"{number}.db", f"UPDATE dedup_properties SET value = 'strange' WHERE name = '{change}'")
-    databases: dict[str, Path | str] = {
-        "missing folder": folder / "missing" / "crawl.db",
-        "folder": folder,
-        "no database": folder / "notes.txt",
-        "other kind": "mysql://localhost/crawl",
-        "no URL": "crawl.db",
-        "unknown driver": "postgresql+nonsense://localhost/x",
-        "nothing": "",
-        "server": "postgresql://somebody:open-sesame@127.0.0.1:1/crawl",
-        "schema version": folder / "0.db",
-        "scheme": folder / "1.db",
-        "table design": folder / "2.db",
-    }
-    jobs = {name: partial(crawl, database, url=NOBODY) for name, database in databases.items()}
-    pages = {"CRAWLER_DATABASE_URL": f"sqlite:///{folder / 'missing' / 'pages.db'}"}
-    jobs["missing folder of the pages"] = partial(crawl, folder / "verdicts.db", pages, url=NOBODY)
-    jobs["endless timeout"] = partial(crawl, folder / "3.db", {"DEDUP_LOCK_TIMEOUT": "inf"}, url=NOBODY)
-    return dict(zip(jobs, side_by_side(*jobs.values()), strict=True))
+def refused(settings: Mapping[str, object]) -> ExitedError:
+    """Begin a crawl that must not begin, in this process."""
+    with pytest.raises(ExitedError) as ended:
+        crawl_site_here("sqlite:///unused.db", {**NO_NETWORK, **settings}, url=NOBODY)
+    assert ended.value.outcome.tracebacks == []
+    assert not Path("unused.db").exists()
+    return ended.value
+
+
+def tells(ended: ExitedError, *words: str, status: int = 1) -> None:
+    """Check that it was refused with one clear line."""
+    errors = [record.getMessage() for record in ended.outcome.log if record.levelno >= logging.WARNING]
+    assert len(errors) == 1
+    for word in words:
+        assert word in errors[0]
+    assert ended.status == status
+
+
+UNUSABLE = [
+    ("sqlite:///FOLDER/missing/crawl.db", 1, ["missing/crawl.db", "check that the folder exists"]),
+    ("sqlite:///FOLDER", 1, ["check that the folder exists"]),
+    ("sqlite:///FOLDER/notes.txt", 1, ["notes.txt", "not a database"]),
+    ("mysql://localhost/crawl", 2, ["'mysql'", "sqlite or postgresql"]),
+    ("crawl.db", 2, ["'crawl.db'", "sqlite:///FILE"]),
+    ("postgresql+nonsense://localhost/x", 2, ["nonsense"]),
+    ("postgresql://me:open-sesame@127.0.0.1:1/crawl", 1, ["127.0.0.1:1/crawl", "check that the server runs"]),
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "words"),
+    ("setting", "url", "status", "words"),
     [
-        ("missing folder", 1, ["missing/crawl.db", "check that the folder exists"]),
-        ("missing folder of the pages", 1, ["missing/pages.db", "check that the folder exists"]),
-        ("folder", 1, ["check that the folder exists"]),
-        ("no database", 1, ["notes.txt", "not a database"]),
-        ("other kind", 2, ["'mysql'", "sqlite or postgresql"]),
-        ("no URL", 2, ["'crawl.db'", "sqlite:///FILE"]),
-        ("unknown driver", 2, ["nonsense"]),
-        ("nothing", 2, ["sqlite:///FILE"]),
-        ("endless timeout", 2, ["DEDUP_LOCK_TIMEOUT"]),
-        ("server", 1, ["127.0.0.1:1/crawl", "check that the server runs"]),
-        ("schema version", 1, ["0.db", "schema version 'strange'"]),
-        ("scheme", 1, ["1.db", "scheme 'strange'"]),
-        ("table design", 1, ["2.db", "table design 'strange'"]),
+        *(("DEDUP_DATABASE_URL", *each) for each in UNUSABLE),
+        *(("CRAWLER_DATABASE_URL", *each) for each in UNUSABLE),
+        ("DEDUP_DATABASE_URL", "", 2, ["sqlite:///FILE"]),
     ],
 )
 def test_database_that_cannot_be_used_is_refused_in_one_line(
-    name: str, status: int, words: list[str], refused: dict[str, Crawl]
+    setting: str, url: str, status: int, words: list[str], tmp_path: Path
 ) -> None:
-    fails(refused[name], *words, status=status)
+    notes = "These are my notes. " * 100
+    (tmp_path / "notes.txt").write_text(notes)
+    own = f"sqlite:///{tmp_path / 'crawl.db'}"
+    ended = refused({"DEDUP_DATABASE_URL": own, setting: url.replace("FOLDER", str(tmp_path))})
+    tells(ended, *words, status=status)
+    assert "open-sesame" not in "".join(ended.outcome.messages)
+    assert (tmp_path / "notes.txt").read_text() == notes
+    assert not (tmp_path / "missing").exists()
 
 
-def test_refused_crawl_has_no_summary(refused: dict[str, Crawl]) -> None:
-    assert {result.stdout for result in refused.values()} == {""}
+def test_lock_timeout_without_end_is_a_wrong_setting(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    tells(refused({"DEDUP_DATABASE_URL": url, "DEDUP_LOCK_TIMEOUT": "inf"}), "DEDUP_LOCK_TIMEOUT", status=2)
 
 
-def test_password_is_never_shown(refused: dict[str, Crawl]) -> None:
-    assert "open-sesame" not in refused["server"].stderr
+@pytest.mark.parametrize("name", ["schema version", "scheme", "table design"])
+def test_database_of_another_make_is_refused_and_left_alone(name: str, tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    prepare(database, f"UPDATE dedup_properties SET value = 'strange' WHERE name = '{name}'")
+    tells(refused({"DEDUP_DATABASE_URL": f"sqlite:///{database}"}), str(database), f"{name} 'strange'")
+    assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
 
 
-def test_file_that_is_no_database_is_left_alone(refused: dict[str, Crawl]) -> None:
-    file = Path(refused["no database"].database_url.removeprefix("sqlite:///"))
-    assert file.read_text() == "These are my notes. " * 100
-
-
-def test_missing_folder_is_not_made(refused: dict[str, Crawl]) -> None:
-    assert not Path(refused["missing folder"].database_url.removeprefix("sqlite:///")).parent.exists()
-
-
-def test_database_of_another_make_is_left_alone(refused: dict[str, Crawl]) -> None:
-    for name in ("schema version", "scheme", "table design"):
-        assert refused[name].rows("SELECT * FROM dedup_runs") == []
+@pytest.mark.parametrize(("url", "status"), [("crawl.db", 2), ("postgresql://me:open-sesame@127.0.0.1:1/crawl", 1)])
+def test_real_command_that_is_refused_prints_one_error_and_no_summary(url: str, status: int) -> None:
+    result = crawl(url, url=NOBODY)
+    fails(result, status=status)
+    assert result.stdout == ""
+    assert "open-sesame" not in result.stderr
 
 
 def prepare(database: Path, change: str) -> None:
@@ -204,8 +201,8 @@ def test_database_that_is_locked_from_the_start_ends_the_crawl_after_the_timeout
     lock = Lock(database)
     lock.take()
     started = time.monotonic()
-    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 1}, url=NOBODY)
-    assert 1 < time.monotonic() - started < 12
+    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 0.5}, url=NOBODY)
+    assert 0.5 < time.monotonic() - started < 12
     lock.release()
     fails(result, str(database), "locked", "another process")
 
@@ -230,7 +227,7 @@ def test_database_that_stays_locked_ends_a_running_crawl_and_the_next_one_comple
     database = tmp_path / "crawl.db"
     lock = Lock(database)
     when_asked(site, "/15", lock.take)
-    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 1}, url=f"{site.url}/")
+    result = crawl(database, {"DEDUP_LOCK_TIMEOUT": 0.5}, url=f"{site.url}/")
     lock.release()
     fails(result, str(database), "locked", "another process")
     assert result.summary["stopped"] == "database error"

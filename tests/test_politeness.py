@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.crawling import Outcome, ask, crawl, crawl_site_here
+from settings import default
+from tests.crawling import ROOT, Outcome, ask, crawl, crawl_site_here, environment
 from tests.localsite import HTML, LocalSite, Reply, article
 
 TEXT = {"Content-Type": "text/plain"}
@@ -240,13 +243,23 @@ def test_rel_nofollow_can_be_switched_off(crawling: Crawling, site: LocalSite) -
 # who crawls
 
 
-def test_user_agent_names_the_program_and_the_contact(
-    tmp_path: Path, site: LocalSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tests.crawling.environment", lambda: {"CRAWLER_CONTACT": "you@example.com"})
-    assert crawl(tmp_path / "crawl.db", url=f"{site.url}/next").status == 0
-    agents = {asked.headers["User-Agent"] for asked in site.asked}
-    assert agents == {"neardup/0.1 (+you@example.com)"}
+def test_user_agent_names_the_program_and_the_contact() -> None:
+    program = "from settings import default; print(default.USER_AGENT)"
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**environment(), "CRAWLER_CONTACT": "you@example.com"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == "neardup/0.1 (+you@example.com)\n"
+
+
+def test_user_agent_is_sent_with_every_request(crawling: Crawling, site: LocalSite) -> None:
+    crawling()
+    assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
+    assert default.USER_AGENT.startswith("neardup/0.1 (+")
 
 
 def test_user_agent_can_be_replaced(crawling: Crawling, site: LocalSite) -> None:
@@ -255,8 +268,6 @@ def test_user_agent_can_be_replaced(crawling: Crawling, site: LocalSite) -> None
 
 
 def test_autothrottle_is_on_unless_switched_off() -> None:
-    from settings import default
-
     assert default.AUTOTHROTTLE_ENABLED is True
     assert default.ROBOTSTXT_OBEY is True
 

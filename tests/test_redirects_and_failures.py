@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crawling import Crawl, crawl
+from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
 
 PDF = b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
@@ -268,9 +268,9 @@ def test_slow_pages_do_not_add_up(failures: Failures) -> None:
 def test_links_of_error_pages_are_not_followed(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", ["/404"]), "/hidden": article("hidden")}) as site:
         site.pages["/404"] = Reply(article("sorry", ["/hidden"]).encode(), 404)
-        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
         assert site.hits["/hidden"] == 0
-    assert result.skipped == {"http_404": 1}
+    assert outcome.count("crawler/skipped/http_404") == 1
 
 
 # A start that leads nowhere
@@ -278,9 +278,8 @@ def test_links_of_error_pages_are_not_followed(tmp_path: Path) -> None:
 
 def test_start_that_redirects_to_another_path_is_crawled_from_there(tmp_path: Path) -> None:
     with LocalSite({"/": redirect("/home"), "/home": article("home", ["/next"]), "/next": article("next")}) as site:
-        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
-        assert result.paths(site.url) == ["/home", "/next"]
-    assert {page["depth"] for page in result.pages.values()} == {0, 1}
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert {item.url.removeprefix(site.url): item.depth for item in outcome.items} == {"/home": 0, "/next": 1}
 
 
 def test_start_that_redirects_to_another_host_says_so(tmp_path: Path) -> None:
@@ -296,9 +295,9 @@ def test_start_that_redirects_to_another_host_says_so(tmp_path: Path) -> None:
 def test_redirect_to_a_host_that_is_allowed_is_followed(tmp_path: Path) -> None:
     with LocalSite({"/home": article("home")}) as site:
         site.pages["/"] = redirect(f"{site.other_url}/home")
-        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/", allowed_domains="127.0.0.1,localhost")
-        assert list(result.pages) == [f"{site.other_url}/home"]
-    assert (result.status, result.skipped) == (0, {})
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/", allowed_domains="127.0.0.1,localhost")
+    assert [item.url for item in outcome.items] == [f"{site.other_url}/home"]
+    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
 
 
 def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(tmp_path: Path) -> None:

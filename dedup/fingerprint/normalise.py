@@ -13,7 +13,10 @@ _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-
 _SURROGATES = re.compile("[\ud800-\udfff]")
 # No language puts 30 marks on a letter (UAX 15, stream-safe text format), and ordering them takes
 # time that grows with the square of their number.
-_PILED_MARKS = regex.compile(r"(\p{M}{30})\p{M}+")
+# Two letters of halfwidth katakana become marks by normalisation.
+_PILED_MARKS = regex.compile(r"([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+")
+# Soft hyphens, joiners, variation selectors: nobody sees them, and they cut words in two.
+_INVISIBLE = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
 
 
 def clean(text: str) -> str:
@@ -38,13 +41,13 @@ def normalise(text: str) -> str:
         text: any string.
 
     Returns:
-        The cleaned text in Unicode form NFKC, case-folded, every run of white space one space,
-        none at either end.
+        The cleaned text in Unicode form NFKC, case-folded, without invisible characters, every run
+        of white space one space, none at either end.
     """
     text = clean(text)
     if text.isascii():
         return " ".join(text.casefold().split())
-    text = _PILED_MARKS.sub(r"\1", text)
+    text = _PILED_MARKS.sub(r"\1", _INVISIBLE.sub("", text))
     # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the
     # Unicode Standard, section 3.13, definition 145.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 BITS = 64
 
+# A feature takes 64 numbers of 8 bytes for a moment; 512 of them fit the second-level cache.
+_CHUNK = 512
+
 _POWERS = np.left_shift(np.uint64(1), np.arange(BITS, dtype=np.uint64))
 
 
@@ -24,9 +27,12 @@ def fold(hashes: NDArray[np.uint64], weights: NDArray[np.int64]) -> NDArray[np.i
     Returns:
         The 64 sums; index 0 belongs to the least significant bit.
     """
-    bits = np.unpackbits(hashes.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    # In float64 the product runs in BLAS, and sums of weights below 2**53 stay exact.
-    ones = weights.astype(np.float64) @ bits.astype(np.float64)
+    ones = np.zeros(BITS)
+    for start in range(0, len(hashes), _CHUNK):
+        chunk = hashes[start : start + _CHUNK].astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
+        bits = np.unpackbits(chunk, axis=1, bitorder="little")
+        # In float64 the product runs in BLAS, and sums of weights below 2**53 stay exact.
+        ones += weights[start : start + _CHUNK].astype(np.float64) @ bits.astype(np.float64)
     sums: NDArray[np.int64] = 2 * ones.astype(np.int64) - weights.sum()
     return sums
 

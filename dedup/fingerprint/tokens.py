@@ -52,8 +52,10 @@ def load_dictionary() -> Tokenizer:
     import jieba  # noqa: PLC0415 -- half a second and 100 MB: only where there is Chinese
 
     jieba.setLogLevel(logging.WARNING)
-    jieba.initialize()
-    return jieba.dt
+    # Not the module's own one, to which anybody may have added words.
+    tokenizer = jieba.Tokenizer()
+    tokenizer.initialize()
+    return tokenizer
 
 
 def tokenise(normalised: str) -> list[str]:
