@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from dedup.errors import SettingsError
-from dedup.failures import refuse_to_start
+from dedup.failures import close_when_forced, refuse_to_start
 from dedup.workers import WorkerPool
 
 N = TypeVar("N", int, float)
@@ -44,6 +44,7 @@ class Workers:
                 ("crawler.extraction",),
             )
         )
+        close_when_forced(extension.pool)
         crawler.signals.connect(extension.close, signals.spider_closed)
         return extension
 

@@ -1,16 +1,18 @@
-"""What happens to a crawl when something that it cannot do without fails: one line, no zero exit."""
+"""How a crawl ends that does not end well: one line, a status that is not 0, no process left behind."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import NoReturn
+from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.crawler import Crawler
+from scrapy.utils.reactor import is_reactor_installed
 
 from dedup.errors import DedupError, SettingsError
+from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +41,14 @@ def fail_at_the_end(crawler: Crawler) -> None:
         crawler.spider = None
 
     crawler.signals.connect(forget_spider, signals.engine_stopped, weak=False)
+
+
+def close_when_forced(pool: WorkerPool) -> None:
+    """Close a pool when its crawl is stopped by force, by Ctrl-C twice: else the process waits for it."""
+    if is_reactor_installed():
+        from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs one
+
+        cast("Any", reactor).addSystemEventTrigger("before", "shutdown", pool.close)
 
 
 class CrawlStopper:

@@ -16,7 +16,7 @@ from dedup.batching import MicroBatcher
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import DatabaseError, DedupError
 from dedup.extraction import analyse_html
-from dedup.failures import CrawlStopper, refuse_to_start
+from dedup.failures import CrawlStopper, close_when_forced, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import Signature, digest, make_signature
 from dedup.settings import DedupSettings
@@ -77,6 +77,7 @@ class NearDuplicatePipeline:
         self._crawler = crawler
         self._stopper = CrawlStopper.of(crawler)
         self._workers = WorkerPool(settings.workers)
+        close_when_forced(self._workers)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -134,8 +135,7 @@ class NearDuplicatePipeline:
             self._crawler.stats.inc_value("dedup/not_examined")
             return item
         self._count(decision)
-        if self.settings.verdict_field:
-            adapter[self.settings.verdict_field] = decision.verdict.value
+        self._annotate(adapter, decision)
         self._drop_duplicate(key, decision)
         return item
 
@@ -199,6 +199,18 @@ class NearDuplicatePipeline:
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
         if decision.verdict.is_duplicate:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
+
+    def _annotate(self, adapter: ItemAdapter, decision: Decision) -> None:
+        field = self.settings.verdict_field
+        if not field:
+            return
+        try:
+            adapter[field] = decision.verdict.value
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # Frozen items, and items without such a field.
+            if not self._crawler.stats.get_value("dedup/not_annotated"):
+                logger.warning("DEDUP_VERDICT_FIELD = %r cannot be set on the items: %s", field, error)
+            self._crawler.stats.inc_value("dedup/not_annotated")
 
     def _drop_duplicate(self, key: str, decision: Decision) -> None:
         if decision.verdict is Verdict.UNCHANGED:

@@ -77,19 +77,25 @@ class DuplicateLinksMiddleware:
             return
         page = self._pages[id(response)] = _Page()
         requests = []
+        failure: Exception | None = None
         try:
-            async for output in result:
-                if isinstance(output, Request):
-                    requests.append(output)
-                elif output is not None:
-                    page.item_leaves()
-                    yield output
+            try:
+                async for output in result:
+                    if isinstance(output, Request):
+                        requests.append(output)
+                    elif output is not None:
+                        page.item_leaves()
+                        yield output
+            except Exception as error:  # raised again once what came before it has been passed on
+                failure = error
             await page.settled.wait()
             if page.is_duplicate and not page.items_kept:
                 self._crawler.stats.inc_value("dedup/links_not_followed", len(requests))
-                return
+                requests.clear()
             for request in requests:
                 yield request
+            if failure is not None:
+                raise failure
         finally:
             del self._pages[id(response)]
 

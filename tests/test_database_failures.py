@@ -17,7 +17,7 @@ import pytest
 from crawler.storage import PageStore
 from dedup import Deduplicator, DedupSettings
 from dedup.database import Database
-from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_site_here
+from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
 
@@ -295,3 +295,16 @@ def test_pages_that_were_decided_but_not_stored_are_stored_by_the_next_crawl(tmp
         connection.execute("DELETE FROM pages WHERE id % 2 = 0")
         connection.commit()
     completes(database, site)
+
+
+def test_two_crawls_of_mirrors_into_one_database_at_once_keep_each_text_once(tmp_path: Path, site: LocalSite) -> None:
+    database = tmp_path / "crawl.db"
+    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}
+    with LocalSite(site.pages) as mirror:
+        both = [start(crawl_command({"url": f"{each.url}/"}, settings)) for each in (site, mirror)]
+        results = [finish(process) for process in both]
+    assert [(result.status, result.errors) for result in results] == [(0, [])] * 2
+    is_complete(database)
+    kept = [result.summed_up("kept") for result in results]
+    assert sum(kept) == len(TEXTS)
+    assert [result.summed_up("dropped") for result in results] == [PAGES + 1 - number for number in kept]

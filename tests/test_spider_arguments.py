@@ -7,8 +7,12 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from scrapy import Request
+from scrapy.core.downloader.handlers.base import BaseDownloadHandler
+from scrapy.http import HtmlResponse, Response
 
 from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
@@ -259,6 +263,37 @@ def test_allowed_domains_are_not_matched_by_the_end_of_a_name_alone(crawling: Cr
     site.pages["/b"] = article("b", [f"{site.other_url}/island"])
     crawling(url=f"{site.url}/b", allowed_domains="127.0.0.1,host,calhost")
     assert crawling.kept == ["/b"]
+
+
+def test_scheme_and_host_may_be_in_capitals(crawling: Crawling, site: LocalSite) -> None:
+    site.pages["/b"] = article("b", [f"HTTP://LocalHost:{site.port}/island/2"])
+    crawling(url=f"HTTP://LOCALHOST:{site.port}/b")
+    assert sum(site.hits[path] for path in ("/b", "/island/2")) == 2
+    assert len(crawling.kept) == 2
+
+
+class EveryHost(BaseDownloadHandler):
+    """Answers for all hosts of the world."""
+
+    async def download_request(self, request: Request) -> Response:
+        path = urlsplit(request.url).path
+        if path == "/robots.txt":
+            return Response(request.url, status=404)
+        links = ["/by-path", "http://xn--bcher-kva.example/in-ascii", "http://b\xfccher.example/in-letters"]
+        return HtmlResponse(request.url, body=article(path, links).encode())
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("name", ["b\xfccher.example", "xn--bcher-kva.example", "B\xdcCHER.example"])
+@pytest.mark.parametrize("given", ["url", "allowed_domains"])
+def test_international_domain_name_is_the_same_in_both_of_its_forms(given: str, name: str, tmp_path: Path) -> None:
+    handlers = {"DOWNLOAD_HANDLERS": {"http": EveryHost, "https": None}}
+    elsewhere = {"url": "http://a.example/", "allowed_domains": f"a.example,{name}"}
+    arguments = {"url": f"http://{name}/"} if given == "url" else elsewhere
+    outcome = crawl_site_here(tmp_path / "crawl.db", handlers, **arguments)
+    assert {"/in-ascii", "/in-letters"} <= {urlsplit(item.url).path for item in outcome.items}
 
 
 def test_follow_limits_the_links_but_not_the_start(crawling: Crawling, site: LocalSite) -> None:
