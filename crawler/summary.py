@@ -37,6 +37,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     kept = [f"{_count(stats, verdict):,} {verdict.replace('_', ' ')}" for verdict in _KEPT if _count(stats, verdict)]
     exact, near = _count(stats, "exact_duplicate"), _count(stats, "near_duplicate")
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
+    forbidden = skipped.pop(f"{SKIPPED}robots_txt", 0)
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps) if arguments else ""),
@@ -44,7 +45,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         ("kept", _counted(sum(_count(stats, verdict) for verdict in _KEPT), "page", kept)),
         ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
         ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
-        ("not followed", f"{stats.get_value('dedup/links_not_followed', 0):,} links on duplicates"),
+        ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", f"{_report_command(crawler)}   every dropped page, its original and why"),
@@ -74,6 +75,11 @@ def program(name: str) -> str:
     if not path.exists():
         return name
     return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
+
+
+def _not_followed(on_duplicates: int, forbidden: int) -> str:
+    told = f"{on_duplicates:,} links on duplicates"
+    return f"{told}, {forbidden:,} forbidden by robots.txt" if forbidden else told
 
 
 def _site(urls: Sequence[str]) -> str:

@@ -132,10 +132,9 @@ def test_database_of_another_make_is_refused_and_left_alone(name: str, tmp_path:
     assert ask(f"sqlite:///{database}", "SELECT * FROM dedup_runs") == []
 
 
-@pytest.mark.parametrize(("url", "status"), [("crawl.db", 2), ("postgresql://me:open-sesame@127.0.0.1:1/crawl", 1)])
-def test_real_command_that_is_refused_prints_one_error_and_no_summary(url: str, status: int) -> None:
-    result = crawl(url, url=NOBODY)
-    fails(result, status=status)
+def test_real_command_that_is_refused_prints_one_error_and_no_summary() -> None:
+    result = crawl("postgresql://me:open-sesame@127.0.0.1:1/crawl", url=NOBODY)
+    fails(result, "check that the server runs")
     assert result.stdout == ""
     assert "open-sesame" not in result.stderr
 

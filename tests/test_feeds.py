@@ -65,7 +65,9 @@ def feeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feeds]:
         "/odd": Reply(article("odd", text=f"\ud800\0\x1b]]> {document(90, 'odd')}").encode("utf-8", "surrogatepass")),
         "/empty": "<html><body></body></html>",
     }
-    options = [part for kind in KINDS for part in ("-o", str(folder / f"pages.{kind}"))]
+    for kind in KINDS:
+        (folder / f"pages.{kind}").write_text("something old")
+    options = [part for kind in KINDS for part in ("-O", str(folder / f"pages.{kind}"))]
     with LocalSite(pages) as site:
         yield Feeds(site.url, crawl(folder / "crawl.db", options=options, url=f"{site.url}/"), folder)
 
@@ -143,15 +145,6 @@ def test_feeds_of_a_crawl_that_keeps_nothing_are_valid(tmp_path: Path) -> None:
         crawl_site_here(tmp_path / "crawl.db", {"FEEDS": feeds}, url=f"{site.url}/")
     table = pq.read_table(tmp_path / "pages.parquet")
     assert (table.num_rows, table.column_names) == (0, default.FEED_EXPORT_FIELDS)
-
-
-def test_parquet_by_the_option_that_overwrites(tmp_path: Path) -> None:
-    path = tmp_path / "pages.parquet"
-    path.write_text("something old")
-    with LocalSite({"/": article("front")}) as site:
-        result = crawl(tmp_path / "crawl.db", options=["-O", str(path)], url=f"{site.url}/")
-    assert result.status == 0
-    assert pq.read_table(path).num_rows == 1
 
 
 # The Parquet exporter by itself
