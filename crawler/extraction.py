@@ -142,11 +142,20 @@ def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
     return Description(title, author, date, language, description, zlib.compress(html, _ZLIB_LEVEL), text)
 
 
+def ascii_host(host: str) -> str:
+    """Return a host as it is looked up: in lower case, an international name in its ASCII form.
+
+    Raises:
+        ValueError: it is no name of a host.
+    """
+    return host.lower() if host.isascii() else host.encode("idna").decode("ascii")
+
+
 @lru_cache(maxsize=4096)
 def _is_of(network_location: str, domains: tuple[str, ...]) -> bool:
     try:
         parts = urlsplit(f"//{network_location}")
-        host, _ = parts.hostname or "", parts.port
+        host, _ = ascii_host(parts.hostname or ""), parts.port
     except ValueError:  # such as example.com:port
         return False
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from crawler.extraction import ascii_host
 from dedup.errors import SettingsError
 
 KNOWN = ("url", "urls_file", "sitemap", "allowed_domains", "follow", "ignore", "max_pages", "max_depth")
@@ -101,6 +102,7 @@ def _check_url(name: str, url: str) -> None:
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.hostname or "") is not None
+        ascii_host(parts.hostname or "")
         parts.port  # noqa: B018 -- raises where it is no number
     except ValueError:
         is_usable = False
@@ -109,15 +111,19 @@ def _check_url(name: str, url: str) -> None:
 
 
 def _domains(text: str, urls: tuple[str, ...]) -> tuple[str, ...]:
-    domains = tuple(domain.lower() for domain in _split(text))
-    for domain in domains:
-        if "/" in domain or ":" in domain:
-            raise ArgumentError(f"allowed_domains {domain!r} is no host; write it like example.com")
-    if domains:
-        return domains
-    hosts = (urlsplit(url).hostname or "" for url in urls)
+    if domains := _split(text):
+        return tuple(dict.fromkeys(map(_domain, domains)))
     # Most sites answer with and without www. and redirect from one to the other.
-    return tuple(dict.fromkeys(host.removeprefix("www.") for host in hosts))
+    return tuple(dict.fromkeys(ascii_host(urlsplit(url).hostname or "").removeprefix("www.") for url in urls))
+
+
+def _domain(text: str) -> str:
+    try:
+        if "/" not in text and ":" not in text:
+            return ascii_host(text)
+    except ValueError:
+        pass
+    raise ArgumentError(f"allowed_domains {text!r} is no host; write it like example.com")
 
 
 def _pattern(name: str, text: str) -> str:
