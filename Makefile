@@ -21,7 +21,7 @@ crawl: $(VENV)/crawl
 endif
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

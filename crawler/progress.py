@@ -50,6 +50,7 @@ class Progress:
             _show_warnings_on_screen()
         if self._terminal is not None:
             self._terminal.share_with_log()
+        _make_no_records_in_vain()
         self._loop = create_looping_call(self._show)
         self._loop.start(TERMINAL_INTERVAL if self._terminal else LOG_INTERVAL, now=False)
 
@@ -119,6 +120,13 @@ class _Terminal:
     def _make_room(self, record: logging.LogRecord) -> bool:
         self.erase()
         return True
+
+
+def _make_no_records_in_vain() -> None:
+    # Scrapy lets every handler see every record, and makes several for each page at DEBUG.
+    levels = [handler.level for handler in logging.root.handlers]
+    if levels and logging.root.level == logging.NOTSET:
+        logging.root.setLevel(min(levels))
 
 
 def _show_warnings_on_screen() -> None:

@@ -35,8 +35,9 @@ class Workers:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = crawler.settings
-        workers = settings.get("CRAWLER_WORKERS") or os.cpu_count() or 1
-        seconds = settings.get("CRAWLER_EXTRACTION_TIMEOUT", 60)
+        workers = settings.get("CRAWLER_WORKERS")
+        workers = (os.cpu_count() or 1) if workers is None else workers
+        seconds = settings.get("CRAWLER_EXTRACTION_TIMEOUT", 30)
         extension = cls(
             WorkerPool(
                 _above_0("CRAWLER_WORKERS", workers, int),

@@ -27,7 +27,7 @@ _USER_AND_PASSWORD = re.compile("//.*@")
 # Words of the drivers' messages, and what a user can do.
 _WAYS_OUT = {
     ("locked", "lock timeout"): "another process is writing to it: wait for it to end, or stop it",
-    ("full", "no space"): "free some space and run again",
+    ("full", "no space", "disk i/o"): "free some space and run again",
     ("unable to open",): "check that the folder exists and may be written to",
     ("readonly", "read-only", "permission"): "check its access rights",
     ("not a database", "malformed"): "the file is damaged or no SQLite database: name another",

@@ -75,6 +75,7 @@ FEED_EXPORT_FIELDS = [
     "referrer",
     "run",
     "verdict",
+    "problem",
 ]
 
 LOG_LEVEL = "INFO"

@@ -254,9 +254,7 @@ def test_download_of_a_film_is_broken_off(path: str, failures: Failures) -> None
     assert failures.sent[path] < 8_000_000
 
 
-@pytest.mark.parametrize(
-    ("path", "times"), [("/404", 1), ("/500", 2), ("/stall", 2), ("/pdf", 1), ("/once-broken", 2)]
-)
+@pytest.mark.parametrize(("path", "times"), [("/404", 1), ("/500", 2), ("/stall", 2), ("/pdf", 1), ("/once-broken", 2)])
 def test_only_what_may_pass_is_tried_a_second_time(path: str, times: int, failures: Failures) -> None:
     assert failures.hits[path] == times
 
