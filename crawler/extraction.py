@@ -107,7 +107,7 @@ class Description:
         return cls(None, None, None, None, None, zlib.compress(html, _ZLIB_LEVEL), "")
 
 
-def extract_page(html: bytes, url: str, rules: LinkRules, *, with_text: bool) -> Extraction:
+def extract_page(html: bytes, url: str, rules: LinkRules, *, with_text: bool, with_links: bool = True) -> Extraction:
     """Take links and main text from a page, in one parse.
 
     Args:
@@ -115,9 +115,10 @@ def extract_page(html: bytes, url: str, rules: LinkRules, *, with_text: bool) ->
         url: its address, to which its links are relative.
         rules: which links are wanted.
         with_text: whether the main text and its signature are wanted.
+        with_links: whether links are wanted.
     """
     tree = parse_html(html)
-    extraction = Extraction() if tree is None else _read_links(tree, url, rules)
+    extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
     if with_text:
         extraction.text = "" if tree is None else main_text(tree)
         extraction.signature = make_signature(extraction.text)
@@ -161,11 +162,11 @@ def _is_of(network_location: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _read_links(tree: HtmlElement, url: str, rules: LinkRules) -> Extraction:
+def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool) -> Extraction:
     extraction = Extraction()
     base = url
     hrefs: dict[str, None] = {}
-    for element in tree.iter("a", "area", "base", "link", "meta"):
+    for element in tree.iter("base", "link", "meta", *(("a", "area") if with_links else ())):
         if element.tag == "meta":
             _read_meta(element, extraction, hrefs)
             continue
@@ -180,7 +181,8 @@ def _read_links(tree: HtmlElement, url: str, rules: LinkRules) -> Extraction:
                 extraction.canonical = _absolute(base, href)
         elif not (rules.obey_nofollow and "nofollow" in relations):
             hrefs[href] = None
-    extraction.links = list(_allowed_links(hrefs, base, rules))
+    if with_links:
+        extraction.links = list(_allowed_links(hrefs, base, rules))
     return extraction
 
 

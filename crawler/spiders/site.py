@@ -125,7 +125,8 @@ class SiteSpider(Spider):
             skip(self.crawler, response.url, "not_html")
             return
         body_digest = digest(response.body)
-        extraction, problem = await self._extract(response, body_digest)
+        at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
+        extraction, problem = await self._extract(response, body_digest, with_links=not at_the_end)
         noindex = nofollow = False
         if self._obey_meta_robots:
             header = b",".join(response.headers.getlist("X-Robots-Tag")).decode("latin-1")
@@ -135,8 +136,7 @@ class SiteSpider(Spider):
             skip(self.crawler, response.url, "noindex")
         else:
             yield self._page(response, body_digest, extraction, problem, depth)
-        at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
-        if not nofollow and not at_the_end:
+        if not nofollow:
             for request in self._follow(extraction.links, depth + 1):
                 yield request
 
@@ -145,17 +145,22 @@ class SiteSpider(Spider):
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         skip(self.crawler, request.url, *reason_of(failure.value or Exception()))
 
-    async def _extract(self, response: HtmlResponse, body_digest: bytes) -> tuple[Extraction, str | None]:
+    async def _extract(
+        self, response: HtmlResponse, body_digest: bytes, *, with_links: bool
+    ) -> tuple[Extraction, str | None]:
         pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
         is_known = pipeline is not None and await pipeline.knows_bytes(body_digest)
         pool = Workers.of(self.crawler)
         try:
-            return await pool.run(extract_page, response.body, response.url, self._rules, with_text=not is_known), None
+            extraction = await pool.run(
+                extract_page, response.body, response.url, self._rules, with_text=not is_known, with_links=with_links
+            )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
             problem = f"no text could be extracted: {type(error).__name__}: {error}"
             logger.warning("%s is stored without text: %s", clean(response.url), clean(problem))
             self.crawler.stats.inc_value("crawler/extraction_failed")
             return Extraction(), problem
+        return extraction, None
 
     def _page(
         self, response: HtmlResponse, body_digest: bytes, extraction: Extraction, problem: str | None, depth: int
