@@ -8,15 +8,17 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import create_engine, text
+from sqlalchemy import text
 
 from benchmarks.labelled import measure_quality, read_pages, read_pairs
 from benchmarks.processes import run_measured
 from benchmarks.site import INDEX, path_of, serve
+from dedup.database import Database
 
 PROJECT = Path(__file__).parent.parent
 
@@ -87,12 +89,10 @@ def run(folder: Path, limit: int | None, database: str | None, json_file: Path |
 
 
 def _read_database(database: str, url: str, pages: dict[str, bytes]) -> _Crawled:
-    engine = create_engine(database.replace("postgresql://", "postgresql+psycopg://"))
     names = {url + path_of(name): name for name in pages}
-    with engine.connect() as connection:
+    with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         rows = connection.execute(text("SELECT key, id, coalesce(leader_id, id) FROM dedup_documents")).all()
         stored: dict[str, str] = {row.url: row.text for row in connection.execute(text("SELECT url, text FROM pages"))}
-    engine.dispose()
     cluster = {names[key]: leader for key, _, leader in rows if key in names}
     missing = set(pages) - set(cluster)
     if missing:

@@ -18,7 +18,7 @@ from crawler.workers import Workers
 from dedup.batching import MicroBatcher
 from dedup.database import Database
 from dedup.errors import DatabaseError, DedupError
-from dedup.failures import CrawlStopper, refuse_to_start
+from dedup.failures import CrawlStopper, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.pipelines import BATCH_PATIENCE
 from dedup.settings import DedupSettings
@@ -107,10 +107,7 @@ class StoragePipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        try:
-            return cls(crawler, DedupSettings.read(crawler.settings.get))
-        except DedupError as error:
-            refuse_to_start(error)
+        return cls(crawler, read_settings(crawler))
 
     async def open_spider(self) -> None:
         url = self._crawler.settings.get("CRAWLER_DATABASE_URL") or self._settings.database_url

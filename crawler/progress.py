@@ -14,7 +14,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from crawler.skipping import PREFIX as SKIPPED
-from crawler.summary import duration, summarise
+from crawler.summary import DROPPED, KEPT, count_verdicts, duration, summarise
 from dedup.failures import fail_at_the_end
 
 logger = logging.getLogger(__name__)
@@ -84,8 +84,7 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
         seconds: since its start.
     """
     fetched = stats.get_value("crawler/fetched", 0)
-    kept = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("new", "updated", "unchanged", "not_examined"))
-    dropped = sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in ("exact_duplicate", "near_duplicate"))
+    kept, dropped = count_verdicts(stats, *KEPT), count_verdicts(stats, *DROPPED)
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
     return (
         f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   {queued:,} queued   "

@@ -9,7 +9,7 @@ from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, 
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dedup.database import Database
-from dedup.fingerprint.signature import digest
+from dedup.ledger import key_digest
 from dedup.schema import Id
 
 metadata = MetaData()
@@ -71,7 +71,7 @@ class PageStore:
             DatabaseError: none of them was written.
         """
         with self._database.write() as connection:
-            connection.execute(self._upsert, [{**row, "url_digest": digest(row["url"].encode())} for row in rows])
+            connection.execute(self._upsert, [{**row, "url_digest": key_digest(row["url"])} for row in rows])
 
     def restore(self, url: str) -> Mapping[str, Any] | None:
         """Return text and metadata of the stored page with this URL.
@@ -80,7 +80,7 @@ class PageStore:
             DatabaseError: the database cannot be read.
         """
         with self._database.read() as connection:
-            row = connection.execute(self._restore, {"digest": digest(url.encode())}).mappings().first()
+            row = connection.execute(self._restore, {"digest": key_digest(url)}).mappings().first()
         return None if row is None else dict(row)
 
     def close(self) -> None:

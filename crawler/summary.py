@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from scrapy.crawler import Crawler
@@ -13,14 +14,15 @@ from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from crawler.skipping import PREFIX as SKIPPED
-from dedup.database import open_existing_database
+from dedup.database import open_existing_database, shown_url
 from dedup.errors import DatabaseError
 from dedup.report import Cluster, read_largest_clusters
 from dedup.report.display import readable
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
-_KEPT = ("new", "updated", "unchanged", "not_examined")
+KEPT = ("new", "updated", "unchanged", "not_examined")
+DROPPED = ("exact_duplicate", "near_duplicate")
 _LABEL_WIDTH = 12
 
 
@@ -34,15 +36,19 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     """
     stats = crawler.stats
     arguments = getattr(crawler.spider, "arguments", None)
-    kept = [f"{_count(stats, verdict):,} {verdict.replace('_', ' ')}" for verdict in _KEPT if _count(stats, verdict)]
-    exact, near = _count(stats, "exact_duplicate"), _count(stats, "near_duplicate")
+    kept = [
+        f"{count_verdicts(stats, verdict):,} {verdict.replace('_', ' ')}"
+        for verdict in KEPT
+        if count_verdicts(stats, verdict)
+    ]
+    exact, near = (count_verdicts(stats, verdict) for verdict in DROPPED)
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     forbidden = skipped.pop(f"{SKIPPED}robots_txt", 0)
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps) if arguments else ""),
         ("fetched", f"{fetched:,} pages in {duration(seconds)}, {fetched / seconds:.0f} a second"),
-        ("kept", _counted(sum(_count(stats, verdict) for verdict in _KEPT), "page", kept)),
+        ("kept", _counted(count_verdicts(stats, *KEPT), "page", kept)),
         ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
         ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
@@ -52,15 +58,15 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     ]
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))
-    text = [f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines]
+    screen = [f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines]
     clusters = _largest_clusters(crawler) if exact + near else []
     if clusters:
-        text += [
+        screen += [
             "",
             "largest clusters",
             *(f"{cluster.duplicates + 1:4}  {readable(cluster.leader)}" for cluster in clusters),
         ]
-    return "\n".join(text)
+    return "\n".join(screen)
 
 
 def duration(seconds: float) -> str:
@@ -90,23 +96,21 @@ def _site(urls: Sequence[str]) -> str:
 def _report_command(crawler: Crawler) -> str:
     command = f"{program('scrapy')} duplicates"
     if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
-        url = make_url(crawler.settings["DEDUP_DATABASE_URL"]).render_as_string(hide_password=True)
-        command += f" --database {url}"
+        command += f" --database {shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL']))}"
     return command
 
 
 def _largest_clusters(crawler: Crawler) -> list[Cluster]:
     try:
-        database = open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])
-        clusters = read_largest_clusters(database, crawler.stats.get_value("dedup/run"), _CLUSTERS_NAMED)
+        with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
+            return read_largest_clusters(database, crawler.stats.get_value("dedup/run"), _CLUSTERS_NAMED)
     except DatabaseError:  # it has failed during the crawl, which has been said
         return []
-    database.close()
-    return clusters
 
 
-def _count(stats: StatsCollector, verdict: str) -> int:
-    return int(stats.get_value(f"dedup/{verdict}", 0))
+def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
+    """Return how many pages got one of these verdicts, named as in the stats."""
+    return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
 
 
 def _counted(number: int, thing: str, parts: list[str]) -> str:
@@ -130,6 +134,6 @@ def _kilobytes(size: int) -> str:
 def _database(url: str) -> str:
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite" or not parsed.database:
-        return parsed.render_as_string(hide_password=True)
+        return shown_url(parsed)
     path = Path(parsed.database)
     return f"{path}, {_kilobytes(path.stat().st_size)}" if path.exists() else str(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Callable
@@ -16,8 +15,6 @@ from dedup.failures import close_when_forced, refuse_to_start
 from dedup.workers import WorkerPool
 
 N = TypeVar("N", int, float)
-
-logger = logging.getLogger(__name__)
 
 
 class Workers:

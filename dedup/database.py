@@ -50,7 +50,7 @@ class Database:
     def __init__(self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False) -> None:
         self.url = _supported(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
-        self.name = _displayed(self.url)
+        self.name = shown_url(self.url)
         make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
         self.engine = make_engine(self.url, lock_timeout, read_only)
 
@@ -202,8 +202,8 @@ def _supported(url: str) -> URL:
     return parsed
 
 
-def _displayed(url: URL) -> str:
-    # Parameters can hold a password too.
+def shown_url(url: URL) -> str:
+    """Return a database URL as it may be shown: without its password, which parameters can hold too."""
     shown = {name: value for name, value in url.query.items() if name == "host"}
     backend = url.set(drivername=url.get_backend_name(), query=shown)
     return (backend if url.password else backend.set(password=None)).render_as_string(hide_password=True)

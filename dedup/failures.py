@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.reactor import is_reactor_installed
 
 from dedup.errors import DedupError, SettingsError
+from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -28,6 +29,18 @@ def refuse_to_start(error: DedupError) -> NoReturn:
     """
     logger.error("%s", error)
     raise SystemExit(USAGE_ERROR if isinstance(error, SettingsError) else FAILURE)
+
+
+def read_settings(crawler: Crawler) -> DedupSettings:
+    """Read the settings of a crawl.
+
+    Raises:
+        SystemExit: one of them cannot be used; see `refuse_to_start`.
+    """
+    try:
+        return DedupSettings.read(crawler.settings.get)
+    except SettingsError as error:
+        refuse_to_start(error)
 
 
 def fail_at_the_end(crawler: Crawler) -> None:

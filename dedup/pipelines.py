@@ -16,7 +16,7 @@ from dedup.batching import MicroBatcher
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import DatabaseError, DedupError
 from dedup.extraction import analyse_html
-from dedup.failures import CrawlStopper, close_when_forced, refuse_to_start
+from dedup.failures import CrawlStopper, close_when_forced, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import Signature, digest, make_signature
 from dedup.settings import DedupSettings
@@ -81,10 +81,7 @@ class NearDuplicatePipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        try:
-            settings = DedupSettings.read(crawler.settings.get)
-        except DedupError as error:
-            refuse_to_start(error)
+        settings = read_settings(crawler)
         if not settings.enabled:
             raise NotConfigured("DEDUP_ENABLED is off")
         pipeline = cls(crawler, settings)

@@ -11,11 +11,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from dedup.errors import DedupError
-from dedup.failures import refuse_to_start
+from dedup.failures import read_settings
 from dedup.fingerprint.normalise import clean
 from dedup.pipelines import ExactDuplicate, NearDuplicate
-from dedup.settings import DedupSettings
 
 
 class _Page:
@@ -58,10 +56,7 @@ class DuplicateLinksMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        try:
-            settings = DedupSettings.read(crawler.settings.get)
-        except DedupError as error:
-            refuse_to_start(error)
+        settings = read_settings(crawler)
         if settings.follow_duplicates or not settings.enabled:
             raise NotConfigured("DEDUP_FOLLOW_DUPLICATES is on")
         middleware = cls(crawler)
