@@ -17,10 +17,13 @@ def main() -> int:
     crawl_parser.add_argument("--data", type=Path, required=True, help="folder with docs.jsonl, pairs.jsonl and html/")
     crawl_parser.add_argument("--limit", type=int, help="use only the first so many documents")
     crawl_parser.add_argument("--database", help="database URL (default: SQLite in a temporary folder)")
+    crawl_parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (default: 3)")
     crawl_parser.add_argument("--json", type=Path, help="write the figures to this file too")
     options = parser.parse_args()
     try:
-        return crawl.run(options.data, options.limit, options.database, options.json)
+        return crawl.run(
+            options.data, limit=options.limit, database=options.database, rounds=options.rounds, json_file=options.json
+        )
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -12,8 +12,7 @@ from sqlalchemy import Connection
 
 from dedup import ledger
 from dedup.database import Database, open_dedup_database
-from dedup.fingerprint.signature import SCHEME, Signature
-from dedup.fingerprint.simhash import distance
+from dedup.fingerprint.signature import SCHEME, Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex

@@ -25,7 +25,7 @@ from dedup.workers import WorkerPool
 logger = logging.getLogger(__name__)
 
 # Four or five pages of a crawl at full speed share a transaction; nobody notices the delay.
-BATCH_PATIENCE = 0.05
+BATCH_PATIENCE = 0.1
 
 
 class DroppedByDedup(DropItem):

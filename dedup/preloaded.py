@@ -1,6 +1,12 @@
 """What the server that worker processes are forked from loads once, for all of them."""
 
-import dedup.extraction  # noqa: F401
-from dedup.fingerprint.tokens import load_dictionary
+import gc
 
-load_dictionary()
+import dedup.extraction  # noqa: F401
+from dedup.fingerprint.analysis import analyse
+
+# A word in Chinese loads the dictionary; everything that is compiled is called once.
+analyse("一 1")
+
+# A collection in a forked process would write to all of this, and copy it by that.
+gc.freeze()

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from dedup import ledger
 from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.simhash import distance
+from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import Sketch, compare
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument

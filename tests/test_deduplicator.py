@@ -24,8 +24,7 @@ from dedup import schema
 from dedup.database import Database, open_dedup_database, open_existing_database
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
-from dedup.fingerprint.signature import SCHEME, Signature, digest, make_signature
-from dedup.fingerprint.simhash import distance
+from dedup.fingerprint.signature import SCHEME, Signature, digest, distance, make_signature
 from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.design import TableDesign
 from dedup.settings import DedupSettings, Mode

@@ -21,7 +21,7 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 
 from dedup import make_signature
-from dedup.fingerprint.simhash import distance
+from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import compare
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, run
 from tests.localsite import Asked, LocalSite, article

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fingerprint.simhash import BITS, distance, fingerprint_of, fold
+from dedup.fingerprint.signature import BITS, distance
+from dedup.fingerprint.simhash import fingerprint_of, fold
 from dedup.schema import to_signed, to_unsigned
 
 HASHES = st.integers(0, 2**64 - 1)

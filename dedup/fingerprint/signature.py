@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from hashlib import blake2b
 
-import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.normalise import normalise
-from dedup.fingerprint.simhash import fingerprint_of, fold
-from dedup.fingerprint.sketch import Sketch, make_sketch
-from dedup.fingerprint.tokens import tokenise
+from dedup.fingerprint.sketch import Sketch
+
+BITS = 64
+"""The width of a fingerprint."""
 
 SCHEME = "1:words/count/mmh3/64/sketch3x128x4"
 """Name and version of the way signatures are made; stored with every index and never mixed."""
@@ -52,17 +51,12 @@ def make_signature(text: str) -> Signature:
     Returns:
         The signature; that of a text without any token has fingerprint 0 and no tokens.
     """
-    normalised = normalise(text)
-    numbers_of: dict[str, int] = {}
-    # Every token as the number of its first occurrence: the rest is arithmetic on arrays.
-    order = np.array([numbers_of.setdefault(token, len(numbers_of)) for token in tokenise(normalised)], np.intp)
-    distinct = list(numbers_of)
-    hashes = np.array([mmh3.hash64(token, signed=False)[0] for token in distinct], np.uint64)
-    has_digit = np.array([not token.isalpha() and any(map(str.isdigit, token)) for token in distinct], np.bool_)
-    sums = fold(hashes, np.bincount(order, minlength=len(distinct)))
-    return Signature(
-        text_digest=digest(normalised.encode()),
-        fingerprint=fingerprint_of(sums),
-        margins=np.abs(sums),
-        sketch=make_sketch(hashes[order], hashes[has_digit]),
-    )
+    # The compiler takes a third of a second to load, and most processes only pass signatures on.
+    from dedup.fingerprint.analysis import analyse  # noqa: PLC0415
+
+    return analyse(text)
+
+
+def distance(a: int, b: int) -> int:
+    """Return the Hamming distance of two fingerprints, 0 to 64 bits."""
+    return (a ^ b).bit_count()

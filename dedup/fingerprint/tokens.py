@@ -14,36 +14,44 @@ Punctuation and white space separate tokens and are dropped.
 from __future__ import annotations
 
 import logging
-import re
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-import regex
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 
 if TYPE_CHECKING:
     from jieba import Tokenizer
 
-_HAN = r"\p{Han}"
-_KANA = r"\p{Hiragana}\p{Katakana}ー"
-_UNSPACED = r"\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}"
-_OWN_RULE = f"{_HAN}{_KANA}{_UNSPACED}"
-_FIRST, _NEXT = r"[\p{L}\p{N}]", r"[\p{L}\p{M}\p{N}]"
-
-_RUNS = regex.compile(
-    f"[{_FIRST}--[{_OWN_RULE}]][{_NEXT}--[{_OWN_RULE}]]*|[{_FIRST}&&[{_HAN}{_KANA}]]+|[{_NEXT}&&[{_UNSPACED}]]+",
-    regex.V1,
-)
-_SPACED_WORDS = regex.compile(f"{_FIRST}{_NEXT}*")
-_HAN_OR_KANA = regex.compile(f"[{_HAN}{_KANA}]")
-_KANA_ONLY = regex.compile(f"[{_KANA}]")
-_UNSPACED_START = regex.compile(f"[{_UNSPACED}]")
-# A plain range that all these scripts lie in, which is quicker to rule out than they are.
-_MAY_BE_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\uffef\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
-)
-
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 _JAPANESE_KANA_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """The tokens of a text, in the order of the text, repeated as often as they occur.
+
+    Attributes:
+        data: the text in UTF-8.
+        starts: where each token starts in it, in bytes, shape (n,).
+        ends: where each token ends, shape (n,); tokens may overlap.
+    """
+
+    data: bytes
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    def words(self) -> list[str]:
+        """Return the tokens as strings."""
+        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [self.data[start:end].decode() for start, end in spans]
+
+    def __len__(self) -> int:
+        return len(self.starts)
 
 
 @cache
@@ -58,53 +66,156 @@ def load_dictionary() -> Tokenizer:
     return tokenizer
 
 
-def tokenise(normalised: str) -> list[str]:
+def tokenise(data: bytes) -> Tokens:
     """Split a text into tokens.
 
     Args:
-        normalised: a text as `normalise` returns it.
+        data: a text as `normalise` returns it, in UTF-8.
+    """
+    array = np.frombuffer(data, np.uint8)
+    starts, ends, kinds, han, kana, unspaced = _split(array, character_classes())
+    if not han + kana + unspaced:
+        return Tokens(data, starts, ends)
+    is_chinese = han > 0 and kana < _JAPANESE_KANA_SHARE * (han + kana)
+    lengths = _lengths_of_chinese_words(data, starts[kinds == HAN], ends[kinds == HAN]) if is_chinese else _NO_LENGTHS
+    return Tokens(data, *_refine(array, starts, ends, kinds, lengths, is_chinese))
+
+
+_NO_LENGTHS = np.empty(0, np.int32)
+
+
+def _lengths_of_chinese_words(data: bytes, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return how many characters each word has; a line feed, of length 1, stands between two runs."""
+    runs = [data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    # One call for all runs of a text: jieba's cost a call is that of some twenty characters.
+    words = load_dictionary().cut(b"\n".join(runs).decode(), HMM=False)
+    return np.fromiter(map(len, words), np.int32)
+
+
+@compiled
+def has_digit(
+    data: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32], classes: NDArray[np.uint8]
+) -> NDArray[np.bool_]:
+    """Say of each token whether it has a decimal digit.
+
+    Args:
+        data: the text in UTF-8, shape (m,).
+        starts: where each token starts, shape (n,).
+        ends: where each token ends, shape (n,).
+        classes: what `character_classes` returns.
+    """
+    found = np.zeros(len(starts), np.bool_)
+    for token in range(len(starts)):
+        at = starts[token]
+        while at < ends[token] and not found[token]:
+            character, size = _character_at(data, at)
+            found[token] = classes[character] & DIGIT != 0
+            at += size
+    return found
+
+
+@compiled
+def _character_at(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    """Return a character of valid UTF-8 and how many bytes it has."""
+    first = int(data[at])
+    if first < 0x80:
+        return first, 1
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | int(data[at + 1]) & 0x3F, 2
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | (int(data[at + 1]) & 0x3F) << 6 | int(data[at + 2]) & 0x3F, 3
+    return (
+        (first & 0x07) << 18
+        | (int(data[at + 1]) & 0x3F) << 12
+        | (int(data[at + 2]) & 0x3F) << 6
+        | int(data[at + 3]) & 0x3F
+    ), 4
+
+
+@compiled
+def _split(
+    data: NDArray[np.uint8], classes: NDArray[np.uint8]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8], int, int, int]:
+    """Split a text into runs of one kind: START is a word, HAN is Han and kana, UNSPACED.
 
     Returns:
-        The tokens in the order of the text, repeated as often as they occur.
+        Start, end and kind of each run; how many Han, kana and unspaced characters there are.
     """
-    if _MAY_BE_UNSPACED.search(normalised) is None:
-        words: list[str] = _SPACED_WORDS.findall(normalised)
-        return words
-    runs: list[str] = _RUNS.findall(normalised)
-    chinese = [run for run in runs if _HAN_OR_KANA.match(run)]
-    if chinese and _is_japanese(chinese):
-        chinese = []
-    words_of_runs = iter(_chinese_words(chinese))
-    is_chinese = bool(chinese)
-    tokens: list[str] = []
-    for run in runs:
-        if _HAN_OR_KANA.match(run):
-            tokens.extend(next(words_of_runs) if is_chinese else _character_pairs(run))
-        elif _UNSPACED_START.match(run):
-            tokens.extend(_character_pairs(run))
+    # Two runs touch only where one of them is not ASCII.
+    most = len(data) // 2 + 1
+    starts = np.empty(most, np.int32)
+    ends = np.empty(most, np.int32)
+    kinds = np.empty(most, np.uint8)
+    runs = 0
+    counts = np.zeros(KIND + 1, np.int64)
+    running = SEPARATOR
+    at = 0
+    while at < len(data):
+        character, size = _character_at(data, at)
+        kind = classes[character] & KIND
+        counts[kind] += 1
+        if kind == KANA:
+            kind = HAN
+        elif kind == CONTINUE:
+            kind = START if running == START else SEPARATOR
+        if kind != running:
+            if running != SEPARATOR:
+                ends[runs] = at
+                runs += 1
+            if kind != SEPARATOR:
+                starts[runs] = at
+                kinds[runs] = kind
+            running = kind
+        at += size
+    if running != SEPARATOR:
+        ends[runs] = at
+        runs += 1
+    return starts[:runs], ends[:runs], kinds[:runs], counts[HAN], counts[KANA], counts[UNSPACED]
+
+
+@compiled
+def _refine(  # noqa: PLR0917 -- numba takes no keyword-only arguments
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    kinds: NDArray[np.uint8],
+    word_lengths: NDArray[np.int32],
+    is_chinese: bool,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Cut runs of Han into words of the given lengths if the text is Chinese, other runs into pairs."""
+    most = 0
+    for run in range(len(starts)):
+        most += 1 if kinds[run] == START else ends[run] - starts[run]
+    token_starts = np.empty(most, np.int32)
+    token_ends = np.empty(most, np.int32)
+    tokens = 0
+    word = 0
+    for run in range(len(starts)):
+        at, end = starts[run], ends[run]
+        if kinds[run] == START:
+            token_starts[tokens] = at
+            token_ends[tokens] = end
+            tokens += 1
+        elif kinds[run] == HAN and is_chinese:
+            while at < end:
+                token_starts[tokens] = at
+                for _ in range(word_lengths[word]):
+                    at += _character_at(data, at)[1]
+                token_ends[tokens] = at
+                tokens += 1
+                word += 1
+            word += 1  # the line feed between two runs
         else:
-            tokens.append(run)
-    return tokens
-
-
-def _is_japanese(runs: list[str]) -> bool:
-    characters = "".join(runs)
-    return len(_KANA_ONLY.findall(characters)) >= _JAPANESE_KANA_SHARE * len(characters)
-
-
-def _character_pairs(run: str) -> list[str]:
-    if len(run) == 1:
-        return [run]
-    return [run[i : i + 2] for i in range(len(run) - 1)]
-
-
-def _chinese_words(runs: list[str]) -> list[list[str]]:
-    # One call for all runs of a text: jieba's cost a call is that of some twenty characters.
-    words: list[list[str]] = [[]]
-    if runs:
-        for word in load_dictionary().cut("\n".join(runs), HMM=False):
-            if word == "\n":
-                words.append([])
-            else:
-                words[-1].append(word)
-    return words
+            before = at
+            at += _character_at(data, at)[1]
+            if at == end:
+                token_starts[tokens] = before
+                token_ends[tokens] = end
+                tokens += 1
+            while at < end:
+                after = at + _character_at(data, at)[1]
+                token_starts[tokens] = before
+                token_ends[tokens] = after
+                tokens += 1
+                before, at = at, after
+    return token_starts[:tokens], token_ends[:tokens]

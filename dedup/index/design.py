@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import combinations
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.simhash import BITS
+from dedup.fingerprint.signature import BITS
 
 _TEXT_FORM = re.compile(r"\s*(\d{1,3})\s+choose\s+(\d{1,3})\s*", re.ASCII)
 MAX_TABLES = 64

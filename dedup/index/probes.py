@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.simhash import BITS
+from dedup.fingerprint.signature import BITS
 from dedup.index.design import PermutedTable, TableDesign
 
 MAX_PROBES = 4096

@@ -1,0 +1,90 @@
+"""Make sketches: b-bit minhash of a document's shingles; see `dedup.fingerprint.sketch`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.fingerprint.sketch import MINIMA, SHINGLE_WORDS, Sketch
+
+# Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
+# the same on every machine. They are part of scheme 1.
+_PCG = np.random.Generator(np.random.PCG64(20070512))
+_MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
+_OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
+
+
+def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
+    """Make the sketch of a document.
+
+    Args:
+        hashes: the hashes of its tokens in the order of the text, shape (n,).
+        numbers: the hashes of those that contain a digit, shape (m,).
+    """
+    shingles = _shingle_hashes(hashes)
+    minima = _minima(shingles, _MULTIPLIERS, _OFFSETS)
+    return Sketch(
+        minima=(minima[0::2] | (minima[1::2] << np.uint8(4))).tobytes(),
+        numbers=int(_bloom(numbers)),
+        tokens=len(hashes),
+        shingles=_count_distinct(shingles),
+    )
+
+
+@compiled
+def _shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    shingles = np.empty(max(0, len(hashes) - SHINGLE_WORDS + 1), np.uint32)
+    for first in range(len(shingles)):
+        mixed = hashes[first] * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(29))) + hashes[first + 1]
+        mixed *= np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(31))) + hashes[first + 2]
+        mixed *= np.uint64(0x94D049BB133111EB)
+        shingles[first] = np.uint32(mixed >> np.uint64(32))
+    return shingles
+
+
+@compiled
+def _minima(
+    shingles: NDArray[np.uint32], multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]
+) -> NDArray[np.uint8]:
+    """Return the lowest four bits of each minimum."""
+    minima = np.full(MINIMA, 2**32 - 1, np.uint32)
+    for shingle in shingles:
+        for each in range(MINIMA):
+            minima[each] = min(minima[each], np.uint32(shingle * multipliers[each] + offsets[each]))
+    nibbles = np.empty(MINIMA, np.uint8)
+    for each in range(MINIMA):
+        # The high bits of a minimum are almost always 0; mixed, its low four bits are uniform.
+        mixed = np.uint32((minima[each] ^ (minima[each] >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+        nibbles[each] = mixed >> np.uint32(28)
+    return nibbles
+
+
+@compiled
+def _count_distinct(values: NDArray[np.uint32]) -> int:
+    """Count distinct values, by a hash table with open addressing."""
+    bits = 1
+    while (1 << bits) < 2 * len(values):
+        bits += 1
+    mask = np.uint64((1 << bits) - 1)
+    table = np.zeros(1 << bits, np.uint64)
+    distinct = 0
+    for value in values:
+        entry = np.uint64(value) + np.uint64(1)  # 0 is an empty place
+        place = np.uint64(value) & mask
+        while table[place] != 0 and table[place] != entry:
+            place = (place + np.uint64(1)) & mask
+        if table[place] == 0:
+            table[place] = entry
+            distinct += 1
+    return distinct
+
+
+@compiled
+def _bloom(hashes: NDArray[np.uint64]) -> np.uint64:
+    bits = np.uint64(0)
+    for each in hashes:
+        bits |= np.uint64(1) << (each & np.uint64(63))
+    return bits

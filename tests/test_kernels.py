@@ -1,0 +1,126 @@
+"""What is compiled equals plain implementations in Python."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import mmh3
+import numpy as np
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup.fingerprint import minhash
+from dedup.fingerprint.characters import character_classes
+from dedup.fingerprint.hashes import murmur3
+from dedup.fingerprint.normalise import normalise
+from dedup.fingerprint.simhash import fold
+from dedup.fingerprint.tokens import has_digit, load_dictionary, tokenise
+
+HASHES = st.integers(0, 2**64 - 1)
+SCRIPTS = st.sampled_from(
+    "abz19éя₂-.,!?' \n北京大学上海のをカー々ภาษมြခ្한국םेनأ😀\u0301\u3099\u200d\ufe0f𠮷_฿။१٣\U00016ff0"
+)
+ANY_TEXT = st.lists(SCRIPTS).map("".join) | st.text()
+
+HAN = r"\p{Han}"
+KANA = r"\p{Hiragana}\p{Katakana}ー"
+UNSPACED = r"\p{Thai}\p{Lao}\p{Myanmar}\p{Khmer}"
+FIRST, NEXT = r"[\p{L}\p{N}]", r"[\p{L}\p{M}\p{N}]"
+OWN_RULE = f"{HAN}{KANA}{UNSPACED}"
+RUNS = regex.compile(
+    f"[{FIRST}--[{OWN_RULE}]][{NEXT}--[{OWN_RULE}]]*|[{FIRST}&&[{HAN}{KANA}]]+|[{NEXT}&&[{UNSPACED}]]+",
+    regex.V1,
+)
+
+
+def plain_tokens(normalised: str) -> list[str]:
+    runs = RUNS.findall(normalised)
+    han = [run for run in runs if regex.match(f"[{HAN}{KANA}]", run)]
+    characters = "".join(han)
+    is_japanese = len(regex.findall(f"[{KANA}]", characters)) >= 0.1 * len(characters)
+    tokens = []
+    for run in runs:
+        if regex.match(f"[{HAN}{KANA}]", run) and not is_japanese:
+            tokens += load_dictionary().cut(run, HMM=False)
+        elif regex.match(f"[{OWN_RULE}]", run):
+            tokens += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+        else:
+            tokens.append(run)
+    return tokens
+
+
+def spans(parts: list[bytes]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int32)
+    starts = np.concatenate([np.zeros(1, np.int32), ends[:-1]]) if parts else ends
+    return np.frombuffer(b"".join(parts), np.uint8), starts, ends
+
+
+@given(ANY_TEXT)
+def test_tokens(text: str) -> None:
+    normalised = normalise(text)
+    assert tokenise(normalised.encode()).words() == plain_tokens(normalised)
+
+
+@given(ANY_TEXT)
+def test_tokens_with_digits(text: str) -> None:
+    tokens = tokenise(normalise(text).encode())
+    found = has_digit(np.frombuffer(tokens.data, np.uint8), tokens.starts, tokens.ends, character_classes())
+    assert found.tolist() == [regex.search(r"\p{Nd}", word) is not None for word in tokens.words()]
+
+
+@given(st.lists(st.binary(max_size=70), max_size=8))
+def test_murmur3(parts: list[bytes]) -> None:
+    assert murmur3(*spans(parts)).tolist() == [mmh3.hash64(part, signed=False)[0] for part in parts]
+
+
+@pytest.mark.parametrize("length", range(50))
+def test_murmur3_of_every_length(length: int) -> None:
+    part = bytes(range(200, 200 + length))
+    assert murmur3(*spans([b"x", part]))[1] == mmh3.hash64(part, signed=False)[0]
+
+
+@given(st.lists(st.tuples(HASHES, st.floats(-1e6, 1e6))))
+def test_fold_of_real_weights(features: list[tuple[int, float]]) -> None:
+    sums = fold(np.array([h for h, _ in features], np.uint64), np.array([w for _, w in features], np.float64))
+    expected = [sum(w if h >> bit & 1 else -w for h, w in features) for bit in range(64)]
+    assert sums == pytest.approx(expected, abs=1e-6 * (1 + sum(abs(w) for _, w in features)))
+
+
+@given(st.lists(HASHES, max_size=30))
+def test_shingles_and_their_minima(hashes: list[int]) -> None:
+    def mix(a: int, b: int, c: int) -> int:
+        mixed = a * 0x9E3779B97F4A7C15 % 2**64
+        mixed = ((mixed ^ mixed >> 29) + b) * 0xBF58476D1CE4E5B9 % 2**64
+        return ((mixed ^ mixed >> 31) + c) * 0x94D049BB133111EB % 2**64 >> 32
+
+    def nibble(multiplier: int, offset: int) -> int:
+        minimum = min((value * multiplier + offset) % 2**32 for value in shingles) if shingles else 2**32 - 1
+        return (minimum ^ minimum >> 16) * 0x85EBCA6B % 2**32 >> 28
+
+    shingles = {mix(*hashes[i : i + 3]) for i in range(len(hashes) - 2)}
+    sketch = minhash.make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
+    rules = zip(minhash._MULTIPLIERS.tolist(), minhash._OFFSETS.tolist(), strict=True)
+    nibbles = [nibble(*rule) for rule in rules]
+    assert sketch.minima == bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
+    assert sketch.shingles == len(shingles)
+    assert sketch.numbers == sum({1 << (value & 63) for value in hashes[:2]})
+
+
+def test_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
+    script = "from dedup import make_signature; print(make_signature('one two').sketch.tokens)"
+    # A file where the cache's folder would be stands for a place that cannot be written, even by root.
+    (tmp_path / "cache").write_text("", encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.stdout == "2\n", result.stderr
