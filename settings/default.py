@@ -42,6 +42,7 @@ ITEM_PIPELINES = {
 }
 EXTENSIONS = {
     "crawler.workers.Workers": 100,
+    "crawler.garbage.RareCollection": 200,
     "crawler.progress.Progress": 500,
     # Its lines say less than those of Progress.
     "scrapy.extensions.logstats.LogStats": None,

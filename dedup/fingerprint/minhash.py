@@ -22,13 +22,12 @@ def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sket
         hashes: the hashes of its tokens in the order of the text, shape (n,).
         numbers: the hashes of those that contain a digit, shape (m,).
     """
-    shingles = _shingle_hashes(hashes)
-    minima = _minima(shingles, _MULTIPLIERS, _OFFSETS)
+    minima, shingles, bloom = _sketch(hashes, numbers, _MULTIPLIERS, _OFFSETS)
     return Sketch(
         minima=(minima[0::2] | (minima[1::2] << np.uint8(4))).tobytes(),
-        numbers=int(_bloom(numbers)),
+        numbers=int(bloom),
         tokens=len(hashes),
-        shingles=_count_distinct(shingles),
+        shingles=shingles,
     )
 
 
@@ -88,3 +87,15 @@ def _bloom(hashes: NDArray[np.uint64]) -> np.uint64:
     for each in hashes:
         bits |= np.uint64(1) << (each & np.uint64(63))
     return bits
+
+
+# Each function that Python itself calls takes as long to load as another thousand sketches.
+@compiled
+def _sketch(
+    hashes: NDArray[np.uint64],
+    numbers: NDArray[np.uint64],
+    multipliers: NDArray[np.uint32],
+    offsets: NDArray[np.uint32],
+) -> tuple[NDArray[np.uint8], int, np.uint64]:
+    shingles = _shingle_hashes(hashes)
+    return _minima(shingles, multipliers, offsets), _count_distinct(shingles), _bloom(numbers)
