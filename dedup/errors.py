@@ -11,6 +11,10 @@ class SettingsError(DedupError):
     """A setting has a value that cannot be used."""
 
 
+class InputError(DedupError):
+    """A file or an argument is not what it should be."""
+
+
 class DatabaseError(DedupError):
     """The database cannot be reached, read or written."""
 

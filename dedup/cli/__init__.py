@@ -1,0 +1,1 @@
+"""The command line: `dedup NAME ...`; each command is a module of this package."""

@@ -1,0 +1,59 @@
+"""`dedup NAME ...`: read the command line and run a command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from dedup.errors import DedupError, InputError, SettingsError
+
+_COMMANDS = {
+    "evaluate": "measure how well labelled pairs of documents are told apart",
+    "explain": "say in full why two documents are duplicates, or are not",
+    "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
+}
+_WRONG_USE = 2
+_FAILURE = 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: those of the command line; None: those of this process.
+
+    Returns:
+        The exit status: 0; 1 for what could not be done, 2 for wrong use.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicate detection: measure and explain it.")
+    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, about in _COMMANDS.items():
+        command = parsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+        # Only the command that runs is loaded: others need libraries that take a second.
+        if arguments[:1] == [name]:
+            import_module(f"dedup.cli.{name}").add_arguments(command)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = import_module(f"dedup.cli.{options.command}").run(options)
+    except (DedupError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return _WRONG_USE if isinstance(error, (SettingsError, InputError)) else _FAILURE
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def run_and_exit() -> None:
+    """Run as a program."""
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Such as `| head`; Python would complain once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    sys.exit(status)
