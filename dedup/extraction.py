@@ -15,7 +15,16 @@ logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
 
 # The fast mode finds as much at two thirds of the time. Reading trafilatura's configuration for
 # every page would take as long as making a fingerprint.
-_OPTIONS = Extractor(output_format="python", fast=True, comments=False, with_metadata=False)
+_FAST, _THOROUGH = (
+    Extractor(output_format="python", fast=fast, comments=False, with_metadata=False) for fast in (True, False)
+)
+
+# The fast mode now and then brings the frame of a page and not its story: a note on cookies or a
+# few lines about the paper where whole paragraphs stand beside them, or all of a menu. Every page
+# of the site then has one and the same text.
+_MOST_OF_A_FRAME = 1_000
+_SHARE_OF_PARAGRAPHS = 0.2
+_LINE_OF_A_MENU = 20
 
 
 def parse_html(html: bytes | str) -> HtmlElement | None:
@@ -29,16 +38,27 @@ def parse_html(html: bytes | str) -> HtmlElement | None:
 
 def main_text(tree: HtmlElement) -> str:
     """Return a page's main text, without navigation, comments and other frame; "" if it has none."""
-    text = _extract(tree)
+    text = _extract(tree, _FAST)
     # One control character, such as &#1;, makes lxml refuse to build the extracted tree.
     if text is None and _clean_tree(tree):
-        text = _extract(tree)
+        text = _extract(tree, _FAST)
+    if text and _looks_like_frame(text, tree):
+        text = _extract(tree, _THOROUGH) or text
     return clean(text or "")
 
 
-def _extract(tree: HtmlElement) -> str | None:
-    document = bare_extraction(tree, options=_OPTIONS)
+def _extract(tree: HtmlElement, options: Extractor) -> str | None:
+    document = bare_extraction(tree, options=options)
     return document.text if isinstance(document, Document) else None
+
+
+def _looks_like_frame(text: str, tree: HtmlElement) -> bool:
+    if len(text) < _LINE_OF_A_MENU * (text.count("\n") + 1):
+        return True
+    if len(text) >= _MOST_OF_A_FRAME:
+        return False
+    paragraphs = sum(len(paragraph.text_content()) for paragraph in tree.iter("p"))
+    return len(text) < _SHARE_OF_PARAGRAPHS * paragraphs
 
 
 def _clean_tree(tree: HtmlElement) -> bool:
