@@ -91,7 +91,8 @@ class Deduplicator:
         if self._is_paper:
             plan = ProbePlan(settings.tables, PAPER_RADIUS, PAPER_RADIUS, weak_bits=0)
         else:
-            plan = ProbePlan(settings.tables, settings.radius, min(PAPER_RADIUS, settings.radius), settings.weak_bits)
+            exact_radius = min(PAPER_RADIUS, settings.radius)
+            plan = ProbePlan(settings.tables, settings.radius, exact_radius, settings.weak_bits, settings.max_flips)
         self._index = SqlIndex(plan)
         self._store = DocumentStore(self._index, settings)
         self.database: Database = open_dedup_database(

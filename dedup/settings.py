@@ -37,7 +37,8 @@ class DedupSettings:
         mode: `checked` or `paper`.
         tables: the table design, "N choose R".
         radius: the largest distance of a candidate in checked mode, in bits.
-        weak_bits: how many of the weakest bits of each prefix are flipped in checked mode.
+        weak_bits: how many of the weakest bits of each prefix may be flipped in checked mode.
+        max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
         max_candidates: how many candidates, the closest, are checked.
         min_tokens: texts with fewer tokens are compared exactly and in no other way.
         min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
@@ -62,13 +63,14 @@ class DedupSettings:
     lock_timeout: float = 60.0
     run: str = ""
     mode: Mode = Mode.CHECKED
-    tables: TableDesign = field(default_factory=TableDesign)
-    radius: int = 12
-    weak_bits: int = 5
+    tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
+    radius: int = 16
+    weak_bits: int = 8
+    max_flips: int = 32
     max_candidates: int = 64
     min_tokens: int = 64
-    min_jaccard: float = 0.575
-    min_containment: float = 0.925
+    min_jaccard: float = 0.55
+    min_containment: float = 0.9
     min_length_ratio: float = 0.45
     leader_jaccard: float = 0.4
     leader_containment: float = 0.7
@@ -109,6 +111,7 @@ class DedupSettings:
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
+        _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         for name in ("max_candidates", "batch_size"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")

@@ -20,8 +20,13 @@ def test_nothing_set_gives_the_defaults() -> None:
 
 def test_the_defaults_are_those_that_were_measured() -> None:
     settings = DedupSettings()
-    assert (settings.tables, settings.radius, settings.weak_bits) == (TableDesign(3, 1), 12, 5)
-    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.575, 0.925, 0.45)
+    assert (settings.tables, settings.radius, settings.weak_bits, settings.max_flips) == (
+        TableDesign(4, 1),
+        16,
+        8,
+        32,
+    )
+    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.45)
     assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
     assert settings.min_tokens == 64
     assert settings.mode is Mode.CHECKED
@@ -82,6 +87,8 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("radius", 3.7),
         ("radius", [3]),
         ("weak_bits", 11),
+        ("max_flips", 1025),
+        ("max_flips", -1),
         ("weak_bits", -1),
         ("max_candidates", 0),
         ("batch_size", 0),

@@ -179,6 +179,16 @@ def test_weak_bits_are_flipped_in_all_ways(weak_bits: int, probes: int) -> None:
     assert probe_count(TableDesign(4, 1), exact_radius=3, weak_bits=weak_bits) == probes
 
 
+def test_of_the_flips_of_weak_bits_the_likeliest_are_tried() -> None:
+    margins = [100 + bit for bit in range(64)]
+    margins[60], margins[50], margins[52] = 1, 2, 4
+    plan = ProbePlan(TableDesign(4, 1), radius=12, exact_radius=3, weak_bits=8, max_flips=6)
+    flipped = [probe.low for probe in probes_of(plan, 0, margins) if probe.table == 0]
+    # Sums of margins 0, 1, 2, 3, 4, 5, 6; 7 would be the next.
+    bits = [(), (60,), (50,), (60, 50), (52,), (60, 52), (50, 52)]
+    assert flipped == [sum(1 << bit for bit in each) for each in bits]
+
+
 def test_probes_that_both_rules_ask_for_are_made_once() -> None:
     # 3 x 2^5 weak ones; the exact rule adds the 21 - 5 single flips of the last table that are not weak.
     plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=3, weak_bits=5)
@@ -215,7 +225,7 @@ def test_the_weakest_bits_are_those_with_the_smallest_margins() -> None:
 
 
 def test_a_plan_of_too_many_probes_is_refused_with_the_way_out() -> None:
-    with pytest.raises(SettingsError, match=rf"more than {MAX_PROBES:,}: take fewer weak bits or tables"):
+    with pytest.raises(SettingsError, match=rf"more than {MAX_PROBES:,}: take fewer flips, weak bits or tables"):
         ProbePlan(TableDesign(2, 1), radius=12, exact_radius=8)
 
 
