@@ -14,12 +14,11 @@ from dedup import ledger
 from dedup.database import Database, open_dedup_database
 from dedup.fingerprint.signature import SCHEME, Signature, distance
 from dedup.fingerprint.sketch import compare
-from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, DocumentStore, Match
-from dedup.verification import PAPER_RADIUS, belongs_to_cluster, is_near_duplicate
+from dedup.verification import belongs_to_cluster, is_near_duplicate, plan_of
 
 
 class Verdict(StrEnum):
@@ -88,12 +87,7 @@ class Deduplicator:
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
-        if self._is_paper:
-            plan = ProbePlan(settings.tables, PAPER_RADIUS, PAPER_RADIUS, weak_bits=0)
-        else:
-            exact_radius = min(PAPER_RADIUS, settings.radius)
-            plan = ProbePlan(settings.tables, settings.radius, exact_radius, settings.weak_bits, settings.max_flips)
-        self._index = SqlIndex(plan)
+        self._index = SqlIndex(plan_of(settings))
         self._store = DocumentStore(self._index, settings)
         self.database: Database = open_dedup_database(
             settings.database_url, SCHEME, str(settings.tables), settings.lock_timeout

@@ -7,10 +7,19 @@ words. The sketches tell how many shingles two texts share.
 from __future__ import annotations
 
 from dedup.fingerprint.sketch import Similarity
-from dedup.settings import DedupSettings
+from dedup.index.probes import ProbePlan
+from dedup.settings import DedupSettings, Mode
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+
+
+def plan_of(settings: DedupSettings) -> ProbePlan:
+    """Return how far around a fingerprint candidates are looked for."""
+    if settings.mode is Mode.PAPER:
+        return ProbePlan(settings.tables, PAPER_RADIUS, PAPER_RADIUS, weak_bits=0)
+    exact_radius = min(PAPER_RADIUS, settings.radius)
+    return ProbePlan(settings.tables, settings.radius, exact_radius, settings.weak_bits, settings.max_flips)
 
 
 def is_near_duplicate(similarity: Similarity, settings: DedupSettings) -> bool:

@@ -98,6 +98,27 @@ class ProbePlan:
             )
         return Probes(*(np.concatenate(column) for column in zip(*columns, strict=True)))
 
+    def find(self, fingerprint: int, margins: NDArray[np.int64], stored: int) -> tuple[int, int] | None:
+        """Say which probe brings a stored fingerprint, whatever its distance.
+
+        Args:
+            fingerprint: that of the query, 64 bits, unsigned.
+            margins: its margin of each bit, shape (64,).
+            stored: the stored fingerprint.
+
+        Returns:
+            The number of the table, and how many bits of its prefix the probe flips; None where no
+            probe brings it.
+        """
+        probes = self.probes(fingerprint, margins)
+        permuted = np.array([table.permute(stored) for table in self.design.tables], np.uint64)[probes.tables]
+        hits = np.flatnonzero((probes.lows <= permuted) & (permuted <= probes.highs))
+        if not len(hits):
+            return None
+        table = self.design.tables[int(probes.tables[hits[0]])]
+        differing = fingerprint ^ stored
+        return table.number, sum(differing >> bit & 1 for bit in table.prefix)
+
     @cached_property
     def _exact_flips(self) -> list[NDArray[np.uint64]]:
         """For each table the flips of its prefix, in its order, that the exact radius takes."""
