@@ -2,4 +2,5 @@
 
 from dedup.cli.main import run_and_exit
 
-run_and_exit()
+if __name__ == "__main__":
+    run_and_exit()

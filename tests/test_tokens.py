@@ -174,8 +174,9 @@ ANY_TEXT = st.lists(SCRIPTS).map("".join) | st.text()
 def test_tokens_are_never_empty_and_consist_of_letters_marks_and_digits(text: str) -> None:
     for token in tokens(text):
         assert token
-        categories = {unicodedata.category(c)[0] for c in token if c < "\U00020000"}
-        assert categories <= {"L", "M", "N"}
+        # Python may not know yet what the tokeniser's Unicode tables know.
+        categories = {unicodedata.category(c) for c in token} - {"Cn"}
+        assert {category[0] for category in categories} <= {"L", "M", "N"}
 
 
 @given(ANY_TEXT)

@@ -1,28 +1,54 @@
-"""The way of a text to its signature, by scheme 1."""
+"""The way of a text to its signature, by any scheme."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from dedup.fingerprint.characters import character_classes
+from dedup.fingerprint.features import FEATURES, WEIGHTS
 from dedup.fingerprint.hashes import murmur3
 from dedup.fingerprint.minhash import make_sketch
-from dedup.fingerprint.normalise import normalise
+from dedup.fingerprint.named_hashes import HASHES
+from dedup.fingerprint.normalise import clean, normalise
+from dedup.fingerprint.schemes import DEFAULT, Scheme
 from dedup.fingerprint.signature import Signature, digest
-from dedup.fingerprint.simhash import fingerprint_of, fold
+from dedup.fingerprint.simhash import fingerprint_of, fold_equal, fold_wide
 from dedup.fingerprint.tokens import has_digit, tokenise
 
 
-def analyse(text: str) -> Signature:
+def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
+    scheme = scheme or DEFAULT
     data = normalise(text).encode()
-    tokens = tokenise(data)
+    tokens = tokenise(data, segmenter=scheme.segmenter)
     array = np.frombuffer(data, np.uint8)
     hashes = murmur3(array, tokens.starts, tokens.ends)
-    sums = fold(hashes, np.ones(len(hashes), np.int64))
+    if scheme.is_compiled:
+        sums = fold_equal(hashes)
+    else:
+        sums = sums_of(FEATURES[scheme.features].weighted(clean(text), tokens), scheme)
     return Signature(
         text_digest=digest(data),
-        fingerprint=fingerprint_of(sums),
+        fingerprint=fingerprint_of(sums, scheme.tie),
         margins=np.abs(sums),
         sketch=make_sketch(hashes, hashes[has_digit(array, tokens.starts, tokens.ends, character_classes())]),
     )
+
+
+def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64]:
+    """Add up features by a scheme's weighting and hash function.
+
+    Args:
+        features: the features and their own weights: counts, or the ranks of keywords.
+        scheme: the scheme; its kind of features plays no part.
+
+    Returns:
+        The sums, shape (bits,), index 0 of the least significant bit; where weights are real in units of
+        1 / `dedup.fingerprint.features.UNIT`.
+    """
+    weigh, hash_of = WEIGHTS[scheme.weights], HASHES[scheme.hash].of
+    weights = np.array([weigh(weight) for weight in features.values()], np.int64)
+    return fold_wide([hash_of(feature, scheme.bits) for feature in features], weights, scheme.bits)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.fingerprint.sketch import Sketch
 
+if TYPE_CHECKING:
+    from dedup.fingerprint.schemes import Scheme
+
 BITS = 64
-"""The width of a fingerprint."""
+"""The width of a fingerprint of scheme 1, and of a word that wider ones consist of."""
 
 SCHEME = "1:words/count/mmh3/64/sketch3x128x4"
-"""Name and version of the way signatures are made; stored with every index and never mixed."""
+"""Name and version of the usual way to make signatures; stored with every index and never mixed."""
 
 DIGEST_BYTES = 16
 
@@ -25,8 +29,9 @@ class Signature:
 
     Attributes:
         text_digest: 16 bytes, equal for texts that are equal once normalised.
-        fingerprint: the 64-bit simhash of the tokens, weighted by their counts; unsigned.
-        margins: for each bit (0 the least significant) the absolute sum behind it, shape (64,);
+        fingerprint: the simhash of the scheme, by scheme 1 64 bits of the tokens, weighted by their
+            counts; unsigned.
+        margins: for each bit (0 the least significant) the absolute sum behind it, shape (bits,);
             the bits with the smallest margins are the weak ones.
         sketch: the sketch of the shingles of three tokens.
     """
@@ -42,21 +47,22 @@ def digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
-def make_signature(text: str) -> Signature:
-    """Make the signature of a text, by scheme 1.
+def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
+    """Make the signature of a text.
 
     Args:
         text: the main text of a document, as extracted; it is normalised here.
+        scheme: the way to make it, of `dedup.fingerprint.schemes`; by default scheme 1.
 
     Returns:
-        The signature; that of a text without any token has fingerprint 0 and no tokens.
+        The signature; by scheme 1 that of a text without any token has fingerprint 0 and no tokens.
     """
     # The compiler takes a third of a second to load, and most processes only pass signatures on.
     from dedup.fingerprint.analysis import analyse  # noqa: PLC0415
 
-    return analyse(text)
+    return analyse(text, scheme)
 
 
 def distance(a: int, b: int) -> int:
-    """Return the Hamming distance of two fingerprints, 0 to 64 bits."""
+    """Return the Hamming distance of two fingerprints of the same scheme, in bits."""
     return (a ^ b).bit_count()

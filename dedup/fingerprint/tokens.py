@@ -4,7 +4,7 @@ for Chinese, overlapping character pairs for the scripts that neither rule fits.
 | script | tokens |
 |---|---|
 | Latin, Cyrillic, Greek, Arabic, Hebrew, Devanagari, Hangul, ...; digits | runs of letters, marks and digits |
-| Chinese | words by jieba, without its hidden Markov model |
+| Chinese | words by jieba, without its hidden Markov model; without a segmenter, overlapping pairs of characters |
 | Japanese: Han and kana, in a text with kana | overlapping pairs of characters |
 | Thai, Lao, Burmese, Khmer | overlapping pairs of characters |
 
@@ -27,6 +27,9 @@ from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPAR
 if TYPE_CHECKING:
     from jieba import Tokenizer
 
+# The first bytes of U+3000 to U+9FFF: kana and most Han characters, no decimal digit among them.
+_FIRST_OF_HAN, _LAST_OF_HAN = 0xE3, 0xE9
+
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 _JAPANESE_KANA_SHARE = 0.1
 
@@ -45,10 +48,14 @@ class Tokens:
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
 
+    def parts(self) -> list[bytes]:
+        """Return the tokens in UTF-8."""
+        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        return [self.data[start:end] for start, end in spans]
+
     def words(self) -> list[str]:
         """Return the tokens as strings."""
-        spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
-        return [self.data[start:end].decode() for start, end in spans]
+        return [part.decode() for part in self.parts()]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -66,17 +73,19 @@ def load_dictionary() -> Tokenizer:
     return tokenizer
 
 
-def tokenise(data: bytes) -> Tokens:
+def tokenise(data: bytes, *, segmenter: bool = True) -> Tokens:
     """Split a text into tokens.
 
     Args:
         data: a text as `normalise` returns it, in UTF-8.
+        segmenter: whether Chinese is cut into jieba's words; else into overlapping pairs of
+            characters, as Japanese is.
     """
     array = np.frombuffer(data, np.uint8)
     starts, ends, kinds, han, kana, unspaced = _split(array, character_classes())
     if not han + kana + unspaced:
         return Tokens(data, starts, ends)
-    is_chinese = han > 0 and kana < _JAPANESE_KANA_SHARE * (han + kana)
+    is_chinese = segmenter and han > 0 and kana < _JAPANESE_KANA_SHARE * (han + kana)
     lengths = _lengths_of_chinese_words(data, starts[kinds == HAN], ends[kinds == HAN]) if is_chinese else _NO_LENGTHS
     return Tokens(data, *_refine(array, starts, ends, kinds, lengths, is_chinese))
 
@@ -108,6 +117,9 @@ def has_digit(
     for token in range(len(starts)):
         at = starts[token]
         while at < ends[token] and not found[token]:
+            if _FIRST_OF_HAN <= data[np.uint64(at)] <= _LAST_OF_HAN:
+                at += 3
+                continue
             character, size = _character_at(data, at)
             found[token] = classes[character] & DIGIT != 0
             at += size
@@ -117,19 +129,18 @@ def has_digit(
 @compiled
 def _character_at(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """Return a character of valid UTF-8 and how many bytes it has."""
-    first = int(data[at])
+    # An index that cannot be negative saves a test for each byte.
+    place = np.uint64(at)
+    first = int(data[place])
     if first < 0x80:
         return first, 1
+    second = int(data[place + np.uint64(1)]) & 0x3F
     if first < 0xE0:
-        return (first & 0x1F) << 6 | int(data[at + 1]) & 0x3F, 2
+        return (first & 0x1F) << 6 | second, 2
+    third = int(data[place + np.uint64(2)]) & 0x3F
     if first < 0xF0:
-        return (first & 0x0F) << 12 | (int(data[at + 1]) & 0x3F) << 6 | int(data[at + 2]) & 0x3F, 3
-    return (
-        (first & 0x07) << 18
-        | (int(data[at + 1]) & 0x3F) << 12
-        | (int(data[at + 2]) & 0x3F) << 6
-        | int(data[at + 3]) & 0x3F
-    ), 4
+        return (first & 0x0F) << 12 | second << 6 | third, 3
+    return (first & 0x07) << 18 | second << 12 | third << 6 | int(data[place + np.uint64(3)]) & 0x3F, 4
 
 
 @compiled
