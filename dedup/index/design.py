@@ -3,15 +3,17 @@
 G. S. Manku, A. Jain, A. Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007,
 section 3: the 64 bits are cut into n blocks, each table brings r of them to the top, so there are
 n choose r tables, and two fingerprints that differ in at most n - r bits agree on the top bits of
-at least one table.
+at least one table. The bits that are left may be cut and chosen from again (section 3.1.2).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from math import comb
 
 from dedup.errors import SettingsError
 from dedup.fingerprint.signature import BITS
@@ -50,6 +52,8 @@ class TableDesign:
     Attributes:
         blocks: into how many blocks the 64 bits are cut; 3 gives blocks of 22, 21 and 21 bits.
         chosen: how many blocks stand at the top of each table.
+        inner: how the bits of the other blocks are cut and chosen from in their turn, in every
+            table; "4 choose 1 then 4 choose 1" has 16 tables with 16 + 12 bits at the top.
 
     Raises:
         SettingsError: the numbers make no design, or one of more than 64 tables.
@@ -57,56 +61,46 @@ class TableDesign:
 
     blocks: int = 3
     chosen: int = 1
+    inner: TableDesign | None = None
 
     def __post_init__(self) -> None:
-        if not 1 <= self.chosen < self.blocks <= BITS:
-            raise SettingsError(f"table design '{self}': choose at least 1 and fewer than all of at most {BITS} blocks")
-        if len(self._choices()) > MAX_TABLES:
+        _check(self, BITS)
+        if self.table_count > MAX_TABLES:
             raise SettingsError(f"table design '{self}' needs more than {MAX_TABLES} tables; choose fewer blocks")
 
     def __str__(self) -> str:
-        return f"{self.blocks} choose {self.chosen}"
+        own = f"{self.blocks} choose {self.chosen}"
+        return f"{own} then {self.inner}" if self.inner else own
 
     @classmethod
     def parse(cls, text: str) -> TableDesign:
-        """Read a design as `str` writes it, such as "4 choose 1" or "6 choose 3".
+        """Read a design as `str` writes it, such as "4 choose 1" or "4 choose 1 then 4 choose 1".
 
         Raises:
             SettingsError: the text is not of that form, or no design.
         """
-        match = _TEXT_FORM.fullmatch(text)
-        if match is None:
-            raise SettingsError(f"table design {text!r}: expected 'N choose R', such as '3 choose 1'")
-        return cls(int(match[1]), int(match[2]))
+        design = None
+        for part in reversed(text.split("then")):
+            match = _TEXT_FORM.fullmatch(part)
+            if match is None:
+                raise SettingsError(f"table design {text!r}: expected 'N choose R', such as '3 choose 1'")
+            design = cls(int(match[1]), int(match[2]), design)
+        assert design is not None  # split returns at least one part
+        return design
 
-    def _choices(self) -> list[tuple[int, ...]]:
-        choices: list[tuple[int, ...]] = []
-        for choice in combinations(range(self.blocks), self.chosen):
-            choices.append(choice)
-            if len(choices) > MAX_TABLES:
-                break
-        return choices
+    @property
+    def table_count(self) -> int:
+        """How many tables there are: n choose r, times those of the inner design."""
+        return comb(self.blocks, self.chosen) * (self.inner.table_count if self.inner else 1)
 
     @cached_property
     def tables(self) -> tuple[PermutedTable, ...]:
-        """The tables, n choose r of them."""
-        width, longer = divmod(BITS, self.blocks)
-        widths = [width + 1] * longer + [width] * (self.blocks - longer)
-        lowest_bits = [BITS - sum(widths[: block + 1]) for block in range(self.blocks)]
-        tables = []
-        for number, choice in enumerate(self._choices()):
-            order = [*choice, *(block for block in range(self.blocks) if block not in choice)]
-            moves, free = [], BITS
-            for block in order:
-                free -= widths[block]
-                moves.append((lowest_bits[block], (1 << widths[block]) - 1, free))
-            prefix = tuple(
-                bit
-                for block in choice
-                for bit in range(lowest_bits[block] + widths[block] - 1, lowest_bits[block] - 1, -1)
-            )
-            tables.append(PermutedTable(number, prefix, tuple(moves)))
-        return tuple(tables)
+        """The tables, `table_count` of them."""
+        bits = range(BITS - 1, -1, -1)
+        return tuple(
+            PermutedTable(number, prefix, tuple(_moves([*prefix, *(bit for bit in bits if bit not in prefix)])))
+            for number, prefix in enumerate(_prefixes(self, bits))
+        )
 
     def flips_needed(self, radius: int) -> list[int]:
         """Say how many bits of each table's prefix must be flipped, in all ways, to miss nothing.
@@ -114,7 +108,8 @@ class TableDesign:
         With one block a table, radii per block that sum to radius - n + 1 suffice (M. Norouzi,
         A. Punjani, D. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012,
         section 3). With r blocks a table, the pigeonhole principle is applied to the r blocks that
-        differ least; up to a radius of n - r nothing has to be flipped.
+        differ least; up to a radius of n - r nothing has to be flipped. With an inner design, what
+        differs and is not in the chosen blocks is left to it.
 
         Args:
             radius: the distance in bits within which every fingerprint must be found.
@@ -122,12 +117,52 @@ class TableDesign:
         Returns:
             For each table the number of bits to flip; -1 for a table that need not be asked.
         """
-        if self.chosen > 1:
+        if self.chosen > 1 or self.inner:
             # The r blocks with the fewest differing bits have most where all blocks have equally many.
             everywhere, rest = divmod(radius, self.blocks)
             needed = everywhere * self.chosen + max(0, rest - (self.blocks - self.chosen))
-            return [needed] * len(self.tables)
+            if self.inner:
+                needed = max(own + max(self.inner.flips_needed(radius - own)) for own in range(needed + 1))
+            return [needed] * self.table_count
         base, rest = divmod(radius - self.blocks + 1, self.blocks)
         # The narrower blocks come last; flips cost least there.
         flips = [base] * (self.blocks - rest) + [base + 1] * rest
         return [max(-1, flip) for flip in flips]
+
+
+def _check(design: TableDesign, bits: int) -> None:
+    """Refuse a design that cannot be made of so many bits."""
+    if not 1 <= design.chosen < design.blocks <= bits:
+        raise SettingsError(f"table design '{design}': choose at least 1 and fewer than all of at most {bits} blocks")
+    if design.inner:
+        # Where the longer blocks are chosen, the fewest bits are left.
+        _check(design.inner, bits - sum(_widths(bits, design.blocks)[: design.chosen]))
+
+
+def _widths(bits: int, blocks: int) -> list[int]:
+    width, longer = divmod(bits, blocks)
+    return [width + 1] * longer + [width] * (blocks - longer)
+
+
+def _prefixes(design: TableDesign, bits: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield what stands at the top of each table, where these bits are cut into blocks."""
+    blocks, start = [], 0
+    for width in _widths(len(bits), design.blocks):
+        blocks.append(tuple(bits[start : start + width]))
+        start += width
+    for choice in combinations(blocks, design.chosen):
+        top = tuple(bit for block in choice for bit in block)
+        if design.inner is None:
+            yield top
+        else:
+            for below in _prefixes(design.inner, [bit for bit in bits if bit not in top]):
+                yield top + below
+
+
+def _moves(order: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the moves that bring the bits into this order: one for each run of neighbours."""
+    start = 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or order[end] != order[end - 1] - 1:
+            yield order[end - 1], (1 << (end - start)) - 1, BITS - end
+            start = end

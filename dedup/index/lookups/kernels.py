@@ -1,0 +1,217 @@
+"""The compiled loops of the look-ups.
+
+All of them return finds as query << 32 | position, in the order in which they are met.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.fingerprint.signature import BITS
+
+_BLOCK = 4096
+_TILE = 512
+_FEW = 256
+_LARGEST = np.uint64(2**64 - 1)
+
+
+@compiled
+def _ones(bits: np.uint64) -> np.uint64:
+    """Count the bits that are 1; compilers know these four lines and make one instruction of them."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@compiled
+def _with_room(finds: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the finds, in an array twice as long where they fill theirs."""
+    if count < len(finds):
+        return finds
+    longer = np.empty(2 * len(finds), np.int64)
+    longer[:count] = finds
+    return longer
+
+
+@compiled
+def compare_all(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius: np.uint64) -> NDArray[np.int64]:
+    """Compare every query, shape (q,), with every stored fingerprint, shape (n,)."""
+    finds = np.empty(_FEW, np.int64)
+    count = 0
+    for query in range(len(queries)):
+        for start in range(0, len(stored), _BLOCK):
+            block = stored[start : start + _BLOCK]
+            near = 0
+            # Only a loop without branches uses the wide registers.
+            for place in range(len(block)):
+                near += 1 if _ones(block[place] ^ queries[query]) <= radius else 0
+            if near == 0:
+                continue
+            for place in range(len(block)):
+                if _ones(block[place] ^ queries[query]) <= radius:
+                    finds = _with_room(finds, count)
+                    finds[count] = (query << 32) | (start + place)
+                    count += 1
+    return finds[:count]
+
+
+@compiled
+def count_in_lists(
+    lists: NDArray[np.uint64], stored: int, queries: NDArray[np.uint64], radius: int
+) -> NDArray[np.int64]:
+    """Count for every fingerprint in how many one-bit lists it differs from the query.
+
+    64 fingerprints are counted at once: bit i of `counters[p]` is bit p of the i-th count.
+
+    Args:
+        lists: for each bit the fingerprints that have 1 there, as a bitmap, shape (64, words).
+        stored: how many fingerprints there are.
+        queries: shape (q,).
+        radius: the largest distance of a find, in bits.
+    """
+    finds = np.empty(_FEW, np.int64)
+    count = 0
+    words = lists.shape[1]
+    planes = 0
+    while (1 << planes) <= radius:
+        planes += 1
+    counters = np.empty((planes, _TILE), np.uint64)
+    carry = np.empty(_TILE, np.uint64)
+    overflown = np.empty(_TILE, np.uint64)
+    for query in range(len(queries)):
+        for start in range(0, words, _TILE):
+            width = min(_TILE, words - start)
+            counters[:] = 0
+            overflown[:] = 0
+            for bit in range(BITS):
+                same = np.uint64(0) - ((queries[query] >> np.uint64(bit)) & np.uint64(1))
+                for word in range(width):
+                    carry[word] = lists[bit, start + word] ^ same
+                for plane in range(planes):
+                    for word in range(width):
+                        both = counters[plane, word] & carry[word]
+                        counters[plane, word] ^= carry[word]
+                        carry[word] = both
+                for word in range(width):
+                    overflown[word] |= carry[word]
+            for word in range(width):
+                left = ~overflown[word]
+                while left != 0:
+                    lowest = left & (~left + np.uint64(1))
+                    left ^= lowest
+                    place = _ones(lowest - np.uint64(1))
+                    differing = np.int64(0)
+                    for plane in range(planes):
+                        differing |= np.int64((counters[plane, word] >> place) & np.uint64(1)) << plane
+                    position = (start + word) * BITS + np.int64(place)
+                    if differing <= radius and position < stored:
+                        finds = _with_room(finds, count)
+                        finds[count] = (query << 32) | position
+                        count += 1
+    return finds[:count]
+
+
+@compiled
+def scan_lists(
+    starts: NDArray[np.uint32],
+    positions: NDArray[np.uint32],
+    stored: NDArray[np.uint64],
+    probes: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]],
+    radius: np.uint64,
+) -> tuple[NDArray[np.int64], int]:
+    """Compare with what stands in the lists that are asked for.
+
+    Args:
+        starts: for each block and value of it the start of its list, shape (blocks, values + 1).
+        positions: the lists, one behind the other, shape (blocks, n).
+        stored: the fingerprints, shape (n,).
+        probes: for each probe the number of its query, that of the block, the value, and the query
+            itself; shape (p,) each.
+        radius: the largest distance of a find, in bits.
+
+    Returns:
+        The finds, and the number of candidates.
+    """
+    finds = np.empty(_FEW, np.int64)
+    count = candidates = 0
+    owners, blocks, values, queries = probes
+    for probe in range(len(owners)):
+        block, value = blocks[probe], values[probe]
+        for place in range(starts[block, value], starts[block, value + 1]):
+            candidates += 1
+            position = positions[block, place]
+            if _ones(stored[position] ^ queries[probe]) <= radius:
+                finds = _with_room(finds, count)
+                finds[count] = (owners[probe] << 32) | np.int64(position)
+                count += 1
+    return finds[:count], candidates
+
+
+@compiled
+def _first_not_below(
+    row: NDArray[np.uint64], directory: NDArray[np.uint32], shift: np.uint64, value: np.uint64
+) -> np.int64:
+    """Return the first place in a sorted row whose value is not below this one."""
+    first = np.int64(directory[value >> shift])
+    after = np.int64(directory[(value >> shift) + np.uint64(1)])
+    while first < after:
+        middle = (first + after) >> 1
+        if row[middle] < value:
+            first = middle + 1
+        else:
+            after = middle
+    return first
+
+
+@compiled
+def scan_tables(
+    values: NDArray[np.uint64],
+    positions: NDArray[np.uint32],
+    directory: NDArray[np.uint32],
+    probes: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]],
+    radius: np.uint64,
+) -> tuple[NDArray[np.int64], int]:
+    """Compare with what stands in ranges of sorted tables.
+
+    Args:
+        values: the permuted fingerprints, sorted, shape (tables, n).
+        positions: whose they are, shape (tables, n).
+        directory: the place of the first value with the given top bits, shape (tables, 2**b + 1).
+        probes: for each probe the number of its query, that of the table, the smallest and the
+            largest value, and the query in the order of the table; shape (p,) each.
+        radius: the largest distance of a find, in bits.
+
+    Returns:
+        The finds, and the number of candidates.
+    """
+    finds = np.empty(_FEW, np.int64)
+    count = candidates = 0
+    owners, tables, lows, highs, permuted = probes
+    shift = np.uint64(BITS + 1)
+    size = directory.shape[1] - 1
+    while size > 0:
+        size >>= 1
+        shift -= np.uint64(1)
+    for probe in range(len(owners)):
+        table, query = tables[probe], permuted[probe]
+        row = values[table]
+        first = _first_not_below(row, directory[table], shift, lows[probe])
+        after = np.int64(len(row))
+        if highs[probe] < _LARGEST:
+            after = _first_not_below(row, directory[table], shift, highs[probe] + np.uint64(1))
+        candidates += int(after - first)
+        near = 0
+        # As above: without branches first.
+        for place in range(first, after):
+            near += 1 if _ones(row[place] ^ query) <= radius else 0
+        if near == 0:
+            continue
+        for place in range(first, after):
+            if _ones(row[place] ^ query) <= radius:
+                finds = _with_room(finds, count)
+                finds[count] = (owners[probe] << 32) | np.int64(positions[table, place])
+                count += 1
+    return finds[:count], candidates
