@@ -1,0 +1,126 @@
+"""`dedup evaluate DIR...`: precision, recall and F1 on labelled sets, as the pipeline decides."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dedup.errors import InputError, SettingsError
+from dedup.evaluation import output
+from dedup.evaluation.labelled import LabelledSet, read_set
+from dedup.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
+from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.fingerprint.schemes import find_scheme
+from dedup.settings import DedupSettings
+
+_SETTINGS = {each.name for each in fields(DedupSettings)}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="folder with docs.jsonl and pairs.jsonl")
+    parser.add_argument("--scheme", default="words", metavar="NAME", help="how signatures are made (default: words)")
+    parser.add_argument("--mode", metavar="MODE", help="checked or paper")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, such as min_jaccard=.6"
+    )
+    parser.add_argument(
+        "--with",
+        dest="others",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE,...",
+        help="compare with these settings, such as mode=paper or scheme=pairs,radius=10; may be given again",
+    )
+    parser.add_argument(
+        "--reference",
+        action="append",
+        default=[],
+        metavar="MEASURE=LEAST",
+        help=f"compare with an exact measure over all pairs, such as jaccard=.55: {', '.join(MEASURES)}",
+    )
+    parser.add_argument("--show-errors", type=int, default=0, metavar="N", help="show the first wrong decisions")
+    parser.add_argument("--limit", type=int, metavar="N", help="use only the first documents of each set")
+    parser.add_argument("--processes", type=int, metavar="N", help="how many make signatures (default: one a core)")
+    parser.add_argument("--json", action="store_true", help="print an object for a program")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Evaluate and print.
+
+    Raises:
+        InputError: a set, a name or a value is not what it should be.
+        SettingsError: a setting has a value that cannot be used.
+    """
+    mode = [f"mode={options.mode}"] if options.mode else []
+    base = _read_settings([f"scheme={options.scheme}", *mode, *options.set])
+    methods: list[Method] = [_pipeline("dedup", base)]
+    methods += [_pipeline(f"with {other}", base | _read_settings(other.split(","))) for other in options.others]
+    methods += [_reference(reference) for reference in options.reference]
+    for name in ("limit", "processes"):
+        if getattr(options, name) is not None and getattr(options, name) < 1:
+            raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
+    sets = [read_set(folder, options.limit) for folder in options.folders]
+    results = _run(methods, sets, options.processes)
+    pooled = [pool_results(each) for each in results]
+    if options.json:
+        print(json.dumps(_object(methods, results, pooled), indent=2, ensure_ascii=False))
+        return 0
+    print(output.table(methods[0].name, results[0], pooled[0]))
+    if len(methods) > 1:
+        print(f"\n{output.comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])}")
+    if options.show_errors and pooled[0].errors:
+        print(f"\n{output.differences(pooled[0].errors, options.show_errors)}")
+    return 0
+
+
+def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) -> list[list[SetResult]]:
+    analysed: dict[str, list[dict[str, AnalysedDocument]]] = {}
+    results = []
+    for method in methods:
+        if method.scheme not in analysed:
+            analysed[method.scheme] = analyse_documents(sets, method.scheme, processes)
+        documents = analysed[method.scheme]
+        results.append([run_method(method, *each) for each in zip(sets, documents, strict=True)])
+    return results
+
+
+def _read_settings(parts: Iterable[str]) -> dict[str, str]:
+    """Read NAME=VALUE, NAME being `scheme` or a setting, with or without DEDUP_ before it."""
+    values = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        name = name.strip().lower().removeprefix("dedup_")
+        if not equals or (name != "scheme" and name not in _SETTINGS):
+            raise InputError(f"{part!r}: expected NAME=VALUE with a setting's name, such as min_jaccard=.6")
+        values[name] = value.strip()
+    return values
+
+
+def _pipeline(name: str, values: dict[str, str]) -> Pipeline:
+    settings = DedupSettings.read(lambda full: values.get(full.removeprefix("DEDUP_").lower()))
+    scheme = find_scheme(values["scheme"])
+    return Pipeline(name, settings, values["scheme"], scheme.bits)
+
+
+def _reference(text: str) -> ExactMeasure:
+    measure, _, least = text.partition("=")
+    try:
+        threshold = float(least)
+    except ValueError:
+        raise InputError(f"--reference {text}: expected MEASURE=LEAST, such as jaccard=.55") from None
+    if not 0 <= threshold <= 1:
+        raise SettingsError(f"--reference {text}: expected a number from 0 to 1")
+    return ExactMeasure(measure, threshold)
+
+
+def _object(methods: list[Method], results: list[list[SetResult]], pooled: list[SetResult]) -> dict[str, Any]:
+    each = [
+        {"method": method.name, "sets": output.as_object(own), "all": output.as_object([all_])[0]}
+        for method, own, all_ in zip(methods, results, pooled, strict=True)
+    ]
+    return {**each[0], "compared": each[1:]} if len(each) > 1 else each[0]

@@ -1,0 +1,1 @@
+"""Measure how well duplicates are told from other documents, on labelled pairs."""

@@ -1,0 +1,111 @@
+"""Labelled sets: documents, and pairs of which it is known whether they are duplicates.
+
+A set is a folder with two files. `docs.jsonl` has a document a line: `id`, and `text`, or `html`, the
+path of a page in the folder, gzip or plain; `cluster` may say which documents belong together.
+`pairs.jsonl` has a pair a line: `a` and `b`, two ids; `label`: 1 duplicates, 0 not, null undecided;
+`kind` may say of what kind the pair is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dedup.errors import InputError
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledDocument:
+    """A document of a labelled set: its text, or the bytes of its page.
+
+    Attributes:
+        text: the text, None where there is a page.
+        page: the bytes of the page, None where there is a text.
+        cluster: what it shares with the documents that belong to it; its own id where it is alone.
+    """
+
+    text: str | None
+    page: bytes | None
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """Two documents, by id, and whether they are near-duplicates."""
+
+    a: str
+    b: str
+    is_duplicate: bool
+    kind: str
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Documents by id and labelled pairs of them; undecided pairs are left out."""
+
+    name: str
+    documents: dict[str, LabelledDocument]
+    pairs: list[LabelledPair]
+
+
+def read_set(folder: Path, limit: int | None = None) -> LabelledSet:
+    """Read a labelled set.
+
+    Args:
+        folder: the folder of the set.
+        limit: use only so many documents, the first.
+
+    Raises:
+        InputError: a file is missing or is not what it should be.
+    """
+    documents: dict[str, LabelledDocument] = {}
+    for where, line in _lines(folder / "docs.jsonl"):
+        if limit is not None and len(documents) >= limit:
+            break
+        if not isinstance(line.get("id"), str) or not isinstance(line.get("text", line.get("html")), str):
+            raise InputError(f"{where}: expected 'id' and either 'text' or 'html', all strings")
+        page = None if "text" in line else _read_page(folder / line["html"], where)
+        documents[line["id"]] = LabelledDocument(line.get("text"), page, str(line.get("cluster") or line["id"]))
+    pairs = []
+    for where, line in _lines(folder / "pairs.jsonl"):
+        if not isinstance(line.get("a"), str) or not isinstance(line.get("b"), str) or "label" not in line:
+            raise InputError(f"{where}: expected 'a', 'b' and 'label'")
+        if line["label"] not in (0, 1, None):
+            raise InputError(f"{where}: label {line['label']!r}: expected 0, 1 or null")
+        unknown = {line["a"], line["b"]} - documents.keys()
+        if unknown and limit is None:
+            raise InputError(f"{where}: no document has the id {min(unknown)!r}")
+        if line["label"] is not None and not unknown:
+            pairs.append(LabelledPair(line["a"], line["b"], bool(line["label"]), str(line.get("kind") or "")))
+    return LabelledSet(folder.resolve().name, documents, pairs)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a JSON Lines file, each with where it stands."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); a labelled set has docs.jsonl and pairs.jsonl") from None
+    for number, line in enumerate(lines, 1):
+        where = f"{path}, line {number}"
+        try:
+            value = json.loads(line)
+        except ValueError:
+            raise InputError(f"{where}: not JSON") from None
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: expected an object")
+        yield where, value
+
+
+def _read_page(path: Path, where: str) -> bytes:
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(_GZIP) else data
+    except (OSError, EOFError) as error:
+        raise InputError(f"{where}: {path} cannot be read ({error})") from None
