@@ -14,6 +14,7 @@ from trafilatura.metadata import extract_metadata
 
 from dedup.extraction import main_text, parse_html
 from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import Signature, make_signature
 
 MAX_METADATA_CHARACTERS = 2_000
@@ -107,7 +108,15 @@ class Description:
         return cls(None, None, None, None, None, zlib.compress(html, _ZLIB_LEVEL), "")
 
 
-def extract_page(html: bytes, url: str, rules: LinkRules, *, with_text: bool, with_links: bool = True) -> Extraction:
+def extract_page(
+    html: bytes,
+    url: str,
+    rules: LinkRules,
+    *,
+    with_text: bool,
+    with_links: bool = True,
+    scheme: Scheme | None = None,
+) -> Extraction:
     """Take links and main text from a page, in one parse.
 
     Args:
@@ -116,12 +125,13 @@ def extract_page(html: bytes, url: str, rules: LinkRules, *, with_text: bool, wi
         rules: which links are wanted.
         with_text: whether the main text and its signature are wanted.
         with_links: whether links are wanted.
+        scheme: how the signature is made; None: by scheme 1.
     """
     tree = parse_html(html)
     extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
     if with_text:
         extraction.text = "" if tree is None else main_text(tree)
-        extraction.signature = make_signature(extraction.text)
+        extraction.signature = make_signature(extraction.text, scheme)
     return extraction
 
 

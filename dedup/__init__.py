@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dedup.addon import DedupAddon
     from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
+    from dedup.fingerprint.schemes import Scheme, find_scheme
     from dedup.fingerprint.signature import Signature, make_signature
     from dedup.index.design import TableDesign
     from dedup.settings import DedupSettings, Mode
@@ -27,10 +28,12 @@ _MODULES = {
     "Document": "deduplicator",
     "IncompatibleDatabaseError": "errors",
     "Mode": "settings",
+    "Scheme": "fingerprint.schemes",
     "SettingsError": "errors",
     "Signature": "fingerprint.signature",
     "TableDesign": "index.design",
     "Verdict": "deduplicator",
+    "find_scheme": "fingerprint.schemes",
     "make_signature": "fingerprint.signature",
 }
 
@@ -44,10 +47,12 @@ __all__ = [
     "Document",
     "IncompatibleDatabaseError",
     "Mode",
+    "Scheme",
     "SettingsError",
     "Signature",
     "TableDesign",
     "Verdict",
+    "find_scheme",
     "make_signature",
 ]
 

@@ -12,7 +12,8 @@ from sqlalchemy import Connection
 
 from dedup import ledger
 from dedup.database import Database, open_dedup_database
-from dedup.fingerprint.signature import SCHEME, Signature, distance
+from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
@@ -90,7 +91,7 @@ class Deduplicator:
         self._index = SqlIndex(plan_of(settings))
         self._store = DocumentStore(self._index, settings)
         self.database: Database = open_dedup_database(
-            settings.database_url, SCHEME, str(settings.tables), settings.lock_timeout
+            settings.database_url, find_scheme(settings.scheme).name, str(settings.tables), settings.lock_timeout
         )
 
     def open_run(self, name: str) -> int:

@@ -9,6 +9,7 @@ from trafilatura import bare_extraction, load_html
 from trafilatura.settings import Document, Extractor
 
 from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import Signature, make_signature
 
 logging.getLogger("trafilatura").setLevel(logging.CRITICAL)
@@ -73,8 +74,8 @@ def _clean_tree(tree: HtmlElement) -> bool:
     return has_changed
 
 
-def analyse_html(html: bytes | str) -> tuple[str, Signature]:
-    """Extract a page's main text and make its signature."""
+def analyse_html(html: bytes | str, scheme: Scheme | None = None) -> tuple[str, Signature]:
+    """Extract a page's main text and make its signature, by default by scheme 1."""
     tree = parse_html(html)
     text = "" if tree is None else main_text(tree)
-    return text, make_signature(text)
+    return text, make_signature(text, scheme)

@@ -18,6 +18,7 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.extraction import analyse_html
 from dedup.failures import CrawlStopper, close_when_forced, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, digest, make_signature
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
@@ -76,6 +77,7 @@ class NearDuplicatePipeline:
         self.settings = settings
         self._crawler = crawler
         self._stopper = CrawlStopper.of(crawler)
+        self._scheme = find_scheme(settings.scheme)
         self._workers = WorkerPool(settings.workers)
         close_when_forced(self._workers)
 
@@ -172,11 +174,11 @@ class NearDuplicatePipeline:
             return None
         try:
             if text:
-                signature = await self._workers.run(make_signature, text)
+                signature = await self._workers.run(make_signature, text, self._scheme)
             else:
                 if body_digest is None:
                     body_digest = digest(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
-                text, signature = await self._workers.run(analyse_html, html)
+                text, signature = await self._workers.run(analyse_html, html, self._scheme)
         except Exception as error:  # whatever a library makes of a broken page, the item is not lost
             logger.warning("%s could not be analysed, and passes: %s: %s", document.key, type(error).__name__, error)
             self._crawler.stats.inc_value("dedup/analysis_failed")

@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from dedup.errors import SettingsError
+from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
 
 MAX_SECONDS = 86_400.0
@@ -34,6 +36,7 @@ class DedupSettings:
         database_url: where documents, tables and verdicts are kept.
         lock_timeout: seconds to wait for another writer of the database.
         run: name of the run that the verdicts belong to; empty: the time of its start.
+        scheme: how signatures are made; a name in `dedup.fingerprint.schemes`, of 64 bits.
         mode: `checked` or `paper`.
         tables: the table design, "N choose R".
         radius: the largest distance of a candidate in checked mode, in bits.
@@ -62,6 +65,7 @@ class DedupSettings:
     database_url: str = "sqlite:///dedup.db"
     lock_timeout: float = 60.0
     run: str = ""
+    scheme: str = "words"
     mode: Mode = Mode.CHECKED
     tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
     radius: int = 16
@@ -107,6 +111,8 @@ class DedupSettings:
     def __post_init__(self) -> None:
         # A mode is a string too, and in code it is easily written as one.
         object.__setattr__(self, "mode", _to_mode("DEDUP_MODE", self.mode))
+        bits = _bits_of("DEDUP_SCHEME", self.scheme)
+        _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
         for name in ("min_jaccard", "min_containment", "min_length_ratio", "leader_jaccard", "leader_containment"):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
@@ -150,6 +156,13 @@ def _to_mode(name: str, value: Any) -> Mode:
         return Mode(value)
     except ValueError:
         raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(Mode)}") from None
+
+
+def _bits_of(name: str, value: str) -> int:
+    try:
+        return find_scheme(value).bits
+    except SettingsError as error:
+        raise SettingsError(f"{name} = {value!r}: {error}") from None
 
 
 def _to_design(name: str, value: Any) -> TableDesign:

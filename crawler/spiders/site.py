@@ -24,8 +24,9 @@ from crawler.skipping import keep_log_lines_short, reason_of, skip
 from crawler.spiders.arguments import SiteArguments
 from crawler.workers import Workers
 from dedup.errors import SettingsError
-from dedup.failures import refuse_to_start
+from dedup.failures import read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.fingerprint.signature import digest
 from dedup.pipelines import NearDuplicatePipeline
 
@@ -51,11 +52,12 @@ class SiteSpider(Spider):
 
     name = "site"
 
-    def __init__(self, arguments: SiteArguments, rules: LinkRules, *, obey_meta_robots: bool) -> None:
+    def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme, *, obey_meta_robots: bool) -> None:
         super().__init__()
         self.arguments = arguments
         self.allowed_domains = list(arguments.allowed_domains)
         self._rules = rules
+        self._scheme = scheme
         self._obey_meta_robots = obey_meta_robots
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one. A hash is 64 bits.
@@ -74,7 +76,8 @@ class SiteSpider(Spider):
             obey_nofollow=crawler.settings.getbool("CRAWLER_OBEY_REL_NOFOLLOW", True),
         )
         obey_meta_robots = crawler.settings.getbool("CRAWLER_OBEY_META_ROBOTS", True)
-        spider = super().from_crawler(crawler, arguments, rules, obey_meta_robots=obey_meta_robots)
+        scheme = find_scheme(read_settings(crawler).scheme)
+        spider = super().from_crawler(crawler, arguments, rules, scheme, obey_meta_robots=obey_meta_robots)
         keep_log_lines_short()
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
@@ -153,7 +156,13 @@ class SiteSpider(Spider):
         pool = Workers.of(self.crawler)
         try:
             extraction = await pool.run(
-                extract_page, response.body, response.url, self._rules, with_text=not is_known, with_links=with_links
+                extract_page,
+                response.body,
+                response.url,
+                self._rules,
+                with_text=not is_known,
+                with_links=with_links,
+                scheme=self._scheme,
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
             problem = f"no text could be extracted: {type(error).__name__}: {error}"

@@ -90,19 +90,21 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
 
 
 def _read_settings(parts: Iterable[str]) -> dict[str, str]:
-    """Read NAME=VALUE, NAME being `scheme` or a setting, with or without DEDUP_ before it."""
+    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_ before it."""
     values = {}
     for part in parts:
         name, equals, value = part.partition("=")
         name = name.strip().lower().removeprefix("dedup_")
-        if not equals or (name != "scheme" and name not in _SETTINGS):
+        if not equals or name not in _SETTINGS:
             raise InputError(f"{part!r}: expected NAME=VALUE with a setting's name, such as min_jaccard=.6")
         values[name] = value.strip()
     return values
 
 
 def _pipeline(name: str, values: dict[str, str]) -> Pipeline:
-    settings = DedupSettings.read(lambda full: values.get(full.removeprefix("DEDUP_").lower()))
+    # Here fingerprints of any width are compared, though the tables hold but one.
+    others = {f"DEDUP_{key.upper()}": value for key, value in values.items() if key != "scheme"}
+    settings = DedupSettings.read(others.get)
     scheme = find_scheme(values["scheme"])
     return Pipeline(name, settings, values["scheme"], scheme.bits)
 
