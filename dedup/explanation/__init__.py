@@ -1,0 +1,3 @@
+"""Explanations: why two documents are duplicates, or are not."""
+
+from __future__ import annotations

@@ -1,0 +1,140 @@
+"""What an explanation holds, whoever shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dedup.deduplicator import Verdict
+from dedup.explanation.sides import Origin
+from dedup.explanation.stored import Record
+from dedup.explanation.words import WordDiff
+from dedup.fingerprint.sketch import Similarity
+from dedup.settings import DedupSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A token of a text.
+
+    Attributes:
+        token: the token, normalised.
+        weight: how often the text has it.
+        weight_beside: how often the other text has it; None where that is not stored.
+        bits: how many of the differing bits it pushes to what they are on its side.
+    """
+
+    token: str
+    weight: int
+    weight_beside: int | None
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One side.
+
+    Attributes:
+        name: a file, a key, a text.
+        origin: where its text is from.
+        tokens: how many tokens it has.
+        shingles: how many distinct shingles of three tokens it has.
+        fingerprint: 64 bits, unsigned.
+        margins: the margin of each bit, the least significant first; None where its text is not stored.
+        weak_bits: the bits that may be flipped when it is looked up: of each table's prefix those with
+            the smallest margins; None where its text is not stored.
+        features: its heaviest, the heaviest first; None where its text is not stored.
+    """
+
+    name: str
+    origin: Origin
+    tokens: int
+    shingles: int
+    fingerprint: int
+    margins: list[int] | None
+    weak_bits: list[int] | None
+    features: list[Feature] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """How alike two texts are, by all their shingles.
+
+    Attributes:
+        jaccard: share of the shingles of both that both have, 0 to 1.
+        containment: share of the smaller one's shingles that the other has, 0 to 1.
+        shared: how many shingles both have.
+    """
+
+    jaccard: float
+    containment: float
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Which look-up for the second fingerprint brings the first.
+
+    Attributes:
+        is_known: whether it can be told: unless table and distance settle it, the margins do, which
+            only a text has.
+        table: the number of the table, from 0; None where no probe brings it, or it is not known.
+        flipped: how many bits of the table's prefix the probe flips.
+    """
+
+    is_known: bool
+    table: int | None
+    flipped: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """The member of a cluster by which a dropped page was found, where it is not the leader.
+
+    Attributes:
+        name: its key.
+        distance: bits in which the fingerprints of member and page differ.
+        similarity: as estimated by their sketches.
+    """
+
+    name: str
+    distance: int
+    similarity: Similarity
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why the second of two documents is a duplicate of the first, or is not.
+
+    Attributes:
+        a: the document that is known, or the original.
+        b: the document that comes after it, or the page that was dropped.
+        verdict: on the second.
+        rule: what gave the verdict.
+        is_certain: whether the verdict does not depend on a probe that cannot be told.
+        distance: bits in which the fingerprints differ.
+        differing_bits: these bits, 0 the least significant.
+        probe: which look-up brings the first.
+        estimated: how alike they are, by their sketches.
+        exact: how alike they are; None where a text is not stored.
+        diff: what differs; None where a text is not stored.
+        record: the verdict that the database has, if that is explained.
+        member: the member by which it was found, if that was not the original.
+        notes: what has to be said besides, a sentence each.
+        settings: by which it was decided.
+    """
+
+    a: Document
+    b: Document
+    verdict: Verdict
+    rule: str
+    is_certain: bool
+    distance: int
+    differing_bits: list[int]
+    probe: Probe
+    estimated: Similarity
+    exact: Exact | None
+    diff: WordDiff | None
+    record: Record | None
+    member: Member | None
+    notes: list[str]
+    settings: DedupSettings

@@ -1,0 +1,153 @@
+"""What a database knows of a page, and why it was dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import numpy as np
+from sqlalchemy import Connection, column, select, table
+
+from dedup import ledger
+from dedup.database import Database
+from dedup.deduplicator import Verdict
+from dedup.errors import InputError
+from dedup.explanation.sides import Origin, Side
+from dedup.fingerprint.signature import Signature, make_signature
+from dedup.ledger import StoredDocument
+from dedup.report.display import plain
+from dedup.schema import properties, runs, verdicts
+
+# The crawl's; this library stands without it, and other projects keep no texts here.
+_PAGES = table("pages", column("url_digest"), column("text"))
+_ASCII = "".join(map(chr, range(0x21, 0x7F)))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The last verdict on a page, as the database has it.
+
+    Attributes:
+        verdict: exact or near duplicate.
+        run: the name of the run that dropped it.
+        decided: when, in seconds since 1970.
+        original: the key of the page that it is a copy of, the leader of its cluster.
+        matched: the key of the member of the cluster that it was found by.
+        distance: bits in which the fingerprints of page and original differed.
+        similarity: estimated Jaccard similarity of page and original, as it was.
+    """
+
+    verdict: Verdict
+    run: str
+    decided: float
+    original: str
+    matched: str
+    distance: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dropped:
+    """A dropped page and those that it was dropped because of.
+
+    Attributes:
+        record: the verdict.
+        page: the page.
+        original: the leader of its cluster, as it is now.
+        member: the member that it was found by, as it is now.
+        has_same_bytes: whether page and member are the same to the byte, as far as is known.
+        is_let_go: whether it has lost its original since.
+        tables: the database's table design.
+    """
+
+    record: Record
+    page: Side
+    original: Side
+    member: Side
+    has_same_bytes: bool
+    is_let_go: bool
+    tables: str
+
+
+def find_side(database: Database, key: str) -> Side | None:
+    """Return what a database knows of a page.
+
+    Args:
+        database: an existing one.
+        key: a key, or as `dedup.report.display.readable` shows it.
+
+    Returns:
+        The side; None where the database does not know the key.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        found = _find(connection, key)
+        return None if found is None else _side(connection, found)
+
+
+def find_dropped(database: Database, key: str) -> Dropped:
+    """Return why a page was dropped.
+
+    Raises:
+        InputError: the database does not know the page, or it was not dropped.
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        page = _find(connection, key)
+        if page is None:
+            raise InputError(f"database {database.name} knows no page {plain(key)}")
+        row = connection.execute(
+            select(verdicts, runs.c.name)
+            .join(runs, runs.c.id == verdicts.c.run_id)
+            .where(verdicts.c.document_id == page.id)
+            .order_by(verdicts.c.id.desc())
+            .limit(1)
+        ).one()
+        verdict = Verdict(row.verdict)
+        if not verdict.is_duplicate:
+            raise InputError(
+                f"{plain(page.key)} was not dropped: the last verdict on it, in run {plain(row.name)}, is {verdict}"
+            )
+        others = ledger.find_with_leaders(connection, [row.original_id, row.matched_id])
+        original, member = others[row.original_id], others[row.matched_id]
+        return Dropped(
+            Record(verdict, row.name, row.decided, original.key, member.key, row.distance, row.similarity),
+            _side(connection, page),
+            _side(connection, original),
+            _side(connection, member),
+            page.body_digest is not None and page.body_digest == member.body_digest,
+            page.leader_id is None,
+            connection.execute(select(properties.c.value).where(properties.c.name == "table design")).scalar_one(),
+        )
+
+
+def _find(connection: Connection, key: str) -> StoredDocument | None:
+    # Reports show the letters of all scripts in the place of their escapes.
+    for each in dict.fromkeys([key, quote(key, safe=_ASCII, errors="replace")]):
+        found = ledger.find_relatives(connection, each, None, None).same_key
+        if found is not None:
+            return found
+    return None
+
+
+def _side(connection: Connection, stored: StoredDocument) -> Side:
+    text = _text(connection, stored.key)
+    if text is not None:
+        signature = make_signature(text)
+        # A page that was kept once and dropped later left its old text there.
+        if signature.text_digest == stored.text_digest:
+            return Side(stored.key, Origin.PAGE, signature, text)
+    # A page that lost its original has no digest; nothing must be taken for the same as it.
+    text_digest = stored.text_digest or ledger.key_digest(stored.key)
+    signature = Signature(text_digest, stored.fingerprint, np.empty(0, np.int64), stored.sketch)
+    return Side(stored.key, Origin.FINGERPRINT, signature, None)
+
+
+def _text(connection: Connection, key: str) -> str | None:
+    if not connection.dialect.has_table(connection, _PAGES.name):
+        return None
+    statement = select(_PAGES.c.text).where(_PAGES.c.url_digest == ledger.key_digest(key))
+    found: str | None = connection.execute(statement).scalar()
+    return found
