@@ -70,8 +70,9 @@ class ProbePlan:
 
     def __post_init__(self) -> None:
         probes = sum(
-            sum(comb(len(table.prefix), flipped) for flipped in range(flips + 1)) + min(self.max_flips, len(weak))
-            for table, flips, weak in zip(self.design.tables, self._flips_needed, self._weak_flips, strict=True)
+            sum(comb(len(table.prefix), flipped) for flipped in range(flips + 1))
+            + self._weak_count(len(table.prefix), flips)
+            for table, flips in zip(self.design.tables, self._flips_needed, strict=True)
         )
         if probes > MAX_PROBES:
             raise SettingsError(
@@ -87,16 +88,10 @@ class ProbePlan:
             fingerprint: 64 bits, unsigned.
             margins: the margin of each bit, shape (64,).
         """
-        columns = []
-        for table, exact, weak in zip(self.design.tables, self._exact_flips, self._weak_flips, strict=True):
-            permuted = np.uint64(table.permute(fingerprint))
-            free = np.uint64((1 << (BITS - len(table.prefix))) - 1)
-            flips = np.concatenate((exact, self._likeliest(table, weak, margins)))
-            lows = (permuted ^ flips) & ~free
-            columns.append(
-                (np.full(len(lows), table.number), lows, lows | free, np.full(len(lows), permuted, np.uint64))
-            )
-        return Probes(*(np.concatenate(column) for column in zip(*columns, strict=True)))
+        groups = [self._probes_of(group, fingerprint, margins) for group in self._groups]
+        if len(groups) == 1:
+            return groups[0]
+        return Probes(*(np.concatenate(column) for column in zip(*groups, strict=True)))
 
     def find(self, fingerprint: int, margins: NDArray[np.int64], stored: int) -> tuple[int, int] | None:
         """Say which probe brings a stored fingerprint, whatever its distance.
@@ -112,62 +107,94 @@ class ProbePlan:
         """
         probes = self.probes(fingerprint, margins)
         permuted = np.array([table.permute(stored) for table in self.design.tables], np.uint64)[probes.tables]
-        hits = np.flatnonzero((probes.lows <= permuted) & (permuted <= probes.highs))
-        if not len(hits):
-            return None
-        table = self.design.tables[int(probes.tables[hits[0]])]
+        hits = (probes.lows <= permuted) & (permuted <= probes.highs)
         differing = fingerprint ^ stored
-        return table.number, sum(differing >> bit & 1 for bit in table.prefix)
-
-    @cached_property
-    def _exact_flips(self) -> list[NDArray[np.uint64]]:
-        """For each table the flips of its prefix, in its order, that the exact radius takes."""
-        return [
-            np.array(
-                [
-                    sum(1 << (BITS - 1 - place) for place in places)
-                    for count in range(flips + 1)
-                    for places in combinations(range(len(table.prefix)), count)
-                ],
-                np.uint64,
-            )
-            for table, flips in zip(self.design.tables, self._flips_needed, strict=True)
+        found = [
+            (sum(differing >> bit & 1 for bit in self.design.tables[table].prefix), table)
+            for table in set(probes.tables[hits].tolist())
         ]
-
-    @cached_property
-    def _weak_flips(self) -> list[NDArray[np.float64]]:
-        """For each table all flips of the weak bits that the exact radius does not take, shape (n, weak bits).
-
-        In float64 their product with margins runs in BLAS; sums below 2**53 stay exact.
-        """
-        families = []
-        for table, flips in zip(self.design.tables, self._flips_needed, strict=True):
-            every = _all_flips(min(self.weak_bits, len(table.prefix)))
-            # Without weak bits there is nothing to flip, not even in no way.
-            families.append(every[every.sum(axis=1) > flips] if self.weak_bits else every[:0])
-        return families
+        if not found:
+            return None
+        flipped, table = min(found)
+        return table, flipped
 
     @cached_property
     def _flips_needed(self) -> list[int]:
         return self.design.flips_needed(self.exact_radius)
 
-    def _likeliest(
-        self, table: PermutedTable, weak_flips: NDArray[np.float64], margins: NDArray[np.int64]
-    ) -> NDArray[np.uint64]:
-        """Return the likeliest flips of a fingerprint's weak bits, in the order of the table.
+    @cached_property
+    def _groups(self) -> list[_TableGroup]:
+        members: dict[tuple[int, int], list[PermutedTable]] = {}
+        for table, flips in zip(self.design.tables, self._flips_needed, strict=True):
+            members.setdefault((len(table.prefix), flips), []).append(table)
+        return [self._group(tables, width, flips) for (width, flips), tables in members.items()]
+
+    def _group(self, tables: list[PermutedTable], width: int, flips: int) -> _TableGroup:
+        exact = [
+            sum(1 << (BITS - 1 - place) for place in places)
+            for count in range(flips + 1)
+            for places in combinations(range(width), count)
+        ]
+        return _TableGroup(
+            tables=tables,
+            numbers=np.repeat([table.number for table in tables], len(exact) + self._weak_count(width, flips)),
+            prefixes=np.array([table.prefix for table in tables]),
+            free=np.uint64((1 << (BITS - width)) - 1),
+            exact=np.broadcast_to(np.array(exact, np.uint64), (len(tables), len(exact))),
+            weak=self._weak_flips(width, flips),
+        )
+
+    def _weak_flips(self, width: int, flips: int) -> NDArray[np.float64]:
+        """Return all flips of the weak bits that the exact radius does not take, shape (n, weak bits)."""
+        every = _all_flips(min(self.weak_bits, width))
+        # Without weak bits there is nothing to flip, not even in no way.
+        return every[every.sum(axis=1) > flips] if self.weak_bits else every[:0]
+
+    def _weak_count(self, width: int, flips: int) -> int:
+        return min(self.max_flips, len(self._weak_flips(width, flips)))
+
+    def _probes_of(self, group: _TableGroup, fingerprint: int, margins: NDArray[np.int64]) -> Probes:
+        permuted = np.array([[table.permute(fingerprint)] for table in group.tables], np.uint64)
+        flips = np.concatenate((group.exact, self._likeliest(group, margins)), axis=1)
+        lows = ((permuted ^ flips) & ~group.free).ravel()
+        return Probes(group.numbers, lows, lows | group.free, np.repeat(permuted.ravel(), flips.shape[1]))
+
+    def _likeliest(self, group: _TableGroup, margins: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the likeliest flips of a fingerprint's weak bits, for each table in its own order.
 
         Near-duplicates differ where little has to be added to a sum to turn it, so that the sum of
         the margins of all flipped bits orders the flips (Q. Lv et al., "Multi-probe LSH", VLDB
         2007, section 4, for another family of hashes).
         """
-        in_order = margins[list(table.prefix)]
-        weakest = np.argsort(in_order, kind="stable")[: weak_flips.shape[1]]
-        if len(weak_flips) > self.max_flips:
-            costs = weak_flips @ in_order[weakest].astype(np.float64)
-            weak_flips = weak_flips[np.argsort(costs, kind="stable")[: self.max_flips]]
+        in_order = margins[group.prefixes]
+        weakest = np.argsort(in_order, axis=1, kind="stable")[:, : group.weak.shape[1]]
+        # In float64 the product runs in BLAS, and sums below 2**53 stay exact.
+        costs = np.take_along_axis(in_order, weakest, 1).astype(np.float64) @ group.weak.T
+        likeliest = np.argsort(costs, axis=1, kind="stable")[:, : self.max_flips]
         values = np.left_shift(np.uint64(1), (BITS - 1 - weakest).astype(np.uint64))
-        flips: NDArray[np.uint64] = (weak_flips.astype(np.uint64) * values).sum(axis=1, dtype=np.uint64)
+        flips: NDArray[np.uint64] = np.einsum("tnb,tb->tn", group.weak.astype(np.uint64)[likeliest], values)
         return flips
+
+
+class _TableGroup(NamedTuple):
+    """Tables with prefixes of the same length, which are worked on at once.
+
+    Attributes:
+        tables: t tables.
+        numbers: the number of its table for each probe of the group.
+        prefixes: the bits of each prefix, shape (t, prefix length).
+        free: the bits below the prefix.
+        exact: the flips that the exact radius takes, the same for each table, shape (t, m).
+        weak: the flips of the weak bits that it does not take: 1 where row n flips the bit of this
+            rank among the weak ones, shape (n, weak bits).
+    """
+
+    tables: list[PermutedTable]
+    numbers: NDArray[np.int64]
+    prefixes: NDArray[np.int64]
+    free: np.uint64
+    exact: NDArray[np.uint64]
+    weak: NDArray[np.float64]
 
 
 def _all_flips(bits: int) -> NDArray[np.float64]:
