@@ -2,13 +2,17 @@
 # make crawl URL=https://example.com   crawl a site
 # make test                            run the tests
 # make check                           lint and types
-# make bench DATA=DIR                  measure on labelled data
+# make bench DATA=DIR                  crawl labelled pages and measure
+# make bench NAME=quality DATA=DIR     compare with peers on labelled pairs
+# make bench NAME=signatures           compare with peers in speed
 # ARGS="..." adds arguments to any of them
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# Not ?=: some systems have a variable NAME of their own.
+NAME := crawl
 
 .PHONY: crawl test check bench clean
 
@@ -28,8 +32,8 @@ check: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/dev
-	$(BIN)/python -m benchmarks crawl --data "$(DATA)" $(ARGS)
+bench: $(VENV)/bench
+	$(BIN)/python -m benchmarks $(NAME) $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +45,10 @@ $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/crawl
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@
+
+$(VENV)/bench: requirements/bench.txt $(VENV)/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	@touch $@
 
 clean:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import crawl
+from dedup.errors import DedupError
 
 
 def main() -> int:
@@ -18,15 +18,40 @@ def main() -> int:
     crawl_parser.add_argument("--limit", type=int, help="use only the first so many documents")
     crawl_parser.add_argument("--database", help="database URL (default: SQLite in a temporary folder)")
     crawl_parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (default: 3)")
-    crawl_parser.add_argument("--json", type=Path, help="write the figures to this file too")
-    options = parser.parse_args()
+    quality_parser = commands.add_parser("quality", help="labelled pairs, decided by this library and by peers")
+    quality_parser.add_argument(
+        "--data", type=Path, nargs="+", required=True, metavar="DIR", help="labelled set, or folder of them"
+    )
+    signatures_parser = commands.add_parser("signatures", help="signatures a second of this library and of peers")
+    signatures_parser.add_argument("--documents", type=int, default=100, help="texts of a language (default: 100)")
+    signatures_parser.add_argument("--rounds", type=int, default=5, help="how often all are measured (default: 5)")
+    for each in (crawl_parser, quality_parser, signatures_parser):
+        each.add_argument("--json", type=Path, help="write the figures to this file too")
     try:
+        return _run(parser.parse_args())
+    except ModuleNotFoundError as error:
+        print(f"error: {error.name} is not installed: pip install -r requirements/bench.txt", file=sys.stderr)
+        return 2
+    except (DedupError, OSError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    # Each measurement needs packages that the others do without.
+    if options.name == "crawl":
+        from benchmarks import crawl  # noqa: PLC0415
+
         return crawl.run(
             options.data, limit=options.limit, database=options.database, rounds=options.rounds, json_file=options.json
         )
-    except (OSError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    if options.name == "quality":
+        from benchmarks import quality  # noqa: PLC0415
+
+        return quality.run(options.data, json_file=options.json)
+    from benchmarks import signatures  # noqa: PLC0415
+
+    return signatures.run(documents=options.documents, rounds=options.rounds, json_file=options.json)
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ from typing import Any
 
 from sqlalchemy import text
 
-from benchmarks.labelled import LabelledPair, Quality, measure_quality, read_pages, read_pairs
 from benchmarks.processes import Usage, run_measured
 from benchmarks.site import INDEX, path_of, serve
 from dedup.database import Database
+from dedup.evaluation.labelled import LabelledPair, read_set
+from dedup.evaluation.quality import Quality
 
 PROJECT = Path(__file__).parent.parent
 
@@ -72,12 +73,16 @@ def run(folder: Path, *, limit: int | None, database: str | None, rounds: int, j
         0; the figures are for the reader to judge.
 
     Raises:
-        ValueError: a named database is to be used for several rounds.
+        InputError: the set is not what it should be.
+        ValueError: a named database is to be used for several rounds, or the set has no pages.
     """
     if database and rounds > 1:
         raise ValueError("a database is empty for one round only: give --rounds 1 with --database")
-    pages = read_pages(folder, limit)
-    pairs = read_pairs(folder, set(pages))
+    labelled = read_set(folder, limit)
+    pages = {name: document.page for name, document in labelled.documents.items() if document.page is not None}
+    if not pages:
+        raise ValueError(f"{folder} holds no HTML pages: name a folder such as data/variants")
+    pairs = [pair for pair in labelled.pairs if pair.a in pages and pair.b in pages]
     with serve(pages) as url:
         measured = [_measure(pages, url, database) for _ in range(rounds)]
     qualities = [_quality(pairs, each.crawled.cluster) for each in measured]
@@ -109,7 +114,7 @@ def run(folder: Path, *, limit: int | None, database: str | None, rounds: int, j
 
 
 def _quality(pairs: list[LabelledPair], cluster: dict[str, int]) -> Quality:
-    return measure_quality(pairs, lambda pair: cluster[pair.a] == cluster[pair.b])
+    return Quality.of((pair.is_duplicate, cluster[pair.a] == cluster[pair.b]) for pair in pairs)
 
 
 def _measure(pages: dict[str, bytes], url: str, database: str | None) -> _Round:

@@ -1,0 +1,78 @@
+"""Labelled pairs decided by this library and by its peers in one run: precision, recall, F1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.peers import peers
+from dedup.errors import InputError
+from dedup.evaluation import output
+from dedup.evaluation.labelled import read_set
+from dedup.evaluation.methods import Method, Pipeline
+from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.fingerprint.schemes import DEFAULT
+from dedup.settings import DedupSettings
+
+_NAME_WIDTH = 34
+
+
+def run(folders: Sequence[Path], *, json_file: Path | None) -> int:
+    """Decide the pairs of labelled sets by all methods and print how well they did.
+
+    Args:
+        folders: labelled sets, or folders of them.
+        json_file: where to write the figures too.
+
+    Returns:
+        0; the figures are for the reader to judge.
+
+    Raises:
+        InputError: a folder holds no labelled set, or one that is not what it should be.
+    """
+    settings = DedupSettings()
+    methods: list[Method] = [Pipeline("dedup", settings, settings.scheme, DEFAULT.bits), *peers()]
+    sets = [read_set(folder) for folder in _sets_in(folders)]
+    documents = analyse_documents(sets, settings.scheme)
+    results = {
+        method.name: [run_method(method, *each) for each in zip(sets, documents, strict=True)] for method in methods
+    }
+    pooled = {name: pool_results(each) for name, each in results.items()}
+    print(output.comparison(list(pooled.items())))
+    print(f"\n{_by_set(results)}")
+    if json_file is not None:
+        figures = [
+            {"method": name, "sets": output.as_object(each), "all": output.as_object([pooled[name]])[0]}
+            for name, each in results.items()
+        ]
+        json_file.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 0
+
+
+def _sets_in(folders: Sequence[Path]) -> Iterator[Path]:
+    for folder in folders:
+        found = (
+            [folder]
+            if (folder / "docs.jsonl").exists()
+            else sorted(each.parent for each in folder.glob("*/docs.jsonl"))
+        )
+        if not found:
+            raise InputError(f"{folder}: neither a labelled set (docs.jsonl, pairs.jsonl) nor a folder of such sets")
+        yield from found
+
+
+def _by_set(results: dict[str, list[SetResult]]) -> str:
+    names = [result.name for result in next(iter(results.values()))]
+    rows = [("recall, wrong", names), *((name, [_cell(each) for each in own]) for name, own in results.items())]
+    widths = [max(len(cells[column]) for _, cells in rows) for column in range(len(names))]
+    return "\n".join(
+        f"{head:{_NAME_WIDTH}}" + "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        for head, cells in rows
+    )
+
+
+def _cell(result: SetResult) -> str:
+    quality = result.quality
+    has_duplicates = quality.true_positives + quality.false_negatives > 0
+    return f"{quality.recall:.4f}, {quality.false_positives:,}" if has_duplicates else f"-, {quality.false_positives:,}"

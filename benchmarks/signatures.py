@@ -1,0 +1,148 @@
+"""Whole signatures a second on one core: this library, jieba alone and peers, side by side."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from gaoya.minhash import MinHashStringIndex
+from gaoya.simhash import SimHashStringIndex
+
+from benchmarks import texts
+from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, simhash
+from dedup.fingerprint.schemes import SCHEMES
+from dedup.fingerprint.tokens import load_dictionary
+
+Sign = Callable[[str], object]
+
+# CPU time of a method in a round, at least: the fastest need a thousandth of it for a pass.
+_LEAST_SECONDS = 0.2
+
+_PUBLISHED = {
+    "what": "yanyiwu/simhash, C++",
+    "english": 1_741,
+    "chinese": 1_532,
+    "source": "facts/index.md, documents of the same lengths on 2 cores of a server CPU, one thread; not measured here",
+}
+
+_WORD = re.compile(r"\w+")
+
+
+def run(*, documents: int, rounds: int, json_file: Path | None) -> int:
+    """Measure all methods in turn, several times, and print rates and ratios.
+
+    Args:
+        documents: how many texts of each language.
+        rounds: how often every method is measured.
+        json_file: where to write the figures too.
+
+    Returns:
+        0; the figures are for the reader to judge.
+
+    Raises:
+        ValueError: there is nothing to measure.
+    """
+    if documents < 1 or rounds < 1:
+        raise ValueError("--documents and --rounds: expected at least 1")
+    english = _measure(_english_methods(), texts.english(documents), rounds)
+    chinese = _measure(_chinese_methods(), texts.chinese(documents), rounds)
+    jieba_ratio = median(
+        jieba / words for words, jieba in zip(chinese["dedup words"], chinese["jieba alone"], strict=True)
+    )
+    figures: dict[str, Any] = {
+        "documents": documents,
+        "rounds": rounds,
+        "english": _figures(english),
+        "chinese": _figures(chinese),
+        "chinese_words_time_ratio_to_jieba": jieba_ratio,
+        "published": _PUBLISHED,
+    }
+    print(_table(f"English, {texts.ENGLISH_WORDS:,} words", figures["english"]))
+    print(_table(f"\nChinese, {texts.CHINESE_CHARACTERS:,} characters", figures["chinese"]))
+    print(f"\nChinese words take {jieba_ratio:.2f} times the time of jieba alone")
+    print(
+        f"published, {_PUBLISHED['what']}: English {_PUBLISHED['english']:,}, Chinese {_PUBLISHED['chinese']:,} "
+        f"a second ({_PUBLISHED['source']})"
+    )
+    if json_file is not None:
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _english_methods() -> dict[str, Sign]:
+    return {
+        "dedup words": SCHEMES["words"].signature,
+        "PyPI simhash": simhash,
+        "datasketch MinHash, words": lambda text: minhash(_WORD.findall(text.lower())),
+        **_gaoya("word", 1),
+    }
+
+
+def _chinese_methods() -> dict[str, Sign]:
+    return {
+        "dedup words": SCHEMES["words"].signature,
+        "dedup pairs": SCHEMES["pairs"].signature,
+        "jieba alone": lambda text: list(load_dictionary().cut(text, HMM=False)),
+        "PyPI simhash": simhash,
+        "datasketch MinHash, characters": lambda text: minhash(list(text), ""),
+        **_gaoya("char", 2),
+    }
+
+
+def _gaoya(analyser: str, width: int) -> dict[str, Sign]:
+    """Return gaoya's methods: of features of the width for SimHash, of shingles for MinHash."""
+    # Its signatures are not to be had by themselves: a look-up in an empty index makes one, and little else.
+    by_simhash = SimHashStringIndex(analyzer=analyser, lowercase=True, ngram_range=(width, width))
+    by_minhash = MinHashStringIndex(
+        num_bands=PERMUTATIONS // 4, band_size=4, analyzer=analyser, lowercase=True, ngram_range=(SHINGLE, SHINGLE)
+    )
+    return {"gaoya SimHash": by_simhash.query, "gaoya MinHash": by_minhash.query}
+
+
+def _measure(methods: dict[str, Sign], documents: list[str], rounds: int) -> dict[str, list[float]]:
+    """Return the signatures a second of every method in every round."""
+    for sign in methods.values():
+        sign(documents[0])  # compiles, or loads a dictionary
+    measured = [{name: _rate(sign, documents) for name, sign in methods.items()} for _ in range(rounds)]
+    return {name: [each[name] for each in measured] for name in methods}
+
+
+def _rate(sign: Sign, documents: list[str]) -> float:
+    # CPU time of all threads: a second core gains nothing, and waiting for a busy one costs nothing.
+    started = time.process_time()
+    spent, passes = 0.0, 0
+    while spent < _LEAST_SECONDS:
+        for document in documents:
+            sign(document)
+        passes += 1
+        spent = time.process_time() - started
+    return passes * len(documents) / spent
+
+
+def _figures(rates: dict[str, list[float]]) -> dict[str, Any]:
+    """Return medians, and how many times as fast this library is, round by round."""
+    own = [name for name in rates if name.startswith("dedup")]
+    return {
+        name: {
+            "per_second": median(each),
+            "rounds": each,
+            "ratios": {
+                ours: median(mine / other for mine, other in zip(rates[ours], each, strict=True)) for ours in own
+            },
+        }
+        for name, each in rates.items()
+    }
+
+
+def _table(title: str, figures: dict[str, Any]) -> str:
+    own = next(iter(figures.values()))["ratios"]
+    lines = [f"{title}\n{'':32}  {'a second':>10}" + "".join(f"  {f'{ours} by it':>17}" for ours in own)]
+    for name, each in figures.items():
+        ratios = "".join(f"  {ratio:>17,.2f}" for ratio in each["ratios"].values())
+        lines.append(f"{name:32}  {each['per_second']:>10,.0f}{ratios}")
+    return "\n".join(lines)
