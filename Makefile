@@ -41,6 +41,8 @@ $(VENV)/bin/python:
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@# Compiles what makes signatures, which the first crawl would wait for.
+	$(BIN)/python -m dedup.preloaded
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/crawl
