@@ -93,8 +93,13 @@ class WorkerPool:
 
     async def _run_in(self, pool: Executor, job: Callable[[], R]) -> R:
         attempt: Callable[[Callable[[], R], float], R] = _limited if self._workers else _call
+        before = len(_processes(pool))
         with _spawning():
             future = pool.submit(attempt, job, self._seconds)
+            if len(_processes(pool)) > before:
+                # The executor looks anew at which processes it has to watch before it starts one, not
+                # after: without a second look, nobody would notice the death of this one.
+                pool.submit(_nothing)
         return await asyncio.wrap_future(future)
 
     async def _run_alone(self, job: Callable[[], R]) -> R:
@@ -122,10 +127,14 @@ class WorkerPool:
 
 def _end(pool: Executor) -> None:
     # What kill_workers() does from Python 3.14 on.
-    processes = list((getattr(pool, "_processes", None) or {}).values())
+    processes = _processes(pool)
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.kill()
+
+
+def _processes(pool: Executor) -> list[multiprocessing.Process]:
+    return list((getattr(pool, "_processes", None) or {}).values())
 
 
 @contextmanager
@@ -161,6 +170,10 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _call(job: Callable[[], R], _: float) -> R:

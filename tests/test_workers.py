@@ -220,7 +220,7 @@ def test_closing_does_not_wait_for_what_is_under_way(tmp_path: Path) -> None:
     async def main() -> None:
         pool = WorkerPool(1)
         path = tmp_path / "begun"
-        under_way = asyncio.create_task(pool.run(worker_jobs.note_and_sleep, str(path), 4))
+        under_way = asyncio.create_task(pool.run(worker_jobs.note_and_sleep, str(path), LONG))
         waiting = asyncio.create_task(pool.run(worker_jobs.add, 1, 1))
         pid = await begun(path)
         started = time.monotonic()
@@ -236,7 +236,7 @@ def test_closing_ends_second_attempts_too(tmp_path: Path) -> None:
     async def main() -> None:
         pool = WorkerPool(2)
         paths = [tmp_path / "1", tmp_path / "2"]
-        jobs = [asyncio.create_task(pool.run(worker_jobs.note_and_sleep, str(path), 4)) for path in paths]
+        jobs = [asyncio.create_task(pool.run(worker_jobs.note_and_sleep, str(path), LONG)) for path in paths]
         pids = [await begun(path) for path in paths]
         for path in paths:
             path.unlink()
