@@ -71,7 +71,7 @@ class ProbePlan:
     def __post_init__(self) -> None:
         probes = sum(
             sum(comb(len(table.prefix), flipped) for flipped in range(flips + 1))
-            + self._weak_count(len(table.prefix), flips)
+            + min(self.max_flips, len(self._weak_flips(len(table.prefix), flips)))
             for table, flips in zip(self.design.tables, self._flips_needed, strict=True)
         )
         if probes > MAX_PROBES:
@@ -135,13 +135,15 @@ class ProbePlan:
             for count in range(flips + 1)
             for places in combinations(range(width), count)
         ]
+        weak = self._weak_flips(width, flips)
+        probes = len(exact) + min(self.max_flips, len(weak))
         return _TableGroup(
             tables=tables,
-            numbers=np.repeat([table.number for table in tables], len(exact) + self._weak_count(width, flips)),
+            numbers=np.repeat([table.number for table in tables], probes),
             prefixes=np.array([table.prefix for table in tables]),
             free=np.uint64((1 << (BITS - width)) - 1),
             exact=np.broadcast_to(np.array(exact, np.uint64), (len(tables), len(exact))),
-            weak=self._weak_flips(width, flips),
+            weak=weak,
         )
 
     def _weak_flips(self, width: int, flips: int) -> NDArray[np.float64]:
@@ -149,9 +151,6 @@ class ProbePlan:
         every = _all_flips(min(self.weak_bits, width))
         # Without weak bits there is nothing to flip, not even in no way.
         return every[every.sum(axis=1) > flips] if self.weak_bits else every[:0]
-
-    def _weak_count(self, width: int, flips: int) -> int:
-        return min(self.max_flips, len(self._weak_flips(width, flips)))
 
     def _probes_of(self, group: _TableGroup, fingerprint: int, margins: NDArray[np.int64]) -> Probes:
         permuted = np.array([[table.permute(fingerprint)] for table in group.tables], np.uint64)
@@ -172,7 +171,7 @@ class ProbePlan:
         costs = np.take_along_axis(in_order, weakest, 1).astype(np.float64) @ group.weak.T
         likeliest = np.argsort(costs, axis=1, kind="stable")[:, : self.max_flips]
         values = np.left_shift(np.uint64(1), (BITS - 1 - weakest).astype(np.uint64))
-        flips: NDArray[np.uint64] = np.einsum("tnb,tb->tn", group.weak.astype(np.uint64)[likeliest], values)
+        flips: NDArray[np.uint64] = np.einsum("tnb,tb->tn", group.weak[likeliest].astype(np.uint64), values)
         return flips
 
 
