@@ -19,7 +19,7 @@ from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, DocumentStore, Match
-from dedup.verification import belongs_to_cluster, is_near_duplicate, plan_of
+from dedup.verification import belongs_to_cluster, check, fewest_tokens, plan_of
 
 
 class Verdict(StrEnum):
@@ -179,7 +179,7 @@ class Deduplicator:
                 twin = ledger.find_by_text_outside_cluster(connection, content.text_digest, own_id)
         if twin is not None:
             return Match(self._leader_of(connection, twin), twin)
-        if signature is None or content.sketch.tokens < self._settings.min_tokens:
+        if signature is None or content.sketch.tokens < fewest_tokens(self._settings):
             return None
         return self._find_near_match(connection, signature, own_id)
 
@@ -198,13 +198,24 @@ class Deduplicator:
         ]
         if self._is_paper:
             return matches[0] if matches else None
-        similarities = {match.member.id: compare(signature.sketch, match.member.sketch) for match in matches}
-        alike = [match for match in matches if is_near_duplicate(similarities[match.member.id], self._settings)]
+        similarities = {match.member.id: compare(signature.sketch, match.member.sketch).jaccard for match in matches}
         # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
-        for match in sorted(alike, key=lambda match: -similarities[match.member.id].jaccard):
-            if belongs_to_cluster(compare(signature.sketch, match.leader.sketch), self._settings):
+        for match in sorted(matches, key=lambda match: -similarities[match.member.id]):
+            if self._is_confirmed(connection, signature, match):
                 return match
         return None
+
+    def _is_confirmed(self, connection: Connection, signature: Signature, match: Match) -> bool:
+        member = match.member
+
+        def words() -> tuple[bytes, bytes]:
+            return signature.words, ledger.find_words(connection, member.text_digest)
+
+        if not check(signature.sketch, member.sketch, words, self._settings).is_duplicate:
+            return False
+        return match.leader is member or belongs_to_cluster(
+            compare(signature.sketch, match.leader.sketch), self._settings
+        )
 
     def _leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         if member.leader_id is None:
@@ -218,7 +229,8 @@ def _content(document: Document, same_bytes: StoredDocument | None) -> Content |
     if source is None or source.text_digest is None:
         return None
     text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
-    return Content(source.text_digest, source.fingerprint, source.sketch, text_bytes, document.body_digest)
+    words = b"" if document.signature is None else document.signature.words
+    return Content(source.text_digest, source.fingerprint, source.sketch, text_bytes, document.body_digest, words)
 
 
 def _is_unchanged(known: StoredDocument, content: Content) -> bool:

@@ -1,16 +1,28 @@
-"""The ledger: rows of documents, verdicts and runs, read and written for the deduplicator."""
+"""The ledger: rows of documents, words, verdicts and runs, read and written for the deduplicator."""
 
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, Subquery, bindparam, insert, literal_column, select, union_all, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Subquery,
+    bindparam,
+    delete,
+    insert,
+    literal_column,
+    select,
+    union_all,
+    update,
+)
 
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
-from dedup.schema import documents, runs, to_unsigned, verdicts
+from dedup.schema import documents, runs, to_unsigned, verdicts, words
 
 
 class StoredDocument(NamedTuple):
@@ -76,6 +88,10 @@ _KNOWN_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
 _ADD_DOCUMENT = insert(documents).returning(documents.c.id)
+_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
+_ADD_WORDS = insert(words)
+_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
+_FASTEST = 1
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
 
 
@@ -140,6 +156,23 @@ def add_document(connection: Connection, values: Mapping[str, Any]) -> int:
 def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of one document."""
     connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
+
+
+def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
+    """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
+    deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
+    return b"" if deflated is None else zlib.decompress(deflated)
+
+
+def add_words(connection: Connection, text_digest: bytes, tokens: bytes) -> None:
+    """Store the tokens of a text that has none yet."""
+    deflated = zlib.compress(tokens, _FASTEST)
+    connection.execute(_ADD_WORDS, {"text_digest": text_digest, "words": deflated})
+
+
+def remove_words(connection: Connection, text_digest: bytes) -> None:
+    """Forget the tokens of a text, if they are stored."""
+    connection.execute(_REMOVE_WORDS, {"digest": text_digest})
 
 
 def add_verdicts(connection: Connection, rows: list[dict[str, Any]]) -> None:

@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from dedup.fingerprint.signature import BITS, Signature, distance
 from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.probes import ProbePlan
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import is_near_duplicate, plan_of
-
-
-class Rule(StrEnum):
-    """What decided a pair."""
-
-    SAME_TEXT = "the texts are the same once normalised"
-    TOO_SHORT = "a text has fewer than min_tokens tokens, and the texts are not the same"
-    TOO_FAR = "the fingerprints differ in more bits than radius"
-    NO_PROBE = "no probe brings the fingerprint"
-    PAPER = "the fingerprints differ in at most 3 bits, and mode is paper"
-    JACCARD = "estimated Jaccard similarity reaches min_jaccard"
-    CONTAINMENT = "estimated containment reaches min_containment, and the length ratio min_length_ratio"
-    NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether the second document is dropped by it."""
-        return self in (Rule.SAME_TEXT, Rule.PAPER, Rule.JACCARD, Rule.CONTAINMENT)
+from dedup.verification import Rule, check, fewest_tokens, plan_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +51,24 @@ class PairDecider:
         similarity = compare(first.sketch, second.sketch)
         probe = self._find(first, second)
         table, flipped = probe or (None, None)
-        return PairDecision(self._rule(first, second, apart, similarity, probe), apart, similarity, table, flipped)
+        return PairDecision(self._rule(first, second, apart, probe), apart, similarity, table, flipped)
 
     def _find(self, first: Signature, second: Signature) -> tuple[int | None, int | None] | None:
         if not self._has_tables:
             return None, None
         return self._plan.find(second.fingerprint, second.margins, first.fingerprint)
 
-    def _rule(  # noqa: PLR0911 -- one return for each rule
+    def _rule(
         self,
         first: Signature,
         second: Signature,
         apart: int,
-        similarity: Similarity,
         probe: tuple[int | None, int | None] | None,
     ) -> Rule:
         has_words = first.sketch.tokens > 0 and second.sketch.tokens > 0
         if has_words and first.text_digest == second.text_digest:
             return Rule.SAME_TEXT
-        if min(first.sketch.tokens, second.sketch.tokens) < self._settings.min_tokens:
+        if min(first.sketch.tokens, second.sketch.tokens) < fewest_tokens(self._settings):
             return Rule.TOO_SHORT
         if apart > self._radius:
             return Rule.TOO_FAR
@@ -96,6 +76,4 @@ class PairDecider:
             return Rule.NO_PROBE
         if self._settings.mode is Mode.PAPER:
             return Rule.PAPER
-        if similarity.jaccard >= self._settings.min_jaccard:
-            return Rule.JACCARD
-        return Rule.CONTAINMENT if is_near_duplicate(similarity, self._settings) else Rule.NOT_ALIKE
+        return check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)

@@ -1,4 +1,4 @@
-"""What the database remembers: documents, permuted tables, verdicts, runs.
+"""What the database remembers: documents, their words, permuted tables, verdicts, runs.
 
 All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
 SQL; `to_signed` and `to_unsigned` convert.
@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -68,6 +68,14 @@ documents = Table(
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
 Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
 Index("dedup_documents_leader", documents.c.leader_id)
+
+words = Table(
+    "dedup_words",
+    metadata,
+    Column("text_digest", LargeBinary(16), primary_key=True),
+    Column("words", LargeBinary, nullable=False),
+    comment="the tokens of the texts that the permuted tables hold, a line feed between them, deflated",
+)
 
 fingerprints = Table(
     "dedup_fingerprints",

@@ -44,9 +44,17 @@ class DedupSettings:
         max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
         max_candidates: how many candidates, the closest, are checked.
         min_tokens: texts with fewer tokens are compared exactly and in no other way.
+        short_tokens: of texts with fewer tokens the words are compared, not the sketches; in the
+            paper's mode they are compared exactly and in no other way.
+        short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
+            numbers must be the same.
         min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
         min_containment: or one whose estimated containment reaches this
         min_length_ratio: while the shorter text has at least this share of the longer one's tokens.
+        sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words
+            show no form that was filled in anew,
+        max_replaced: that is, at most so many short stretches of 100 tokens were replaced by unlike ones.
+        max_compared: texts with more tokens are compared by their sketches alone; 0: all are.
         leader_jaccard: a match found by another member must reach this Jaccard similarity
         leader_containment: or this containment with the leader of the cluster.
         text_field: the item's field with the text.
@@ -72,10 +80,15 @@ class DedupSettings:
     weak_bits: int = 8
     max_flips: int = 32
     max_candidates: int = 64
-    min_tokens: int = 64
+    min_tokens: int = 20
+    short_tokens: int = 64
+    short_jaccard: float = 0.7
     min_jaccard: float = 0.55
     min_containment: float = 0.9
     min_length_ratio: float = 0.45
+    sure_jaccard: float = 0.75
+    max_replaced: float = 1.5
+    max_compared: int = 20_000
     leader_jaccard: float = 0.4
     leader_containment: float = 0.7
     text_field: str = "text"
@@ -113,7 +126,15 @@ class DedupSettings:
         object.__setattr__(self, "mode", _to_mode("DEDUP_MODE", self.mode))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
-        for name in ("min_jaccard", "min_containment", "min_length_ratio", "leader_jaccard", "leader_containment"):
+        for name in (
+            "min_jaccard",
+            "min_containment",
+            "min_length_ratio",
+            "sure_jaccard",
+            "short_jaccard",
+            "leader_jaccard",
+            "leader_containment",
+        ):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
@@ -121,7 +142,8 @@ class DedupSettings:
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         for name in ("max_candidates", "batch_size"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        for name in ("workers", "min_tokens"):
+        _require(self.max_replaced >= 0, "max_replaced", self.max_replaced, "at least 0")
+        for name in ("workers", "min_tokens", "short_tokens", "max_compared"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
 

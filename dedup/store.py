@@ -1,9 +1,10 @@
 """Writing a decided document: its row, its table entries, and what relied on its old content.
 
-Two things hold after every write, whatever came before:
+Three things hold after every write, whatever came before:
 
-- every known text of at least `min_tokens` tokens stands in the permuted tables exactly once,
+- every known text of at least `fewest_tokens` tokens stands in the permuted tables exactly once,
   whichever of the documents that have it stands for it (in the paper's mode: only originals do);
+- the words of these texts are stored, but for those of more than `max_compared` tokens;
 - every duplicate is a duplicate of what its leader holds now.
 """
 
@@ -18,12 +19,12 @@ from sqlalchemy import Connection
 from dedup import ledger
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.fingerprint.sketch import Sketch
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
 from dedup.schema import to_signed
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import PAPER_RADIUS, is_near_duplicate
+from dedup.verification import PAPER_RADIUS, check, fewest_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class Content:
         sketch: the sketch of its text.
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
+        words: its tokens, a line feed between them; empty where they are not at hand.
     """
 
     text_digest: bytes
@@ -43,6 +45,7 @@ class Content:
     sketch: Sketch
     text_bytes: int
     body_digest: bytes | None
+    words: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,8 @@ class DocumentStore:
             "leader_id": None if match is None else match.leader.id,
             "last_run_id": run_id,
         }
+        if not is_known_text:
+            self._add_words(connection, content)
         if known is not None:
             ledger.change_document(connection, known.id, values)
             self._leave_old_content(connection, known, content, leads_still=match is None)
@@ -123,9 +128,16 @@ class DocumentStore:
             self._index.add(connection, [(document_id, content.fingerprint)])
         return document_id
 
+    def _add_words(self, connection: Connection, content: Content) -> None:
+        settings = self._settings
+        if settings.mode is Mode.PAPER or not content.words:
+            return
+        if fewest_tokens(settings) <= content.sketch.tokens <= settings.max_compared:
+            ledger.add_words(connection, content.text_digest, content.words)
+
     def _belongs_in_tables(self, sketch: Sketch, match: Match | None) -> bool:
         # The paper's crawler forgets duplicates.
-        return sketch.tokens >= self._settings.min_tokens and not (match and self._settings.mode is Mode.PAPER)
+        return sketch.tokens >= fewest_tokens(self._settings) and not (match and self._settings.mode is Mode.PAPER)
 
     def _leave_old_content(
         self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
@@ -133,21 +145,26 @@ class DocumentStore:
         if known.indexed:
             self._index.remove(connection, [(known.id, known.fingerprint)])
         members = ledger.find_led_by(connection, known.id)
-        self._free(
-            connection, [each for each in members if not (leads_still and self._is_still_duplicate(each, content))]
-        )
+        lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
+        self._free(connection, lost)
         self._index_texts(connection, [known.text_digest, content.text_digest])
 
-    def _is_still_duplicate(self, member: StoredDocument, content: Content) -> bool:
+    def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
             return member.body_digest is not None and member.body_digest == content.body_digest
         if member.text_digest == content.text_digest:
             return True
-        if min(member.sketch.tokens, content.sketch.tokens) < self._settings.min_tokens:
+        if min(member.sketch.tokens, content.sketch.tokens) < fewest_tokens(self._settings):
             return False
         if self._settings.mode is Mode.PAPER:
             return distance(member.fingerprint, content.fingerprint) <= PAPER_RADIUS
-        return is_near_duplicate(compare(member.sketch, content.sketch), self._settings)
+
+        def words() -> tuple[bytes, bytes]:
+            # Of bytes that were known already there is only what is stored.
+            own = content.words or ledger.find_words(connection, content.text_digest)
+            return ledger.find_words(connection, member.text_digest), own
+
+        return check(member.sketch, content.sketch, words, self._settings).is_duplicate
 
     def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
         """Let go of duplicates whose original is gone.
@@ -163,9 +180,11 @@ class DocumentStore:
         self._index_texts(connection, [member.text_digest for member in members])
 
     def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
-        """Let one of the documents that have a text stand for it in the tables, if none does."""
+        """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""
         for text_digest in {each for each in text_digests if each is not None}:
             heir = ledger.find_for_tables(connection, text_digest, originals_only=self._settings.mode is Mode.PAPER)
-            if heir is not None and not heir.indexed and heir.sketch.tokens >= self._settings.min_tokens:
+            if heir is None:
+                ledger.remove_words(connection, text_digest)
+            elif not heir.indexed and heir.sketch.tokens >= fewest_tokens(self._settings):
                 self._index.add(connection, [(heir.id, heir.fingerprint)])
                 ledger.change_document(connection, heir.id, {"indexed": 1})

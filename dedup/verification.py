@@ -1,17 +1,51 @@
 """The check: is a candidate really a near-duplicate?
 
 Fingerprints within a few bits are only a hint; news agencies, laws and forms share their frequent
-words. The sketches tell how many shingles two texts share.
+words. The sketches tell how many shingles two texts share, and where they leave a doubt the words
+themselves are compared.
 """
 
 from __future__ import annotations
 
-from dedup.fingerprint.sketch import Similarity
+from collections.abc import Callable
+from enum import StrEnum
+
+from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
 from dedup.settings import DedupSettings, Mode
+from dedup.wordwise import replaced_per_hundred, short_similarity
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+
+WordPair = Callable[[], tuple[bytes, bytes]]
+"""Gives the tokens of two texts, as `dedup.fingerprint.signature.Signature` has them; empty where
+they are not known."""
+
+
+class Rule(StrEnum):
+    """What decided whether a document is a duplicate of another one."""
+
+    SAME_TEXT = "the texts are the same once normalised"
+    TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
+    TOO_FAR = "the fingerprints differ in more bits than radius"
+    NO_PROBE = "no probe brings the fingerprint"
+    PAPER = "the fingerprints differ in at most 3 bits, and mode is paper"
+    JACCARD = "estimated Jaccard similarity reaches min_jaccard"
+    CONTAINMENT = "estimated containment reaches min_containment, and the length ratio min_length_ratio"
+    SHORT_ALIKE = "a text has fewer than short_tokens tokens, and their words and pairs of words reach short_jaccard"
+    NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
+    REPLACED = "a form filled in anew: more than max_replaced short stretches of 100 tokens gave way to unlike ones"
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the second document is dropped by it."""
+        return self in (Rule.SAME_TEXT, Rule.PAPER) or self.is_by_check
+
+    @property
+    def is_by_check(self) -> bool:
+        """Whether the check confirmed a candidate by it."""
+        return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE)
 
 
 def plan_of(settings: DedupSettings) -> ProbePlan:
@@ -22,15 +56,45 @@ def plan_of(settings: DedupSettings) -> ProbePlan:
     return ProbePlan(settings.tables, settings.radius, exact_radius, settings.weak_bits, settings.max_flips)
 
 
-def is_near_duplicate(similarity: Similarity, settings: DedupSettings) -> bool:
-    """Say whether two documents are near-duplicates.
+def fewest_tokens(settings: DedupSettings) -> int:
+    """Return how many tokens a text must have to be compared in any other way than exactly."""
+    # Without a check, a fingerprint of few words is no proof of anything.
+    return settings.short_tokens if settings.mode is Mode.PAPER else settings.min_tokens
+
+
+def check(a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings) -> Rule:
+    """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
-    not much shorter: a copy without its last paragraphs, or with a frame around it.
+    not much shorter: a copy without its last paragraphs, or with a frame around it. Below
+    `sure_jaccard` a form that was filled in anew can share as much; there the words tell.
+
+    Args:
+        a: the sketch of one.
+        b: the sketch of the other; the order of the two makes no difference.
+        words: gives their words; asked only where they are needed.
+        settings: the thresholds.
+
+    Returns:
+        The rule that decided: one of those by which a candidate is confirmed, or `NOT_ALIKE`, or
+        `REPLACED`.
     """
-    return similarity.jaccard >= settings.min_jaccard or (
-        similarity.containment >= settings.min_containment and similarity.length_ratio >= settings.min_length_ratio
-    )
+    similarity = compare(a, b)
+    if min(a.tokens, b.tokens) < settings.short_tokens:
+        return _check_short(words(), settings)
+    rule = check_sketches(similarity, settings)
+    if rule.is_duplicate and similarity.jaccard < settings.sure_jaccard and _are_replaced(words(), settings):
+        return Rule.REPLACED
+    return rule
+
+
+def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
+    """Say what the sketches alone tell of two documents: confirmed by which rule, or `NOT_ALIKE`."""
+    if similarity.jaccard >= settings.min_jaccard:
+        return Rule.JACCARD
+    if similarity.containment >= settings.min_containment and similarity.length_ratio >= settings.min_length_ratio:
+        return Rule.CONTAINMENT
+    return Rule.NOT_ALIKE
 
 
 def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
@@ -39,3 +103,14 @@ def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
     Without this, chains of small edits would drift to texts that have nothing in common.
     """
     return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
+
+
+def _check_short(words: tuple[bytes, bytes], settings: DedupSettings) -> Rule:
+    if not all(words) or short_similarity(*words) < settings.short_jaccard:
+        return Rule.NOT_ALIKE
+    return Rule.REPLACED if _are_replaced(words, settings) else Rule.SHORT_ALIKE
+
+
+def _are_replaced(words: tuple[bytes, bytes], settings: DedupSettings) -> bool:
+    # Without the words the sketches alone decide.
+    return all(words) and replaced_per_hundred(*words) > settings.max_replaced

@@ -20,7 +20,7 @@ from dedup import Deduplicator, DedupSettings, Document, make_signature
 from dedup.cli.main import main
 from dedup.database import Database
 from dedup.index.design import TableDesign
-from tests.texts import CHINESE, ENGLISH, document, edited
+from tests.texts import CHINESE, ENGLISH, document, edited, extended
 
 ORIGINAL = "https://news.example/story"
 NEAR = "https://news.example/%E6%B8%AF?copy"
@@ -185,7 +185,9 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     paper = data(tmp_path, *texts, "--mode", "paper")
     assert (paper["verdict"], paper["rule"]) == ("new", "the fingerprints differ in more bits than radius")
     short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=3 choose 1")
-    assert "rule         a text has fewer than min_tokens tokens, and the texts are not the same" in short
+    assert "rule         a text has fewer than short_tokens tokens, and their words and pairs of words reach" in short
+    shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
+    assert shorter["rule"].startswith("a text has too few tokens for anything but an exact comparison")
 
 
 def test_stored_page_is_found_by_its_url(folder: Path) -> None:
@@ -247,7 +249,7 @@ def test_dropped_page_by_the_name_that_reports_show(folder: Path) -> None:
 
 
 def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
-    texts = [TEXT, edited(TEXT, 10), edited(edited(TEXT, 10), 8, "more")]
+    texts = [TEXT, extended(TEXT, 10), extended(extended(TEXT, 10), 8, "more")]
     fill(tmp_path / "crawl.db", [dict(zip((ORIGINAL, NEAR, BY_MEMBER), texts, strict=True))])
     content = data(tmp_path, "--dropped", BY_MEMBER)
     assert (content["record"]["original"], content["record"]["matched"]) == (ORIGINAL, NEAR)

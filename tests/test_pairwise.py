@@ -17,7 +17,8 @@ TEXTS = {
     "two thirds": " ".join(TEXT.split()[:200]),
     "a third": " ".join(TEXT.split()[:100]),
     "another": document(300, "another"),
-    "short": document(20),
+    "short": document(19),
+    "filled in anew": edited(TEXT, 20),
     "nothing": "",
     "shuffled": " ".join(Random(1).sample(TEXT.split(), 300)),
 }
@@ -51,6 +52,7 @@ def test_a_pair_is_decided_as_the_deduplicator_decides_it(name: str, mode: Mode,
         ("short", Rule.TOO_SHORT),
         ("nothing", Rule.TOO_SHORT),
         ("shuffled", Rule.NOT_ALIKE),
+        ("filled in anew", Rule.REPLACED),
     ],
 )
 def test_the_rule_that_decided_is_named(name: str, rule: Rule) -> None:

@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from dedup.explanation.words import Change, find_changes
+from dedup.changes import Change, find_changes
+from dedup.explanation.words import merge_neighbours
 
 
 def changed(a: str, b: str) -> list[tuple[str, str]]:
@@ -16,7 +17,7 @@ def changed(a: str, b: str) -> list[tuple[str, str]]:
             b" ".join(ours[change.a_start : change.a_end]).decode(),
             b" ".join(theirs[change.b_start : change.b_end]).decode(),
         )
-        for change in find_changes(ours, theirs)
+        for change in merge_neighbours(find_changes(ours, theirs))
     ]
 
 

@@ -46,6 +46,15 @@ def edited(text: str, edits: int, seed: object = 0) -> str:
     return " ".join(result)
 
 
+def extended(text: str, additions: int, seed: object = 0) -> str:
+    """Return the text with so many words more, evenly spread."""
+    result = text.split(" ")
+    added = zip(spread(len(result), additions, seed), words(additions, f"addition {seed}"), strict=True)
+    for place, word in reversed(list(added)):
+        result.insert(place, word)
+    return " ".join(result)
+
+
 def spread(length: int, count: int, seed: object = 0) -> list[int]:
     """Return places of a list, one in each of equal stretches."""
     random = Random(f"spread {seed}")

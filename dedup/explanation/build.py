@@ -16,11 +16,11 @@ from dedup.explanation.words import diff_words
 from dedup.fingerprint.hashes import murmur3
 from dedup.fingerprint.normalise import normalise
 from dedup.fingerprint.signature import BITS, distance
-from dedup.fingerprint.sketch import SHINGLE_WORDS, Similarity, compare
+from dedup.fingerprint.sketch import SHINGLE_WORDS, compare
 from dedup.fingerprint.tokens import Tokens, tokenise
-from dedup.pairwise import PairDecider, PairDecision, Rule
+from dedup.pairwise import PairDecider, PairDecision
 from dedup.settings import DedupSettings
-from dedup.verification import belongs_to_cluster, is_near_duplicate, plan_of
+from dedup.verification import Rule, belongs_to_cluster, check, plan_of
 
 _FEATURES = 10
 _NO_TEXT = "the pages have no text, and their bytes are the same"
@@ -47,7 +47,7 @@ def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
         decision, _ = _decide(member, page, settings)
         by_member = Member(record.matched, decision.distance, decision.similarity)
     holds = decision.rule.is_duplicate
-    if by_member is not None and decision.rule in (Rule.JACCARD, Rule.CONTAINMENT):
+    if by_member is not None and decision.rule.is_by_check:
         holds = belongs_to_cluster(explanation.estimated, settings)
     rule = str(decision.rule)
     if not page.signature.sketch.tokens and dropped.has_same_bytes:
@@ -113,14 +113,9 @@ def _decide(a: Side, b: Side, settings: DedupSettings) -> tuple[PairDecision, Pr
     decision = PairDecider(replace(settings, weak_bits=0)).decide(a.signature, signature)
     is_known = decision.table is not None or not plan.weak_bits or decision.distance > plan.radius
     if decision.rule is Rule.NO_PROBE and not is_known:
-        decision = replace(decision, rule=_check(decision.similarity, settings))
+        words = (a.signature.words, b.signature.words)
+        decision = replace(decision, rule=check(a.signature.sketch, b.signature.sketch, lambda: words, settings))
     return decision, Probe(is_known, decision.table, decision.flipped)
-
-
-def _check(similarity: Similarity, settings: DedupSettings) -> Rule:
-    if similarity.jaccard >= settings.min_jaccard:
-        return Rule.JACCARD
-    return Rule.CONTAINMENT if is_near_duplicate(similarity, settings) else Rule.NOT_ALIKE
 
 
 def _explanation(a: Side, b: Side, decision: PairDecision, probe: Probe, settings: DedupSettings) -> Explanation:
@@ -131,7 +126,7 @@ def _explanation(a: Side, b: Side, decision: PairDecision, probe: Probe, setting
         b=_document(b, text_b, text_a, differing, settings),
         verdict=_verdict(decision.rule),
         rule=str(decision.rule),
-        is_certain=probe.is_known or decision.rule not in (Rule.JACCARD, Rule.CONTAINMENT),
+        is_certain=probe.is_known or not decision.rule.is_by_check,
         distance=distance(a.signature.fingerprint, b.signature.fingerprint),
         differing_bits=[bit for bit in range(BITS) if differing >> bit & 1],
         probe=probe,

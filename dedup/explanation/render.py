@@ -34,9 +34,14 @@ _SETTINGS_SHOWN = (
     "weak_bits",
     "max_flips",
     "min_tokens",
+    "short_tokens",
+    "short_jaccard",
     "min_jaccard",
     "min_containment",
     "min_length_ratio",
+    "sure_jaccard",
+    "max_replaced",
+    "max_compared",
 )
 
 

@@ -35,6 +35,7 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
         fingerprint=fingerprint_of(sums, scheme.tie),
         margins=np.abs(sums),
         sketch=make_sketch(hashes, hashes[has_digit(array, tokens.starts, tokens.ends, character_classes())]),
+        words=tokens.joined(),
     )
 
 

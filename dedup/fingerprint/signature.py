@@ -34,12 +34,15 @@ class Signature:
         margins: for each bit (0 the least significant) the absolute sum behind it, shape (bits,);
             the bits with the smallest margins are the weak ones.
         sketch: the sketch of the shingles of three tokens.
+        words: the tokens themselves in UTF-8, a line feed between them; empty where they are not
+            known. Candidates that the sketches leave in doubt are compared by them.
     """
 
     text_digest: bytes
     fingerprint: int
     margins: NDArray[np.int64]
     sketch: Sketch
+    words: bytes = b""
 
 
 def digest(data: bytes) -> bytes:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # The first bytes of U+3000 to U+9FFF: kana and most Han characters, no decimal digit among them.
 _FIRST_OF_HAN, _LAST_OF_HAN = 0xE3, 0xE9
 
+_LINE_FEED = 0x0A
+
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 _JAPANESE_KANA_SHARE = 0.1
 
@@ -56,6 +58,10 @@ class Tokens:
     def words(self) -> list[str]:
         """Return the tokens as strings."""
         return [part.decode() for part in self.parts()]
+
+    def joined(self) -> bytes:
+        """Return the tokens in UTF-8, a line feed between them; no token has one in it."""
+        return _joined(np.frombuffer(self.data, np.uint8), self.starts, self.ends).tobytes()
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -99,6 +105,23 @@ def _lengths_of_chinese_words(data: bytes, starts: NDArray[np.int32], ends: NDAr
     # One call for all runs of a text: jieba's cost a call is that of some twenty characters.
     words = load_dictionary().cut(b"\n".join(runs).decode(), HMM=False)
     return np.fromiter(map(len, words), np.int32)
+
+
+@compiled
+def _joined(data: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.uint8]:
+    size = 0
+    for token in range(len(starts)):
+        size += ends[token] - starts[token] + 1
+    joined = np.empty(max(size - 1, 0), np.uint8)
+    at = 0
+    for token in range(len(starts)):
+        if token:
+            joined[at] = _LINE_FEED
+            at += 1
+        for place in range(starts[token], ends[token]):
+            joined[at] = data[place]
+            at += 1
+    return joined
 
 
 @compiled

@@ -1,0 +1,99 @@
+"""Comparing two texts word by word."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup.wordwise import LONGEST_REPLACED, likeness, replaced_per_hundred, short_similarity
+from tests.texts import edited, extended, words
+
+WORDS = words(100)
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "dd", "12"]), min_size=1, max_size=40)
+
+
+def joined(tokens: list[str]) -> bytes:
+    return "\n".join(tokens).encode()
+
+
+def replaced(a: list[str], b: list[str]) -> float:
+    return replaced_per_hundred(joined(a), joined(b))
+
+
+def with_tokens(at: int, removed: int, added: list[str]) -> list[str]:
+    return [*WORDS[:at], *added, *WORDS[at + removed :]]
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (WORDS, 0),
+        (with_tokens(50, 1, []), 0),
+        (with_tokens(50, 0, ["new"]), 0),
+        (with_tokens(50, 1, ["quux"]), 1),
+        (with_tokens(50, 5, ["quux"]), 1 / 0.96),
+        (with_tokens(50, 1, [WORDS[50][:-1] + "x"]), 0),
+        (with_tokens(50, LONGEST_REPLACED, ["quux"] * LONGEST_REPLACED), 1),
+        (with_tokens(50, LONGEST_REPLACED + 1, ["quux"] * LONGEST_REPLACED), 0),
+        (with_tokens(50, LONGEST_REPLACED, ["quux"] * (LONGEST_REPLACED + 1)), 0),
+        (with_tokens(0, 1, ["quux"]), 1),
+        (with_tokens(99, 1, ["quux"]), 1),
+    ],
+)
+def test_short_stretches_that_gave_way_to_unlike_ones_are_counted(other: list[str], expected: float) -> None:
+    assert replaced(WORDS, other) == pytest.approx(expected)
+
+
+def test_what_is_replaced_here_and_there_adds_up() -> None:
+    text = " ".join(WORDS)
+    assert 7 <= replaced(WORDS, edited(text, 10).split()) <= 10
+    assert replaced(WORDS, extended(text, 10).split()) == 0
+
+
+def test_endless_words_take_no_endless_time() -> None:
+    endless = [letter * 1_000_000 for letter in "xy"]
+    assert replaced(*(with_tokens(50, 1, [word]) for word in endless)) == 1
+
+
+@given(TEXTS, TEXTS)
+def test_the_order_of_two_texts_makes_no_difference(a: list[str], b: list[str]) -> None:
+    assert replaced(a, b) == replaced(b, a)
+    assert short_similarity(joined(a), joined(b)) == short_similarity(joined(b), joined(a))
+
+
+def longest_common(a: str, b: str) -> int:
+    """Return the length of the longest common subsequence, by its textbook recurrence."""
+    row = [0] * (len(b) + 1)
+    for character in a:
+        before = row
+        row = [0]
+        for place, other in enumerate(b):
+            row.append(before[place] + 1 if character == other else max(row[place], before[place + 1]))
+    return row[-1]
+
+
+@given(st.text("abcß文", min_size=1, max_size=70), st.text("abcß文", min_size=1, max_size=70))
+def test_likeness_is_the_share_of_the_longest_common_subsequence(a: str, b: str) -> None:
+    assert likeness(a, b) == pytest.approx(2 * longest_common(a, b) / (len(a) + len(b)))
+    assert likeness(a, b) >= SequenceMatcher(None, a, b, autojunk=False).ratio() - 1e-9
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("x y z", "x y z", 1),
+        ("x y z", "x y", 3 / 5),
+        ("x y 7", "x y 7", 1),
+        ("x y 7", "x y 8", 0),
+        ("x y 7", "x y", 0),
+        ("x 7 y 7", "x 7 y", 0),
+        ("x 7 y 8", "x 8 y 7", 4 / 10),
+        ("x ٧", "x ٨", 0),
+        ("x y", "z", 0),
+    ],
+)
+def test_short_texts_share_words_and_pairs_of_words_and_all_numbers(a: str, b: str, expected: float) -> None:
+    assert short_similarity(joined(a.split()), joined(b.split())) == pytest.approx(expected)
