@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dedup.fingerprint.sketch import SHINGLE_WORDS
 
 # Without a shingle in common, longer passages share only words that all texts have.
-_LONGEST_REWRITTEN = 200
+_LONGEST_REFINED = 200
 
 
 class Change(NamedTuple):
@@ -39,15 +39,28 @@ def find_changes(a: Sequence[bytes], b: Sequence[bytes]) -> list[Change]:
     Returns:
         The changes in the order of the texts; outside of them both have the same tokens.
     """
-    blocks: list[_Block] = []
-    gap = Change(0, 0, 0, 0)
-    for block in (*_equal_blocks(a, b, Change(0, len(a), 0, len(b)), SHINGLE_WORDS), _Block(len(a), len(b), 0)):
-        gap = Change(gap.a_start, block.a, gap.b_start, block.b)
-        if max(gap.a_end - gap.a_start, gap.b_end - gap.b_start) <= _LONGEST_REWRITTEN:
-            blocks += _equal_blocks(a, b, gap, 1)
-        blocks.append(block)
-        gap = Change(block.a + block.size, 0, block.b + block.size, 0)
-    return _between(blocks, len(a), len(b))
+    return refine(a, b, find_rewritten(a, b))
+
+
+def find_rewritten(a: Sequence[bytes], b: Sequence[bytes]) -> list[Change]:
+    """Find what lies between the shingles of three tokens that two sequences share.
+
+    Returns:
+        The changes in the order of the texts, with the single words in them that both texts have.
+    """
+    everything = Change(0, len(a), 0, len(b))
+    return _between(_equal_blocks(a, b, everything, SHINGLE_WORDS), everything)
+
+
+def refine(a: Sequence[bytes], b: Sequence[bytes], rewritten: Iterable[Change]) -> list[Change]:
+    """Take single words that both texts have out of the changes that `find_rewritten` found."""
+    changes: list[Change] = []
+    for change in rewritten:
+        if max(change.a_end - change.a_start, change.b_end - change.b_start) > _LONGEST_REFINED:
+            changes.append(change)
+        else:
+            changes += _between(_equal_blocks(a, b, change, 1), change)
+    return changes
 
 
 def _equal_blocks(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: int) -> Iterator[_Block]:
@@ -103,11 +116,11 @@ def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return row[::-1]
 
 
-def _between(blocks: Sequence[_Block], a_size: int, b_size: int) -> list[Change]:
+def _between(blocks: Iterable[_Block], inside: Change) -> list[Change]:
     """Return what lies between blocks of equal tokens."""
     changes: list[Change] = []
-    a_from = b_from = 0
-    for block in (*blocks, _Block(a_size, b_size, 0)):
+    a_from, a_end, b_from, b_end = inside
+    for block in (*blocks, _Block(a_end, b_end, 0)):
         if block.a > a_from or block.b > b_from:
             changes.append(Change(a_from, block.a, b_from, block.b))
         a_from, b_from = block.a + block.size, block.b + block.size

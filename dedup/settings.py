@@ -54,6 +54,8 @@ class DedupSettings:
         sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words
             show no form that was filled in anew,
         max_replaced: that is, at most so many short stretches of 100 tokens were replaced by unlike ones.
+        max_rewritten: nor may more than this share of the shorter text be in long stretches that were
+            rewritten: another text in the same frame.
         max_compared: texts with more tokens are compared by their sketches alone; 0: all are.
         leader_jaccard: a match found by another member must reach this Jaccard similarity
         leader_containment: or this containment with the leader of the cluster.
@@ -88,6 +90,7 @@ class DedupSettings:
     min_length_ratio: float = 0.45
     sure_jaccard: float = 0.75
     max_replaced: float = 1.5
+    max_rewritten: float = 0.1
     max_compared: int = 20_000
     leader_jaccard: float = 0.4
     leader_containment: float = 0.7
@@ -132,6 +135,7 @@ class DedupSettings:
             "min_length_ratio",
             "sure_jaccard",
             "short_jaccard",
+            "max_rewritten",
             "leader_jaccard",
             "leader_containment",
         ):

@@ -13,10 +13,13 @@ from enum import StrEnum
 from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
 from dedup.settings import DedupSettings, Mode
-from dedup.wordwise import replaced_per_hundred, short_similarity
+from dedup.wordwise import WordDifference, compare_words, short_similarity
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+
+# Twice the standard error of an estimate by 128 minima.
+_ERROR_OF_CONTAINMENT = 0.05
 
 WordPair = Callable[[], tuple[bytes, bytes]]
 """Gives the tokens of two texts, as `dedup.fingerprint.signature.Signature` has them; empty where
@@ -36,6 +39,7 @@ class Rule(StrEnum):
     SHORT_ALIKE = "a text has fewer than short_tokens tokens, and their words and pairs of words reach short_jaccard"
     NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
     REPLACED = "a form filled in anew: more than max_replaced short stretches of 100 tokens gave way to unlike ones"
+    REWRITTEN = "another text in the same frame: more than max_rewritten of it is in long stretches that were rewritten"
 
     @property
     def is_duplicate(self) -> bool:
@@ -66,8 +70,9 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings) -> Rul
     """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
-    not much shorter: a copy without its last paragraphs, or with a frame around it. Below
-    `sure_jaccard` a form that was filled in anew can share as much; there the words tell.
+    not much shorter: a copy without its last paragraphs, or with a frame around it. A form that was
+    filled in anew can share as much, and so can another story in the same long frame; there the
+    words tell.
 
     Args:
         a: the sketch of one.
@@ -76,16 +81,24 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings) -> Rul
         settings: the thresholds.
 
     Returns:
-        The rule that decided: one of those by which a candidate is confirmed, or `NOT_ALIKE`, or
-        `REPLACED`.
+        The rule that decided: one of those by which a candidate is confirmed, or `NOT_ALIKE`,
+        `REPLACED`, `REWRITTEN`.
     """
     similarity = compare(a, b)
     if min(a.tokens, b.tokens) < settings.short_tokens:
         return _check_short(words(), settings)
     rule = check_sketches(similarity, settings)
-    if rule.is_duplicate and similarity.jaccard < settings.sure_jaccard and _are_replaced(words(), settings):
-        return Rule.REPLACED
-    return rule
+    is_form = similarity.jaccard < settings.sure_jaccard
+    # What is rewritten in one text is not contained in the other.
+    is_frame = similarity.containment < 1 - settings.max_rewritten + _ERROR_OF_CONTAINMENT
+    if not rule.is_duplicate or not (is_form or is_frame):
+        return rule
+    difference = _difference(words())
+    if difference is None:
+        return rule
+    if difference.rewritten > settings.max_rewritten:
+        return Rule.REWRITTEN
+    return Rule.REPLACED if is_form and difference.replaced > settings.max_replaced else rule
 
 
 def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
@@ -106,11 +119,12 @@ def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
 
 
 def _check_short(words: tuple[bytes, bytes], settings: DedupSettings) -> Rule:
-    if not all(words) or short_similarity(*words) < settings.short_jaccard:
+    difference = _difference(words)
+    if difference is None or short_similarity(*words) < settings.short_jaccard:
         return Rule.NOT_ALIKE
-    return Rule.REPLACED if _are_replaced(words, settings) else Rule.SHORT_ALIKE
+    return Rule.REPLACED if difference.replaced > settings.max_replaced else Rule.SHORT_ALIKE
 
 
-def _are_replaced(words: tuple[bytes, bytes], settings: DedupSettings) -> bool:
+def _difference(words: tuple[bytes, bytes]) -> WordDifference | None:
     # Without the words the sketches alone decide.
-    return all(words) and replaced_per_hundred(*words) > settings.max_replaced
+    return compare_words(*words) if all(words) else None

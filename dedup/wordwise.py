@@ -1,8 +1,9 @@
 """Comparing two texts word by word, where their sketches leave a doubt.
 
-A form that is filled in anew, such as the yearly story of a ceremony, shares most of its shingles
-with the one before. What tells it from an edited copy is where it differs: names, dates and phrases
-here and there have given way to unlike ones, where an edit adds, removes or respells.
+Two kinds of documents share most of their shingles and are no copies. A form that is filled in
+anew, such as the yearly story of a ceremony: names, dates and phrases here and there have given way
+to unlike ones, where an edit adds, removes or respells. And two stories in the same long frame, if
+extraction has left it in: one long passage has given way to another one.
 
 Texts are their tokens in UTF-8, a line feed between them, as `dedup.fingerprint.signature` has them.
 """
@@ -12,11 +13,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
+from typing import NamedTuple
 
-from dedup.changes import find_changes
+from dedup.changes import Change, find_rewritten, refine
 
 LONGEST_REPLACED = 24
-"""Tokens: what is longer was rewritten, which filling in a form is not."""
+"""Tokens of a stretch that may have been filled in; what is longer was rewritten."""
 
 _LIKE = 0.5
 # Characters; a site that writes words of a million letters must not hold up a crawl.
@@ -24,24 +26,33 @@ _LONGEST_COMPARED = 200
 _NUMBER = re.compile(r"\d")
 
 
-def replaced_per_hundred(a: bytes, b: bytes) -> float:
-    """Count the short stretches of one text that unlike ones have replaced in the other.
+class WordDifference(NamedTuple):
+    """How two texts differ.
+
+    Attributes:
+        replaced: how many stretches of at most 24 tokens on both sides, that have less than half of
+            their characters in common, in their order, there are for 100 tokens of the shorter text.
+        rewritten: what share of the shorter text's tokens is in longer stretches that have given
+            way to others with no shingle in common, 0 to 1.
+    """
+
+    replaced: float
+    rewritten: float
+
+
+def compare_words(a: bytes, b: bytes) -> WordDifference:
+    """Say how two texts differ.
 
     Args:
         a: the tokens of one text.
         b: those of the other; the order of the two makes no difference.
-
-    Returns:
-        How many stretches of at most 24 tokens on both sides, that have less than half of their
-        characters in common, in their order, there are for 100 tokens of the shorter text.
     """
     ours, theirs = sorted((a.split(b"\n"), b.split(b"\n")))
-    stretches = [
-        (_string(ours[a_start:a_end]), _string(theirs[b_start:b_end]))
-        for a_start, a_end, b_start, b_end in find_changes(ours, theirs)
-        if 0 < a_end - a_start <= LONGEST_REPLACED and 0 < b_end - b_start <= LONGEST_REPLACED
-    ]
-    return 100 * sum(likeness(*stretch) < _LIKE for stretch in stretches) / min(len(ours), len(theirs))
+    gaps = find_rewritten(ours, theirs)
+    replaced = sum(_is_replaced(ours, theirs, change) for change in refine(ours, theirs, gaps))
+    rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED)
+    shorter = min(len(ours), len(theirs))
+    return WordDifference(100 * replaced / shorter, rewritten / shorter)
 
 
 def short_similarity(a: bytes, b: bytes) -> float:
@@ -74,6 +85,18 @@ def likeness(a: str, b: str) -> float:
         matches = row & places.get(character, 0)
         row = (row + matches | row - matches) & every
     return 2 * (len(a) - row.bit_count()) / (len(a) + len(b))
+
+
+def _size(change: Change) -> int:
+    """Return how many tokens have given way to others."""
+    return min(change.a_end - change.a_start, change.b_end - change.b_start)
+
+
+def _is_replaced(ours: list[bytes], theirs: list[bytes], change: Change) -> bool:
+    a_start, a_end, b_start, b_end = change
+    if not _size(change) or max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
+        return False
+    return likeness(_string(ours[a_start:a_end]), _string(theirs[b_start:b_end])) < _LIKE
 
 
 def _string(tokens: list[bytes]) -> str:

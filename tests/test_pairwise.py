@@ -19,6 +19,7 @@ TEXTS = {
     "another": document(300, "another"),
     "short": document(19),
     "filled in anew": edited(TEXT, 20),
+    "another in the frame": " ".join([*TEXT.split()[:260], document(40, "another")]),
     "nothing": "",
     "shuffled": " ".join(Random(1).sample(TEXT.split(), 300)),
 }
@@ -53,6 +54,7 @@ def test_a_pair_is_decided_as_the_deduplicator_decides_it(name: str, mode: Mode,
         ("nothing", Rule.TOO_SHORT),
         ("shuffled", Rule.NOT_ALIKE),
         ("filled in anew", Rule.REPLACED),
+        ("another in the frame", Rule.REWRITTEN),
     ],
 )
 def test_the_rule_that_decided_is_named(name: str, rule: Rule) -> None:

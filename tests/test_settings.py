@@ -28,7 +28,8 @@ def test_the_defaults_are_those_that_were_measured() -> None:
     )
     assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.45)
     assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
-    assert (settings.sure_jaccard, settings.max_replaced, settings.max_compared) == (0.75, 1.5, 20_000)
+    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.75, 1.5, 0.1)
+    assert settings.max_compared == 20_000
     assert (settings.min_tokens, settings.short_tokens, settings.short_jaccard) == (20, 64, 0.7)
     assert settings.mode is Mode.CHECKED
 
@@ -103,6 +104,7 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("short_jaccard", 1.1),
         ("sure_jaccard", -1),
         ("max_replaced", -1),
+        ("max_rewritten", 1.1),
         ("max_compared", -1),
         ("lock_timeout", 0),
         ("lock_timeout", -1),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.wordwise import LONGEST_REPLACED, likeness, replaced_per_hundred, short_similarity
+from dedup.wordwise import LONGEST_REPLACED, compare_words, likeness, short_similarity
 from tests.texts import edited, extended, words
 
 WORDS = words(100)
@@ -20,7 +20,11 @@ def joined(tokens: list[str]) -> bytes:
 
 
 def replaced(a: list[str], b: list[str]) -> float:
-    return replaced_per_hundred(joined(a), joined(b))
+    return compare_words(joined(a), joined(b)).replaced
+
+
+def rewritten(a: list[str], b: list[str]) -> float:
+    return compare_words(joined(a), joined(b)).rewritten
 
 
 def with_tokens(at: int, removed: int, added: list[str]) -> list[str]:
@@ -53,6 +57,25 @@ def test_what_is_replaced_here_and_there_adds_up() -> None:
     assert replaced(WORDS, extended(text, 10).split()) == 0
 
 
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (WORDS, 0),
+        (with_tokens(50, LONGEST_REPLACED, words(LONGEST_REPLACED + 1, "x")), 0),
+        (with_tokens(50, LONGEST_REPLACED + 1, words(LONGEST_REPLACED, "x")), 0),
+        (with_tokens(50, 30, words(30, "x")), 0.3),
+        (with_tokens(50, 30, words(60, "x")), 0.3),
+        (with_tokens(50, 40, [*words(20, "x"), WORDS[70], *words(20, "y")]), 0.4),
+        (with_tokens(0, 30, words(30, "x")), 0.3),
+        (with_tokens(70, 30, words(30, "x")), 0.3),
+        (with_tokens(50, 30, []), 0),
+        (with_tokens(50, 0, words(30, "x")), 0),
+    ],
+)
+def test_long_stretches_that_were_rewritten_are_counted(other: list[str], expected: float) -> None:
+    assert rewritten(WORDS, other) == pytest.approx(expected)
+
+
 def test_endless_words_take_no_endless_time() -> None:
     endless = [letter * 1_000_000 for letter in "xy"]
     assert replaced(*(with_tokens(50, 1, [word]) for word in endless)) == 1
@@ -60,7 +83,7 @@ def test_endless_words_take_no_endless_time() -> None:
 
 @given(TEXTS, TEXTS)
 def test_the_order_of_two_texts_makes_no_difference(a: list[str], b: list[str]) -> None:
-    assert replaced(a, b) == replaced(b, a)
+    assert compare_words(joined(a), joined(b)) == compare_words(joined(b), joined(a))
     assert short_similarity(joined(a), joined(b)) == short_similarity(joined(b), joined(a))
 
 

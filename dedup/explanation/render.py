@@ -41,6 +41,7 @@ _SETTINGS_SHOWN = (
     "min_length_ratio",
     "sure_jaccard",
     "max_replaced",
+    "max_rewritten",
     "max_compared",
 )
 
