@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import combinations
+from math import inf, sqrt
 from random import Random
 from typing import NamedTuple
 
@@ -78,9 +79,13 @@ def is_promised(case: Case, stored: int) -> bool:
     if len(differing) > plan.radius:
         return False
     flips = plan.design.flips_needed(plan.exact_radius)
+    bound = plan.firm_margin * sqrt(sum(case.margins))
+    firm = {bit for bit in range(64) if case.margins[bit] > bound}
     for prefix, flip in zip(prefixes(plan.design.blocks, plan.design.chosen), flips, strict=True):
         in_prefix = frozenset(differing.intersection(prefix))
-        if len(in_prefix) <= flip or in_prefix in likeliest(plan, case.margins, prefix, flip):
+        if len(in_prefix) <= flip:
+            return True
+        if in_prefix in likeliest(plan, case.margins, prefix, flip) and not (differing - in_prefix) & firm:
             return True
     return False
 
@@ -106,6 +111,8 @@ def _flipped(random: Random, plan: ProbePlan, margins: list[int]) -> set[int]:
 
 
 FLIPS = st.sampled_from([1024, 0, 1, 3, 12])
+# The root of the sum of the margins is about 180 here, so that about half of the bits, or nearly none, are firm.
+FIRM = st.sampled_from([inf, 0, 2.8, 5.3])
 
 
 @st.composite
@@ -113,7 +120,8 @@ def cases(draw: st.DrawFn) -> Case:
     design = TableDesign(*draw(st.sampled_from(DESIGNS)))
     radius = draw(st.integers(0, 16))
     try:
-        plan = ProbePlan(design, radius, draw(st.integers(0, min(radius, 4))), draw(st.integers(0, 5)), draw(FLIPS))
+        exact_radius, weak_bits = draw(st.integers(0, min(radius, 4))), draw(st.integers(0, 5))
+        plan = ProbePlan(design, radius, exact_radius, weak_bits, draw(FLIPS), draw(FIRM))
     except SettingsError:
         assume(False)
     fingerprint = draw(st.integers(0, ALL) | st.sampled_from(EDGES))
@@ -151,6 +159,12 @@ def test_a_look_up_finds_all_that_is_promised_and_nothing_else(connection: Conne
             (Candidate(i, distances[i]) for i, stored in enumerate(case.stored) if is_promised(case, stored)),
             key=lambda candidate: (candidate.distance, candidate.document_id),
         )
+        margins = np.array(case.margins)
+        # `find` says the same of each.
+        brought = {i for i, stored in enumerate(case.stored) if case.plan.find(case.fingerprint, margins, stored)}
+        assert {i for i in brought if distances[i] <= case.plan.radius} == {
+            candidate.document_id for candidate in found
+        }
         exact = {i for i, distance in enumerate(distances) if distance <= case.plan.exact_radius}
         assert exact <= {candidate.document_id for candidate in found}
 
@@ -216,6 +230,23 @@ def test_equal_fingerprints_of_many_documents_are_all_found_in_the_order_of_thei
     SqlIndex(plan).add(connection, [(i, 42) for i in reversed(range(100))])
     found = look_up(connection, Case(plan, 42, [0] * 64, []))
     assert found == [(i, 0) for i in range(100)]
+
+
+def test_equal_fingerprints_that_every_table_brings_do_not_crowd_out_the_next(connection: Connection) -> None:
+    plan = ProbePlan(TableDesign(5, 2), radius=12)
+    SqlIndex(plan).add(connection, [(1, 42), (2, 42), (3, 43)])
+    assert look_up(connection, Case(plan, 42, [0] * 64, []), limit=3) == [(1, 0), (2, 0), (3, 1)]
+
+
+def test_a_firm_bit_may_differ_only_where_no_weak_bit_is_flipped(connection: Connection) -> None:
+    margins = [10] * 64
+    margins[48], margins[0] = 1, 400  # bit 48 is in the first of four prefixes, bit 0 in the last one
+    others = [1 << 48, 1 << 48 | 1 << 32 | 1 << 16 | 1 << 1, 1 << 48 | 1 << 32 | 1 << 16 | 1 << 0, 1 << 0]
+    for firm_margin, found in ((inf, [0, 3, 1, 2]), (8, [0, 3, 1])):
+        plan = ProbePlan(TableDesign(4, 1), 16, 3, weak_bits=1, firm_margin=firm_margin)
+        SqlIndex(plan).add(connection, enumerate(others))
+        assert [each.document_id for each in look_up(connection, Case(plan, 0, margins, others))] == found
+        connection.rollback()
 
 
 def test_document_ids_of_64_bits_are_kept(connection: Connection) -> None:

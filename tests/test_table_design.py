@@ -189,6 +189,55 @@ def test_of_the_flips_of_weak_bits_the_likeliest_are_tried() -> None:
     assert flipped == [sum(1 << bit for bit in each) for each in bits]
 
 
+@given(
+    margins=st.lists(st.integers(0, 6), min_size=64, max_size=64),
+    weak_bits=st.integers(0, 7),
+    max_flips=st.integers(0, 140),
+    exact_radius=st.sampled_from([0, 3, 5]),
+)
+def test_the_likeliest_flips_are_those_of_all_flips_in_order(
+    margins: list[int], weak_bits: int, max_flips: int, exact_radius: int
+) -> None:
+    design = TableDesign(4, 1)
+    plan = ProbePlan(design, 12, exact_radius, weak_bits, max_flips)
+    flips = design.flips_needed(exact_radius)
+    for table, flip in zip(design.tables, flips, strict=True):
+        weakest = sorted(table.prefix, key=lambda bit: margins[bit])[:weak_bits]
+        every = [[bit for i, bit in enumerate(weakest) if n >> i & 1] for n in range(2 ** len(weakest))]
+        others = [bits for bits in every if len(bits) > flip] if weak_bits else []
+        expected = sorted(others, key=lambda bits: sum(margins[bit] for bit in bits))[:max_flips]
+        lows = [probe.low for probe in probes_of(plan, 0, margins) if probe.table == table.number]
+        exact = sum(comb(16, count) for count in range(flip + 1))
+        assert lows[exact:] == [table.permute(sum(1 << bit for bit in bits)) for bits in expected]
+
+
+@pytest.mark.parametrize("margins", [[0] * 64, [5] * 64, [10**12] * 64, list(range(64))])
+def test_without_a_bound_no_bit_is_firm(margins: list[int]) -> None:
+    plan = ProbePlan(TableDesign(3, 1), weak_bits=5)
+    assert not plan.firm_bits(np.array(margins)).any()
+
+
+@pytest.mark.parametrize("design", ["3 choose 1", "4 choose 1", "5 choose 2", "4 choose 1 then 4 choose 1"])
+def test_firm_bits_are_those_below_the_prefix_with_margins_above_the_bound(design: str) -> None:
+    margins = [1] * 64
+    margins[5], margins[20], margins[60] = 100, 17, 60  # the root of the sum is 15.4
+    plan = ProbePlan(TableDesign.parse(design), 12, 0, weak_bits=2, firm_margin=2)
+    probes = probes_of(plan, 0, margins)
+    firm_bits = plan.firm_bits(np.array(margins)).tolist()
+    assert len(firm_bits) == len(probes)
+    flips = plan.design.flips_needed(0)
+    for probe, firm in zip(probes, firm_bits, strict=True):
+        table = plan.design.tables[probe.table]
+        below = sum(table.permute(1 << bit) for bit in (5, 60) if bit not in table.prefix)
+        assert firm == (0 if probe.low.bit_count() <= flips[probe.table] else below)
+
+
+@pytest.mark.parametrize("bound", [-1, -0.001, float("nan")])
+def test_a_bound_that_is_no_bound_is_refused(bound: float) -> None:
+    with pytest.raises(SettingsError, match="expected at least 0"):
+        ProbePlan(TableDesign(3, 1), firm_margin=bound)
+
+
 def test_probes_that_both_rules_ask_for_are_made_once() -> None:
     # 3 x 2^5 weak ones; the exact rule adds the 21 - 5 single flips of the last table that are not weak.
     plan = ProbePlan(TableDesign(3, 1), radius=12, exact_radius=3, weak_bits=5)

@@ -4,15 +4,16 @@ Two rules are united. Flipping every prefix in all ways of a few bits finds ever
 exact radius (Norouzi, Punjani, Fleet, CVPR 2012). Flipping only its weak bits, those with the
 smallest margins, reaches further at a fraction of the cost, since they are the bits in which
 near-duplicates differ (S. Sood, D. Loguinov, "Probabilistic near-duplicate detection using
-simhash", CIKM 2011).
+simhash", CIKM 2011). What the second rule brings may be asked to agree in the firm bits, those with
+the largest margins: the rest of a full bucket need not be looked at then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
-from math import comb
+from math import comb, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ from dedup.fingerprint.signature import BITS
 from dedup.index.design import PermutedTable, TableDesign
 
 MAX_PROBES = 4096
+
+# The value of each place of a permuted fingerprint, the topmost first.
+_PLACES = np.uint64(1) << np.arange(BITS - 1, -1, -1, dtype=np.uint64)
 
 
 class Probes(NamedTuple):
@@ -48,7 +52,8 @@ class ProbePlan:
     What it finds is exactly this: every stored fingerprint at a distance of at most `radius` for
     which, in at least one table, the differing bits of the prefix are so few that `exact_radius`
     needs them, or else are one of the `max_flips` likeliest flips of the query's `weak_bits`
-    weakest bits of that prefix: those with the smallest sums of margins.
+    weakest bits of that prefix, those with the smallest sums of margins, and no firm bit of the
+    query below the prefix differs.
     So everything within `exact_radius` is found, and most of what lies within `radius`.
 
     Attributes:
@@ -57,9 +62,14 @@ class ProbePlan:
         exact_radius: the distance within which nothing may be missed, in bits.
         weak_bits: how many of the weakest bits of each prefix may be flipped.
         max_flips: how many of the ways to flip them are tried, besides those for the exact radius.
+        firm_margin: a bit is firm if its margin exceeds so many times the square root of the sum of
+            all margins. That sum grows with the text, and edits turn sums by the root of what they
+            change, so the bound suits long and short texts alike, as long as features are weighted
+            by their counts: ten times the weights would ask for the root of ten times the bound.
+            Without a bound no bit is firm.
 
     Raises:
-        SettingsError: a look-up would take more than 4,096 probes.
+        SettingsError: a look-up would take more than 4,096 probes, or the bound is negative.
     """
 
     design: TableDesign
@@ -67,11 +77,14 @@ class ProbePlan:
     exact_radius: int = 3
     weak_bits: int = 5
     max_flips: int = 1024
+    firm_margin: float = inf
 
     def __post_init__(self) -> None:
+        if not self.firm_margin >= 0:
+            raise SettingsError(f"a firm margin of {self.firm_margin}: expected at least 0")
         probes = sum(
             sum(comb(len(table.prefix), flipped) for flipped in range(flips + 1))
-            + min(self.max_flips, len(self._weak_flips(len(table.prefix), flips)))
+            + min(self.max_flips, len(_likely_flips(min(self.weak_bits, len(table.prefix)), flips, self.max_flips)))
             for table, flips in zip(self.design.tables, self._flips_needed, strict=True)
         )
         if probes > MAX_PROBES:
@@ -93,6 +106,25 @@ class ProbePlan:
             return groups[0]
         return Probes(*(np.concatenate(column) for column in zip(*groups, strict=True)))
 
+    def firm_bits(self, margins: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return the bits in which what each probe brings has to agree with the fingerprint.
+
+        Args:
+            margins: the margin of each bit, shape (64,).
+
+        Returns:
+            One mask a probe, in the order of `probes` and of the bits of the probe's table: the firm
+            bits below the prefix; 0 for the probes of the exact radius.
+        """
+        # Without a bound this would be a product of nothing and infinity for a text without features.
+        firm = margins > (self.firm_margin * np.sqrt(margins.sum()) if self.firm_margin < inf else inf)
+        bits = int.from_bytes(np.packbits(firm, bitorder="little").tobytes(), "little")
+        masks = [
+            np.array([[table.permute(bits)] for table in group.tables], np.uint64) & group.guarded
+            for group in self._groups
+        ]
+        return np.concatenate([mask.ravel() for mask in masks])
+
     def find(self, fingerprint: int, margins: NDArray[np.int64], stored: int) -> tuple[int, int] | None:
         """Say which probe brings a stored fingerprint, whatever its distance.
 
@@ -108,6 +140,7 @@ class ProbePlan:
         probes = self.probes(fingerprint, margins)
         permuted = np.array([table.permute(stored) for table in self.design.tables], np.uint64)[probes.tables]
         hits = (probes.lows <= permuted) & (permuted <= probes.highs)
+        hits &= (permuted ^ probes.permuted) & self.firm_bits(margins) == 0
         differing = fingerprint ^ stored
         found = [
             (sum(differing >> bit & 1 for bit in self.design.tables[table].prefix), table)
@@ -135,22 +168,19 @@ class ProbePlan:
             for count in range(flips + 1)
             for places in combinations(range(width), count)
         ]
-        weak = self._weak_flips(width, flips)
+        weak = _likely_flips(min(self.weak_bits, width), flips, self.max_flips)
         probes = len(exact) + min(self.max_flips, len(weak))
+        free = np.uint64((1 << (BITS - width)) - 1)
         return _TableGroup(
             tables=tables,
             numbers=np.repeat([table.number for table in tables], probes),
             prefixes=np.array([table.prefix for table in tables]),
-            free=np.uint64((1 << (BITS - width)) - 1),
+            free=free,
+            guarded=np.where(np.arange(probes) < len(exact), np.uint64(0), free),
             exact=np.broadcast_to(np.array(exact, np.uint64), (len(tables), len(exact))),
             weak=weak,
+            flipped=weak.astype(np.uint64),
         )
-
-    def _weak_flips(self, width: int, flips: int) -> NDArray[np.float64]:
-        """Return all flips of the weak bits that the exact radius does not take, shape (n, weak bits)."""
-        every = _all_flips(min(self.weak_bits, width))
-        # Without weak bits there is nothing to flip, not even in no way.
-        return every[every.sum(axis=1) > flips] if self.weak_bits else every[:0]
 
     def _probes_of(self, group: _TableGroup, fingerprint: int, margins: NDArray[np.int64]) -> Probes:
         permuted = np.array([[table.permute(fingerprint)] for table in group.tables], np.uint64)
@@ -170,8 +200,7 @@ class ProbePlan:
         # In float64 the product runs in BLAS, and sums below 2**53 stay exact.
         costs = np.take_along_axis(in_order, weakest, 1).astype(np.float64) @ group.weak.T
         likeliest = np.argsort(costs, axis=1, kind="stable")[:, : self.max_flips]
-        values = np.left_shift(np.uint64(1), (BITS - 1 - weakest).astype(np.uint64))
-        flips: NDArray[np.uint64] = np.einsum("tnb,tb->tn", group.weak[likeliest].astype(np.uint64), values)
+        flips: NDArray[np.uint64] = np.einsum("tnb,tb->tn", group.flipped[likeliest], _PLACES[weakest])
         return flips
 
 
@@ -183,19 +212,41 @@ class _TableGroup(NamedTuple):
         numbers: the number of its table for each probe of the group.
         prefixes: the bits of each prefix, shape (t, prefix length).
         free: the bits below the prefix.
+        guarded: for each probe of a table the bits that it may ask to be equal, shape (probes,).
         exact: the flips that the exact radius takes, the same for each table, shape (t, m).
         weak: the flips of the weak bits that it does not take: 1 where row n flips the bit of this
             rank among the weak ones, shape (n, weak bits).
+        flipped: the same as whole numbers.
     """
 
     tables: list[PermutedTable]
     numbers: NDArray[np.int64]
     prefixes: NDArray[np.int64]
     free: np.uint64
+    guarded: NDArray[np.uint64]
     exact: NDArray[np.uint64]
     weak: NDArray[np.float64]
+    flipped: NDArray[np.uint64]
 
 
-def _all_flips(bits: int) -> NDArray[np.float64]:
-    """Return all ways to flip some of so many bits: 1 in row n where n has the bit; shape (2**bits, bits)."""
-    return (np.arange(2**bits)[:, np.newaxis] >> np.arange(bits) & 1).astype(np.float64)
+@cache
+def _likely_flips(bits: int, flips: int, limit: int) -> NDArray[np.float64]:
+    """Return the flips of weak bits that can be among the likeliest, whatever the margins.
+
+    Args:
+        bits: how many weak bits there are, the weakest first.
+        flips: flips of up to so many bits are left out, since the exact radius takes them.
+        limit: how many of the flips will be looked up, the likeliest.
+
+    Returns:
+        Rows with 1 where a bit is flipped, shape (n, bits); row by row the number that they write
+        in binary grows, the weakest bit its lowest digit.
+    """
+    every = (np.arange(2**bits)[:, np.newaxis] >> np.arange(bits) & 1).astype(np.int8)
+    # Without weak bits there is nothing to flip, not even in no way.
+    every = every[every.sum(axis=1) > flips] if bits else every[:0]
+    # A flip that has no more bits than another from any rank on never costs more, and stands before
+    # it: with so many that come first anyway, a flip is never looked up.
+    from_rank_on = every[:, ::-1].cumsum(axis=1, dtype=np.int8)
+    before = np.array([(from_rank_on <= each).all(axis=1).sum() - 1 for each in from_rank_on], np.int64)
+    return every[before < limit].astype(np.float64)

@@ -8,43 +8,55 @@ are, so that only candidates leave the database.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, bindparam, delete, insert
 
+from dedup.fingerprint.signature import BITS
 from dedup.index.probes import ProbePlan
 from dedup.schema import fingerprints, to_signed
 
+# A fingerprint in the range of a probe differs from `near` below the prefix only, so that what
+# differs is no negative number; in the prefix it differs from the query in the flipped bits. `LIMIT
+# -1` keeps SQLite from counting twice, once to compare and once to return.
 _SQLITE_QUERY = """
-WITH probe (table_number, low, high, permuted) AS (VALUES {values})
-SELECT f.document_id, hamming(f.permuted, probe.permuted) AS distance
-FROM probe CROSS JOIN dedup_fingerprints AS f
-  ON f.table_number = probe.table_number AND f.permuted BETWEEN probe.low AND probe.high
+SELECT document_id, distance
+FROM (
+  SELECT f.document_id AS document_id,
+    probe.column4 + bit_count((f.permuted | probe.column3) - (f.permuted & probe.column3)) AS distance
+  FROM (VALUES {values}) AS probe CROSS JOIN dedup_fingerprints AS f
+    ON f.table_number = probe.column1
+    AND f.permuted BETWEEN probe.column3 & ~probe.column2 AND probe.column3 | probe.column2
+  WHERE f.permuted & probe.column5 = probe.column3 & probe.column5
+  LIMIT -1
+)
 WHERE distance <= ?
-GROUP BY f.document_id
-ORDER BY distance, f.document_id
+ORDER BY distance, document_id
 LIMIT ?
 """
 
-# Without OFFSET 0 the planner may join by a scan of the whole table.
+# Without the inner OFFSET 0 the planner may join by a scan of the whole table, and without the
+# outer one it counts twice.
 _POSTGRESQL_QUERY = """
-SELECT document_id, min(distance) AS distance
+SELECT document_id, distance
 FROM (
   SELECT f.document_id, bit_count((f.permuted # probe.permuted)::bit(64)) AS distance
-  FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[])
-    AS probe (table_number, low, high, permuted)
+  FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+    AS probe (table_number, low, high, permuted, firm)
   CROSS JOIN LATERAL (
     SELECT document_id, permuted FROM dedup_fingerprints
     WHERE table_number = probe.table_number AND permuted BETWEEN probe.low AND probe.high
     OFFSET 0
   ) AS f
+  WHERE f.permuted & probe.firm = probe.permuted & probe.firm
+  OFFSET 0
 ) AS found
 WHERE distance <= %s
-GROUP BY document_id
-ORDER BY min(distance), document_id
+ORDER BY distance, document_id
 LIMIT %s
 """
 
@@ -112,17 +124,26 @@ class SqlIndex:
             The candidates, the closest first, equally close ones by document id.
         """
         probes = self.plan.probes(fingerprint, margins)
-        columns = (probes.tables, *(column.view(np.int64) for column in probes[1:]))
+        firm = self.plan.firm_bits(margins)
         if connection.dialect.name == "sqlite":
-            statement = self._sqlite_query(len(probes.tables))
-            parameters = np.column_stack(columns).ravel().tolist()
+            statement = self._sqlite_query
+            near = probes.lows | (probes.permuted & (probes.lows ^ probes.highs))
+            flipped = np.bitwise_count(near ^ probes.permuted)
+            parameters = np.column_stack((near.view(np.int64), flipped, firm.view(np.int64))).ravel().tolist()
         else:
             statement = _POSTGRESQL_QUERY
+            columns = (probes.tables, *(column.view(np.int64) for column in (*probes[1:], firm)))
             parameters = [column.tolist() for column in columns]
-        rows = connection.exec_driver_sql(statement, (*parameters, self.plan.radius, limit))
-        return [Candidate(document, distance) for document, distance in rows]
+        # A fingerprint is brought once by a table at most, always at the same distance.
+        rows = connection.exec_driver_sql(
+            statement, (*parameters, self.plan.radius, limit * len(self.plan.design.tables))
+        )
+        return [Candidate(*row) for row in islice(dict.fromkeys(map(tuple, rows)), limit)]
 
-    @staticmethod
-    @cache
-    def _sqlite_query(probes: int) -> str:
-        return _SQLITE_QUERY.format(values=",".join(["(?,?,?,?)"] * probes))
+    @cached_property
+    def _sqlite_query(self) -> str:
+        # Tables and widths of the probes are the same for all fingerprints.
+        probes = self.plan.probes(0, np.zeros(BITS, np.int64))
+        widths = (probes.lows ^ probes.highs).tolist()
+        values = (f"({table},{free},?,?,?)" for table, free in zip(probes.tables.tolist(), widths, strict=True))
+        return _SQLITE_QUERY.format(values=",".join(values))
