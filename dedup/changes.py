@@ -8,7 +8,6 @@ these pairs the longest row that rises in both texts is kept: n log n, whatever 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -65,9 +64,11 @@ def refine(a: Sequence[bytes], b: Sequence[bytes], rewritten: Iterable[Change]) 
 
 def _equal_blocks(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: int) -> Iterator[_Block]:
     """Yield runs of equal tokens that start from shingles of so many tokens, in order."""
-    places = {shingle: at for at, shingle in _numbered(b, inside.b_start, inside.b_end, size)}
+    places = dict(_numbered(b, inside.b_start, inside.b_end, size))
     pairs = [
-        (at, places[shingle]) for at, shingle in _numbered(a, inside.a_start, inside.a_end, size) if shingle in places
+        (place, places[shingle])
+        for shingle, place in _numbered(a, inside.a_start, inside.a_end, size)
+        if shingle in places
     ]
     a_from, _, b_from, _ = inside
     for a_start, b_start in _longest_rising(pairs):
@@ -89,13 +90,14 @@ def _equal_blocks(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: 
 
 def _numbered(
     tokens: Sequence[bytes], start: int, end: int, size: int
-) -> Iterator[tuple[int, tuple[int, tuple[bytes, ...]]]]:
-    """Yield each shingle's place, and the shingle with the number of those like it that stand before it."""
-    seen: Counter[tuple[bytes, ...]] = Counter()
-    for at in range(start, end - size + 1):
-        shingle = tuple(tokens[at : at + size])
-        yield at, (seen[shingle], shingle)
-        seen[shingle] += 1
+) -> Iterator[tuple[tuple[int, tuple[bytes, ...]], int]]:
+    """Yield each shingle with the number of those like it that stand before it, and its place."""
+    seen: dict[tuple[bytes, ...], int] = {}
+    shingles = zip(*(tokens[start + at : end] for at in range(size)), strict=False)
+    for place, shingle in enumerate(shingles, start):
+        number = seen.get(shingle, 0)
+        seen[shingle] = number + 1
+        yield (number, shingle), place
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

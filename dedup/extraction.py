@@ -58,7 +58,8 @@ def _looks_like_frame(text: str, tree: HtmlElement) -> bool:
         return True
     if len(text) >= _MOST_OF_A_FRAME:
         return False
-    paragraphs = sum(len(paragraph.text_content()) for paragraph in tree.iter("p"))
+    # Pages are often indented, and white space is no text.
+    paragraphs = sum(len(" ".join(paragraph.text_content().split())) for paragraph in tree.iter("p"))
     return len(text) < _SHARE_OF_PARAGRAPHS * paragraphs
 
 

@@ -42,6 +42,8 @@ class DedupSettings:
         radius: the largest distance of a candidate in checked mode, in bits.
         weak_bits: how many of the weakest bits of each prefix may be flipped in checked mode.
         max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
+        firm_margin: bits whose margin exceeds so many times the root of the sum of all margins must
+            agree in what weak flips bring; inf: none must. For weights that are counts.
         max_candidates: how many candidates, the closest, are checked.
         min_tokens: texts with fewer tokens are compared exactly and in no other way.
         short_tokens: of texts with fewer tokens the words are compared, not the sketches; in the
@@ -81,6 +83,7 @@ class DedupSettings:
     radius: int = 16
     weak_bits: int = 8
     max_flips: int = 32
+    firm_margin: float = 1.2
     max_candidates: int = 64
     min_tokens: int = 20
     short_tokens: int = 64
@@ -144,6 +147,7 @@ class DedupSettings:
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
+        _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
         for name in ("max_candidates", "batch_size"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         _require(self.max_replaced >= 0, "max_replaced", self.max_replaced, "at least 0")

@@ -7,9 +7,11 @@ themselves are compared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from enum import StrEnum
 
+from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
 from dedup.settings import DedupSettings, Mode
@@ -17,6 +19,8 @@ from dedup.wordwise import WordDifference, compare_words, short_similarity
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
+
+_WHOLE_WEIGHTS = {"count", "one"}
 
 # Twice the standard error of an estimate by 128 minima.
 _ERROR_OF_CONTAINMENT = 0.05
@@ -57,7 +61,15 @@ def plan_of(settings: DedupSettings) -> ProbePlan:
     if settings.mode is Mode.PAPER:
         return ProbePlan(settings.tables, PAPER_RADIUS, PAPER_RADIUS, weak_bits=0)
     exact_radius = min(PAPER_RADIUS, settings.radius)
-    return ProbePlan(settings.tables, settings.radius, exact_radius, settings.weak_bits, settings.max_flips)
+    return ProbePlan(
+        settings.tables,
+        settings.radius,
+        exact_radius,
+        settings.weak_bits,
+        settings.max_flips,
+        # The bound is one of counts; with other weights the sums have another unit.
+        settings.firm_margin if find_scheme(settings.scheme).weights in _WHOLE_WEIGHTS else math.inf,
+    )
 
 
 def fewest_tokens(settings: DedupSettings) -> int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from math import inf
 from typing import Any
 
 import pytest
@@ -60,6 +61,7 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("radius", "10", 10),
         ("radius", 0, 0),
         ("weak_bits", 10, 10),
+        ("firm_margin", "inf", inf),
         ("min_jaccard", "0.5", 0.5),
         ("min_jaccard", 1, 1.0),
         ("run", "", ""),
@@ -95,6 +97,8 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("weak_bits", 11),
         ("max_flips", 1025),
         ("max_flips", -1),
+        ("firm_margin", -1),
+        ("firm_margin", "nan"),
         ("weak_bits", -1),
         ("max_candidates", 0),
         ("batch_size", 0),
