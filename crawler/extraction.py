@@ -24,6 +24,9 @@ MAX_URL_CHARACTERS = 2_083
 _ZLIB_LEVEL = 1
 _LINE_BREAKS = re.compile("[\t\r\n]")
 _ABSOLUTE = re.compile("https?://([^/?#]+)", re.IGNORECASE)
+_ORIGIN = re.compile("https?://[^/?#]+")
+# Paths that joining leaves as they are: without dots to resolve and without empty parts to drop.
+_PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
 _REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 _METADATA_FIELDS = ("title", "author", "date", "description")
@@ -239,7 +242,12 @@ def _absolute(base: str, href: str) -> str | None:
     """Return the absolute http or https URL of a link, without its fragment."""
     if len(href) > MAX_URL_CHARACTERS:
         return None
-    href = _LINE_BREAKS.sub("", clean(href)).strip().partition("#")[0]
+    # All that is to be taken out is not printable, and telling that is ten times as fast.
+    if not href.isprintable():
+        href = _LINE_BREAKS.sub("", clean(href))
+    href = href.strip().partition("#")[0]
+    if _PLAIN_PATH.fullmatch(href) and (origin := _ORIGIN.match(base)):
+        return origin[0] + href
     # Joining takes longer than everything else about a link.
     if not _ABSOLUTE.match(href) or "[" in href:
         try:
