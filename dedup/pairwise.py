@@ -37,13 +37,16 @@ class PairDecider:
         settings: how matches are found and decided.
         bits: the width of the fingerprints. The tables are made for 64 bits; others are found by
             comparing all, within a radius of the same share of bits.
+
+    Attributes:
+        radius: the largest distance of a candidate, in bits.
     """
 
     def __init__(self, settings: DedupSettings, bits: int = BITS) -> None:
         self._settings = settings
         self._plan: ProbePlan = plan_of(settings)
         self._has_tables = bits == BITS
-        self._radius = self._plan.radius * bits // BITS
+        self.radius = self._plan.radius * bits // BITS
 
     def decide(self, first: Signature, second: Signature) -> PairDecision:
         """Decide the second document where the first is known."""
@@ -70,7 +73,7 @@ class PairDecider:
             return Rule.SAME_TEXT
         if min(first.sketch.tokens, second.sketch.tokens) < fewest_tokens(self._settings):
             return Rule.TOO_SHORT
-        if apart > self._radius:
+        if apart > self.radius:
             return Rule.TOO_FAR
         if probe is None:
             return Rule.NO_PROBE

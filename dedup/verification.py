@@ -97,15 +97,17 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings) -> Rul
         `REPLACED`, `REWRITTEN`.
     """
     similarity = compare(a, b)
+    # The words of longer texts are not stored, and comparing them would take long.
+    known = words if max(a.tokens, b.tokens) <= settings.max_compared else _no_words
     if min(a.tokens, b.tokens) < settings.short_tokens:
-        return _check_short(words(), settings)
+        return _check_short(known(), settings)
     rule = check_sketches(similarity, settings)
     is_form = similarity.jaccard < settings.sure_jaccard
     # What is rewritten in one text is not contained in the other.
     is_frame = similarity.containment < 1 - settings.max_rewritten + _ERROR_OF_CONTAINMENT
     if not rule.is_duplicate or not (is_form or is_frame):
         return rule
-    difference = _difference(words())
+    difference = _difference(known())
     if difference is None:
         return rule
     if difference.rewritten > settings.max_rewritten:
@@ -135,6 +137,10 @@ def _check_short(words: tuple[bytes, bytes], settings: DedupSettings) -> Rule:
     if difference is None or short_similarity(*words) < settings.short_jaccard:
         return Rule.NOT_ALIKE
     return Rule.REPLACED if difference.replaced > settings.max_replaced else Rule.SHORT_ALIKE
+
+
+def _no_words() -> tuple[bytes, bytes]:
+    return b"", b""
 
 
 def _difference(words: tuple[bytes, bytes]) -> WordDifference | None:

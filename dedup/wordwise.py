@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from dedup.changes import Change, find_rewritten, refine
+from dedup.overlap import jaccard
 
 LONGEST_REPLACED = 24
 """Tokens of a stretch that may have been filled in; what is longer was rewritten."""
@@ -67,7 +68,7 @@ def short_similarity(a: bytes, b: bytes) -> float:
     if _numbers(ours) != _numbers(theirs):
         return 0.0
     shingles, others = ({(token,) for token in tokens} | set(pairwise(tokens)) for tokens in (ours, theirs))
-    return len(shingles & others) / len(shingles | others)
+    return jaccard(shingles, others)
 
 
 def likeness(a: str, b: str) -> float:

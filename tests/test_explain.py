@@ -138,8 +138,8 @@ def test_json_of_the_command_is_one_document(folder: Path) -> None:
 def test_features_are_the_tokens_of_the_largest_weight(tmp_path: Path) -> None:
     content = data(tmp_path, "text:sea sea SEA wall", "text:sea")
     [sea, wall] = content["a"]["features"]
-    assert (sea["token"], sea["weight"], sea["weight_beside"]) == ("sea", 3, 1)
-    assert (wall["token"], wall["weight"], wall["weight_beside"]) == ("wall", 1, 0)
+    assert (sea["name"], sea["weight"], sea["weight_beside"]) == ("sea", 3, 1)
+    assert (wall["name"], wall["weight"], wall["weight_beside"]) == ("wall", 1, 0)
     # Three of four tokens decide every bit, so that the fingerprints of both texts are that of "sea".
     assert (content["distance"], sea["bits"]) == (0, 0)
 
@@ -201,22 +201,24 @@ def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_pat
     keep(tmp_path / "x.db", {ORIGINAL: TEXT, EXACT: document(200, "before")})
     content = data(tmp_path, "--dropped", EXACT, "--database", "x.db")
     assert (content["verdict"], content["record"]["run"]) == ("exact duplicate", "run 1")
-    assert content["b"]["features"] is None
-    assert content["a"]["features"] is not None
+    assert content["b"]["origin"] == "stored words, its text is not stored"
+    assert content["diff"]["place_count"] == 0
 
 
-def test_what_takes_margins_is_not_made_up(folder: Path) -> None:
-    content = data(folder, f"text:{TEXT}", NEAR)
+def test_what_takes_margins_is_not_made_up(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}], max_compared=0)
+    content = data(tmp_path, f"text:{TEXT}", NEAR)
     assert content["b"]["origin"] == "stored fingerprint and sketch, its text is not stored"
     assert [content["b"][name] for name in ("margins", "weak_bits", "features")] == [None, None, None]
-    assert (content["exact"], content["diff"]) == (None, None)
+    assert [content[name] for name in ("exact", "diff", "replaced", "rewritten", "short_similarity")] == [None] * 5
     assert content["probe"]["is_known"]
+    assert "note         The text of A and of B is not stored" in explained(tmp_path, "--dropped", NEAR)
     far = document(200, "far")
-    assert data(folder, f"text:{far}", NEAR)["probe"] == {"is_known": True, "table": None, "flipped": None}
+    assert data(tmp_path, f"text:{far}", NEAR)["probe"] == {"is_known": True, "table": None, "flipped": None}
 
 
 def test_probe_that_depends_on_margins_is_not_known(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{ORIGINAL: edited(TEXT, 8)}])
+    fill(tmp_path / "crawl.db", [{ORIGINAL: edited(TEXT, 8)}], max_compared=0)
     options = (f"text:{TEXT}", ORIGINAL)
     content = data(tmp_path, *options)
     assert content["distance"] > 3
@@ -235,7 +237,9 @@ def test_dropped_page_from_the_database(folder: Path) -> None:
     assert f"A            {ORIGINAL}\n             stored page; 200 tokens, 198 shingles\n" in output
     assert f"B            {NEAR}\n" in output
     assert ", run run 0\n" in output
-    assert "note         The text of B is not stored" in output
+    assert "             stored words, its text is not stored; 200 tokens, 198 shingles\n" in output
+    assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B\n" in output
+    assert "note" not in output
 
 
 def test_dropped_page_by_the_name_that_reports_show(folder: Path) -> None:
@@ -321,9 +325,13 @@ def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:
         (["--dropped", ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
         (["a b", "c d", "--width", "79"], "--width '79': give a whole number from 80 to 1000"),
         (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
-        (["a b", "c d", "--set", "radius"], "--set 'radius': write NAME=VALUE, such as MIN_JACCARD=.6"),
+        (["a b", "c d", "--set", "radius"], "--set 'radius': write NAME=VALUE, such as min_jaccard=.6"),
         (["a b", "c d", "--set", "x=1"], "--set 'x=1': there is no setting DEDUP_X"),
         (["a b", "c d", "--set", "radius=99"], "DEDUP_RADIUS = 99: expected 0 to 64 bits"),
+        (["a b", "c d", "--scheme", "poems"], "no scheme 'poems': take words, "),
+        (["a b", "c d", "--set", "scheme=words/count/mmh3/65"], "scheme 'words/count/mmh3/65': the width of mmh3 "),
+        (["--dropped", NEAR, "--scheme", "pairs"], "scheme pairs: database sqlite:///crawl.db was made with words/"),
+        ([ORIGINAL, "c d", "--set", "scheme=python128"], "scheme python128: database sqlite:///crawl.db was made "),
         (["a b", "c d", "--mode", "x"], "DEDUP_MODE = 'x': expected one of checked, paper"),
         (["a", "c d", "--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),
     ],

@@ -62,6 +62,12 @@ def test_the_rule_that_decided_is_named(name: str, rule: Rule) -> None:
     assert decision.rule is rule
 
 
+def test_the_words_of_long_texts_are_not_compared() -> None:
+    first, second = make_signature(TEXT), make_signature(TEXTS["filled in anew"])
+    assert PairDecider(DedupSettings(max_compared=300)).decide(first, second).rule is Rule.REPLACED
+    assert PairDecider(DedupSettings(max_compared=299)).decide(first, second).rule is Rule.JACCARD
+
+
 def test_a_part_of_a_text_is_contained_in_it() -> None:
     part = " ".join(TEXT.split()[:150])
     decision = PairDecider(DedupSettings(radius=64, weak_bits=10, max_flips=1000)).decide(

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dedup.cli.given import DEFAULT_SCHEME, add_settings_arguments, given_settings, make_settings, read_assignments
 from dedup.errors import InputError, SettingsError
 from dedup.evaluation import output
 from dedup.evaluation.labelled import LabelledSet, read_set
 from dedup.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
 from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
-from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings
-
-_SETTINGS = {each.name for each in fields(DedupSettings)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="folder with docs.jsonl and pairs.jsonl")
-    parser.add_argument("--scheme", default="words", metavar="NAME", help="how signatures are made (default: words)")
-    parser.add_argument("--mode", metavar="MODE", help="checked or paper")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a setting, such as min_jaccard=.6"
-    )
+    add_settings_arguments(parser)
     parser.add_argument(
         "--with",
         dest="others",
@@ -56,10 +48,11 @@ def run(options: argparse.Namespace) -> int:
         InputError: a set, a name or a value is not what it should be.
         SettingsError: a setting has a value that cannot be used.
     """
-    mode = [f"mode={options.mode}"] if options.mode else []
-    base = _read_settings([f"scheme={options.scheme}", *mode, *options.set])
+    base = given_settings(options)
     methods: list[Method] = [_pipeline("dedup", base)]
-    methods += [_pipeline(f"with {other}", base | _read_settings(other.split(","))) for other in options.others]
+    methods += [
+        _pipeline(f"with {other}", base | read_assignments("--with", other.split(","))) for other in options.others
+    ]
     methods += [_reference(reference) for reference in options.reference]
     for name in ("limit", "processes"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
@@ -89,24 +82,9 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
     return results
 
 
-def _read_settings(parts: Iterable[str]) -> dict[str, str]:
-    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_ before it."""
-    values = {}
-    for part in parts:
-        name, equals, value = part.partition("=")
-        name = name.strip().lower().removeprefix("dedup_")
-        if not equals or name not in _SETTINGS:
-            raise InputError(f"{part!r}: expected NAME=VALUE with a setting's name, such as min_jaccard=.6")
-        values[name] = value.strip()
-    return values
-
-
-def _pipeline(name: str, values: dict[str, str]) -> Pipeline:
-    # Here fingerprints of any width are compared, though the tables hold but one.
-    others = {f"DEDUP_{key.upper()}": value for key, value in values.items() if key != "scheme"}
-    settings = DedupSettings.read(others.get)
-    scheme = find_scheme(values["scheme"])
-    return Pipeline(name, settings, values["scheme"], scheme.bits)
+def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
+    settings, scheme = make_settings(values)
+    return Pipeline(name, settings, values.get("scheme", DEFAULT_SCHEME), scheme.bits)
 
 
 def _reference(text: str) -> ExactMeasure:

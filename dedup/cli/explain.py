@@ -5,24 +5,23 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from dataclasses import fields, replace
+from collections.abc import Mapping
 from pathlib import Path
 
+from dedup.cli.given import add_settings_arguments, given_settings, make_settings
 from dedup.database import Database, open_existing_database
-from dedup.errors import InputError, SettingsError
+from dedup.errors import InputError
 from dedup.explanation.build import explain, explain_dropped
 from dedup.explanation.contents import Explanation
 from dedup.explanation.render import as_json, lines
-from dedup.explanation.sides import TEXT_PREFIX, Origin, Side, side_of_file, side_of_text
-from dedup.explanation.stored import find_dropped, find_side
-from dedup.index.design import TableDesign
+from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
+from dedup.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
+from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.report.display import cut, plain
 from dedup.report.output import open_output
 from dedup.settings import DedupSettings
 
 _DATABASE = "crawl.db"
-_PREFIX = "DEDUP_"
-_NAMES = frozenset(_PREFIX + field.name.upper() for field in fields(DedupSettings))
 _NARROWEST, _USUAL, _WIDEST = 80, 100, 1000
 _SHOWN = 60
 
@@ -40,16 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--database",
         metavar="URL",
-        help=f"the database with the stored pages, a URL or an SQLite file; default: {_DATABASE}, if there is one",
+        help=f"the database with the stored pages, a URL or an SQLite file; default: {_DATABASE}, if there is one. "
+        "Its pages are explained by the scheme and the table design that it was made with",
     )
-    parser.add_argument("--mode", help="checked or paper; the same as --set MODE=...")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a setting, such as MIN_JACCARD=.6; the prefix DEDUP_ may be left out",
-    )
+    add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--width", help=f"columns to fill, at least {_NARROWEST}; default: the terminal's, at most {_USUAL}"
@@ -68,9 +61,14 @@ def run(options: argparse.Namespace) -> int:
         DatabaseError: the database cannot be read.
     """
     width = _width(options.width)
-    given = _given(options)
-    settings = DedupSettings.read(given.get)
-    explanation = _explanation(options, given, settings)
+    given = given_settings(options)
+    # What cannot be used is refused before anything is read.
+    make_settings(given)
+    if options.dropped is None and len(options.documents) != 2:
+        raise InputError(f"give two documents, or --dropped URL; {len(options.documents)} given: dedup explain -h")
+    if options.dropped is not None and options.documents:
+        raise InputError("--dropped explains one page of the database: give no other documents")
+    explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
     with open_output("") as stream:
         for line in [as_json(explanation)] if options.json else lines(explanation, width):
             stream.write(f"{line}\n")
@@ -86,60 +84,72 @@ def _width(text: str | None) -> int:
     return int(text)
 
 
-def _given(options: argparse.Namespace) -> dict[str, str]:
-    """Return the settings of the command line by their full names."""
-    given = {}
-    for each in options.set:
-        name, equals, value = each.partition("=")
-        full = _PREFIX + name.strip().upper().removeprefix(_PREFIX)
-        if not equals:
-            raise InputError(f"--set {each!r}: write NAME=VALUE, such as MIN_JACCARD=.6")
-        if full not in _NAMES:
-            raise SettingsError(f"--set {each!r}: there is no setting {plain(full)}")
-        given[full] = value
-    return given if options.mode is None else given | {"DEDUP_MODE": options.mode}
+def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
+    found = [_find(name, _database_of(options, given)) for name in options.documents]
+    made_with = next((each.made_with for each in found if isinstance(each, StoredPage)), None)
+    settings, scheme = _settings(given, made_with)
+    a, b = (each.side if isinstance(each, StoredPage) else each.side(scheme) for each in found)
+    return explain(a, b, settings, scheme)
 
 
-def _explanation(options: argparse.Namespace, given: dict[str, str], settings: DedupSettings) -> Explanation:
-    if options.dropped is None and len(options.documents) != 2:
-        raise InputError(f"give two documents, or --dropped URL; {len(options.documents)} given: dedup explain -h")
-    if options.dropped is not None and options.documents:
-        raise InputError("--dropped explains one page of the database: give no other documents")
-    url = options.database or given.get("DEDUP_DATABASE_URL") or ""
-    if options.dropped is None:
-        a, b = (_side(name, url) for name in options.documents)
-        return explain(a, b, settings)
-    database = _open(url or _DATABASE)
+def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
+    database = _open(_database_of(options, given) or _DATABASE)
     try:
         dropped = find_dropped(database, options.dropped)
     finally:
         database.close()
-    if "DEDUP_TABLES" not in given:
-        settings = replace(settings, tables=TableDesign.parse(dropped.tables))
+    settings, _ = _settings(given, dropped.made_with)
     return explain_dropped(dropped, settings)
 
 
-def _side(name: str, url: str) -> Side:
+def _database_of(options: argparse.Namespace, given: Mapping[str, str]) -> str:
+    """Return the database that was named, a URL or a file; empty where none was."""
+    return options.database or given.get("database_url", "")
+
+
+def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[DedupSettings, Scheme]:
+    """Make settings and scheme; what a database was made with holds for its pages.
+
+    Raises:
+        InputError: another scheme is asked for than the database was made with.
+    """
+    if made_with is None:
+        return make_settings(given)
+    own = made_with.scheme
+    if "scheme" in given and find_scheme(given["scheme"]) != own:
+        raise InputError(
+            f"scheme {plain(given['scheme'])}: database {made_with.database} was made with {own.spec}, and "
+            "signatures of two schemes cannot be compared: leave the scheme out, or give files or texts"
+        )
+    return make_settings({"tables": str(made_with.tables), **given, "scheme": own.spec})
+
+
+def _find(name: str, url: str) -> Material | StoredPage:
     if name.startswith(TEXT_PREFIX):
-        text = name.removeprefix(TEXT_PREFIX)
-        return side_of_text(text, Origin.TEXT, text)
-    side = side_of_file(name)
+        return _text(name.removeprefix(TEXT_PREFIX))
+    material = read_file(name)
+    if material is not None:
+        return material
     where = f"there is no database {_DATABASE}"
-    if side is None and (url or Path(_DATABASE).is_file()):
+    if url or Path(_DATABASE).is_file():
         database = _open(url or _DATABASE)
         where = f"no page of database {database.name}"
         try:
-            side = find_side(database, name)
+            page = find_page(database, name)
         finally:
             database.close()
-    if side is not None:
-        return side
+        if page is not None:
+            return page
     if any(map(str.isspace, name)):
-        return side_of_text(name, Origin.TEXT, name)
+        return _text(name)
     raise InputError(
         f"'{cut(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
         f"write {TEXT_PREFIX}... for a text, or name a --database"
     )
+
+
+def _text(text: str) -> Material:
+    return Material(text, Origin.TEXT, text)
 
 
 def _open(url: str) -> Database:

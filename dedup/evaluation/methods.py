@@ -15,7 +15,7 @@ from typing import Protocol
 from dedup.errors import InputError
 from dedup.fingerprint.normalise import normalise
 from dedup.fingerprint.signature import Signature
-from dedup.fingerprint.sketch import SHINGLE_WORDS
+from dedup.overlap import containment, jaccard, shingles_of
 from dedup.pairwise import PairDecider
 from dedup.settings import DedupSettings
 
@@ -111,8 +111,7 @@ def _counts(text: str) -> Mapping[str, int]:
 
 @lru_cache(maxsize=4096)
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    tokens = _tokens(text)
-    return frozenset(tokens[i : i + SHINGLE_WORDS] for i in range(len(tokens) - SHINGLE_WORDS + 1))
+    return shingles_of(_tokens(text))
 
 
 def _cosine(a: str, b: str) -> float:
@@ -123,14 +122,11 @@ def _cosine(a: str, b: str) -> float:
 
 
 def _jaccard(a: str, b: str) -> float:
-    shingles, others = _shingles(a), _shingles(b)
-    return len(shingles & others) / len(shingles | others) if shingles or others else 0.0
+    return jaccard(_shingles(a), _shingles(b))
 
 
 def _containment(a: str, b: str) -> float:
-    shingles, others = _shingles(a), _shingles(b)
-    smaller = min(len(shingles), len(others))
-    return len(shingles & others) / smaller if smaller else 0.0
+    return containment(_shingles(a), _shingles(b))
 
 
 MEASURES = {"cosine": _cosine, "jaccard": _jaccard, "containment": _containment}

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.deduplicator import Verdict
-from dedup.explanation.contents import Document, Exact, Explanation, Feature, Member, Probe
+from dedup.explanation.analysis import Analysis, analyse_side, unit_of
+from dedup.explanation.contents import Document, Exact, Explanation, Feature, Member, Probe, WordComparison
 from dedup.explanation.sides import Origin, Side
 from dedup.explanation.stored import Dropped
 from dedup.explanation.words import diff_words
-from dedup.fingerprint.hashes import murmur3
-from dedup.fingerprint.normalise import normalise
-from dedup.fingerprint.signature import BITS, distance
-from dedup.fingerprint.sketch import SHINGLE_WORDS, compare
-from dedup.fingerprint.tokens import Tokens, tokenise
+from dedup.fingerprint.schemes import Scheme
+from dedup.fingerprint.signature import BITS
+from dedup.fingerprint.sketch import compare
+from dedup.overlap import containment, jaccard, shingles_of
 from dedup.pairwise import PairDecider, PairDecision
 from dedup.settings import DedupSettings
 from dedup.verification import Rule, belongs_to_cluster, check, plan_of
+from dedup.wordwise import compare_words, short_similarity
 
 _FEATURES = 10
+_BITS_OF_A_PREFIX = 16
 _NO_TEXT = "the pages have no text, and their bytes are the same"
 
 
-def explain(a: Side, b: Side, settings: DedupSettings) -> Explanation:
-    """Explain what becomes of the second document where the first is all that is known."""
-    decision, probe = _decide(a, b, settings)
-    return _explanation(a, b, decision, probe, settings)
+def explain(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> Explanation:
+    """Explain what becomes of the second document where the first is all that is known.
+
+    Args:
+        a: the document that is known.
+        b: the document that comes after it.
+        settings: how it is decided.
+        scheme: how the signatures of both sides were made, of any width.
+    """
+    decision, probe = _decide(a, b, settings, scheme)
+    return _explanation(a, b, decision, probe, settings=settings, scheme=scheme)
 
 
 def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
@@ -37,15 +46,17 @@ def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
 
     Args:
         dropped: what the database has.
-        settings: those of the crawl, which the database does not have, but for the table design.
+        settings: those of the crawl, of which the database has scheme and table design alone.
     """
     record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
-    decision, probe = _decide(original, page, settings)
-    explanation = _explanation(original, page, decision, probe, settings)
+    scheme = dropped.made_with.scheme
+    decision, probe = _decide(original, page, settings, scheme)
+    explanation = _explanation(original, page, decision, probe, settings=settings, scheme=scheme)
     by_member = None
     if record.matched != record.original:
-        decision, _ = _decide(member, page, settings)
-        by_member = Member(record.matched, decision.distance, decision.similarity)
+        decision, _ = _decide(member, page, settings, scheme)
+        words = _compare_words(member, page, settings)
+        by_member = Member(record.matched, decision.distance, decision.similarity, words)
     holds = decision.rule.is_duplicate
     if by_member is not None and decision.rule.is_by_check:
         holds = belongs_to_cluster(explanation.estimated, settings)
@@ -74,43 +85,14 @@ def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Text:
-    """A tokenised text.
-
-    Attributes:
-        tokens: its tokens.
-        counts: how often it has each.
-        hashes: the hash of each.
-    """
-
-    tokens: Tokens
-    counts: Counter[bytes]
-    hashes: dict[bytes, int]
-
-    @classmethod
-    def of(cls, side: Side) -> _Text | None:
-        if side.text is None:
-            return None
-        tokens = tokenise(normalise(side.text).encode())
-        parts = tokens.parts()
-        hashes = murmur3(np.frombuffer(tokens.data, np.uint8), tokens.starts, tokens.ends)
-        return cls(tokens, Counter(parts), dict(zip(parts, hashes.tolist(), strict=True)))
-
-    def shingles(self) -> set[tuple[bytes, ...]]:
-        parts = self.tokens.parts()
-        return set(zip(*(parts[at:] for at in range(SHINGLE_WORDS)), strict=False))
-
-
-def _decide(a: Side, b: Side, settings: DedupSettings) -> tuple[PairDecision, Probe]:
-    if b.text is not None:
-        decision = PairDecider(settings).decide(a.signature, b.signature)
+def _decide(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
+    if b.signature.margins.size:
+        decision = PairDecider(settings, scheme.bits).decide(a.signature, b.signature)
         return decision, Probe(True, decision.table, decision.flipped)
     # Which weak bits are flipped is not known, but what is found without them is found in any case.
     plan = plan_of(settings)
-    any_margins = np.zeros(BITS, np.int64)
-    signature = replace(b.signature, margins=any_margins)
-    decision = PairDecider(replace(settings, weak_bits=0)).decide(a.signature, signature)
+    signature = replace(b.signature, margins=np.zeros(scheme.bits, np.int64))
+    decision = PairDecider(replace(settings, weak_bits=0), scheme.bits).decide(a.signature, signature)
     is_known = decision.table is not None or not plan.weak_bits or decision.distance > plan.radius
     if decision.rule is Rule.NO_PROBE and not is_known:
         words = (a.signature.words, b.signature.words)
@@ -118,25 +100,30 @@ def _decide(a: Side, b: Side, settings: DedupSettings) -> tuple[PairDecision, Pr
     return decision, Probe(is_known, decision.table, decision.flipped)
 
 
-def _explanation(a: Side, b: Side, decision: PairDecision, probe: Probe, settings: DedupSettings) -> Explanation:
+def _explanation(
+    a: Side, b: Side, decision: PairDecision, probe: Probe, *, settings: DedupSettings, scheme: Scheme
+) -> Explanation:
     differing = a.signature.fingerprint ^ b.signature.fingerprint
-    text_a, text_b = _Text.of(a), _Text.of(b)
+    first, second = analyse_side(a, scheme), analyse_side(b, scheme)
     return Explanation(
-        a=_document(a, text_a, text_b, differing, settings),
-        b=_document(b, text_b, text_a, differing, settings),
+        a=_document(a, first, second, differing, settings=settings, scheme=scheme),
+        b=_document(b, second, first, differing, settings=settings, scheme=scheme),
         verdict=_verdict(decision.rule),
         rule=str(decision.rule),
         is_certain=probe.is_known or not decision.rule.is_by_check,
-        distance=distance(a.signature.fingerprint, b.signature.fingerprint),
-        differing_bits=[bit for bit in range(BITS) if differing >> bit & 1],
+        distance=decision.distance,
+        differing_bits=[bit for bit in range(scheme.bits) if differing >> bit & 1],
         probe=probe,
         estimated=compare(a.signature.sketch, b.signature.sketch),
-        exact=_exact(text_a, text_b) if text_a and text_b else None,
-        diff=diff_words(text_a.tokens, text_b.tokens) if text_a and text_b else None,
+        exact=_exact(first, second) if first and second else None,
+        words=_compare_words(a, b, settings),
+        diff=diff_words(first.tokens, second.tokens) if first and second else None,
         record=None,
         member=None,
-        notes=_notes(a, b),
+        notes=list(_notes(a, b)),
         settings=settings,
+        scheme=scheme,
+        radius=PairDecider(settings, scheme.bits).radius,
     )
 
 
@@ -146,60 +133,102 @@ def _verdict(rule: Rule) -> Verdict:
     return Verdict.NEAR_DUPLICATE if rule.is_duplicate else Verdict.NEW
 
 
-def _notes(a: Side, b: Side) -> list[str]:
-    without = [letter for letter, side in (("A", a), ("B", b)) if side.origin is Origin.FINGERPRINT]
-    if not without:
-        return []
-    way_out = (
-        "`dedup explain URL-OF-A FILE-OR-TEXT-OF-B` shows"
-        if without == ["B"]
-        else "`dedup explain` with the files or texts shows"
-    )
-    note = (
-        f"The text of {' and of '.join(without)} is not stored, so its features, its margins (weak bits), the exact "
-        f"similarity and the words that differ cannot be shown; {way_out} them."
-    )
-    return [note]
+def _notes(a: Side, b: Side) -> Iterator[str]:
+    sides = {"A": a, "B": b}
+    without = [letter for letter, side in sides.items() if side.origin is Origin.FINGERPRINT]
+    if without:
+        yield (
+            f"The text of {' and of '.join(without)} is not stored, so features, margins (weak bits), exact "
+            f"similarity and the words that differ cannot be shown; {_way_out(without)} them."
+        )
+    words_alone = [
+        letter for letter, side in sides.items() if side.origin is Origin.WORDS and not side.signature.margins.size
+    ]
+    if words_alone:
+        yield (
+            f"Of {' and of '.join(words_alone)} only the words are stored, which this scheme's features are not made "
+            f"of, so features and margins (weak bits) cannot be shown; {_way_out(words_alone)} them."
+        )
 
 
-def _document(side: Side, own: _Text | None, other: _Text | None, differing: int, settings: DedupSettings) -> Document:
-    signature = side.signature
+def _way_out(without: Sequence[str]) -> str:
+    if without == ["B"]:
+        return "`dedup explain URL-OF-A FILE-OR-TEXT-OF-B` shows"
+    return "`dedup explain` with the files or texts shows"
+
+
+def _document(
+    side: Side,
+    own: Analysis | None,
+    other: Analysis | None,
+    differing: int,
+    *,
+    settings: DedupSettings,
+    scheme: Scheme,
+) -> Document:
+    signature, unit = side.signature, unit_of(scheme)
+    has_margins = signature.margins.size > 0
     return Document(
         name=side.name,
         origin=side.origin,
         tokens=signature.sketch.tokens,
         shingles=signature.sketch.shingles,
         fingerprint=signature.fingerprint,
-        margins=signature.margins.tolist() if own else None,
-        weak_bits=_weak_bits(signature.margins, settings) if own else None,
-        features=_features(own, other, signature.fingerprint, differing) if own else None,
+        margins=[_in_units(margin, unit) for margin in signature.margins.tolist()] if has_margins else None,
+        weak_bits=_weak_bits(signature.margins, settings, scheme) if has_margins else None,
+        features=_features(own, other, signature.fingerprint, differing, unit) if own else None,
     )
 
 
-def _weak_bits(margins: NDArray[np.int64], settings: DedupSettings) -> list[int]:
+def _in_units(value: int, unit: int) -> float:
+    """Return a sum of weights; where weights are counts it stays a whole number."""
+    return value if unit == 1 else value / unit
+
+
+def _weak_bits(margins: NDArray[np.int64], settings: DedupSettings, scheme: Scheme) -> list[int]:
+    prefixes: list[Sequence[int]] = [table.prefix for table in settings.tables.tables]
+    if scheme.bits != BITS:
+        # There are no tables; this is as the usual ones cut 64 bits.
+        prefixes = [range(start, start + _BITS_OF_A_PREFIX) for start in range(0, scheme.bits, _BITS_OF_A_PREFIX)]
     weak: set[int] = set()
-    for table in settings.tables.tables:
-        weak |= set(sorted(table.prefix, key=lambda bit: int(margins[bit]))[: settings.weak_bits])
+    for prefix in prefixes:
+        weak |= set(sorted(prefix, key=lambda bit: int(margins[bit]))[: settings.weak_bits])
     return sorted(weak)
 
 
-def _features(own: _Text, other: _Text | None, fingerprint: int, differing: int) -> list[Feature]:
+def _features(
+    own: Analysis, other: Analysis | None, fingerprint: int, differing: int, unit: int
+) -> list[Feature] | None:
+    if own.weights is None:
+        return None
+    beside: Mapping[bytes, int] | None = other.weights if other else None
+    # Of features of the same weight, those that the other text lacks tell more.
+    order = sorted(own.weights.items(), key=lambda item: (-item[1], (beside or {}).get(item[0], 0)))
     return [
         Feature(
-            token.decode(),
-            count,
-            other.counts[token] if other else None,
-            (~(own.hashes[token] ^ fingerprint) & differing).bit_count(),
+            feature.decode("utf-8", "backslashreplace"),
+            _in_units(weight, unit),
+            None if beside is None else _in_units(beside.get(feature, 0), unit),
+            (~(own.hashes[feature] ^ fingerprint) & differing).bit_count(),
         )
-        for token, count in own.counts.most_common(_FEATURES)
+        for feature, weight in order[:_FEATURES]
     ]
 
 
-def _exact(a: _Text, b: _Text) -> Exact:
-    ours, theirs = a.shingles(), b.shingles()
-    shared = len(ours & theirs)
-    return Exact(
-        shared / max(1, len(ours | theirs)),
-        shared / max(1, min(len(ours), len(theirs))),
-        shared,
-    )
+def _exact(a: Analysis, b: Analysis) -> Exact:
+    ours, theirs = shingles_of(a.tokens.parts()), shingles_of(b.tokens.parts())
+    return Exact(jaccard(ours, theirs), containment(ours, theirs), len(ours & theirs))
+
+
+def _compare_words(a: Side, b: Side, settings: DedupSettings) -> WordComparison | None:
+    tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
+    ours, theirs = a.signature.words, b.signature.words
+    if not (ours and theirs) or max(tokens) > settings.max_compared:
+        return None
+    difference = compare_words(ours, theirs)
+    if min(tokens) >= settings.short_tokens:
+        return WordComparison(*difference, None, has_other_numbers=False)
+    similarity = short_similarity(ours, theirs)
+    # With a word in common, nothing but their numbers makes it 0.
+    shares_words = not set(ours.split(b"\n")).isdisjoint(theirs.split(b"\n"))
+    return WordComparison(*difference, similarity, has_other_numbers=shares_words and similarity == 0)

@@ -8,24 +8,25 @@ from dedup.deduplicator import Verdict
 from dedup.explanation.sides import Origin
 from dedup.explanation.stored import Record
 from dedup.explanation.words import WordDiff
+from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.sketch import Similarity
 from dedup.settings import DedupSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A token of a text.
+    """A feature of a text, as the scheme makes them.
 
     Attributes:
-        token: the token, normalised.
-        weight: how often the text has it.
-        weight_beside: how often the other text has it; None where that is not stored.
+        name: the feature in letters; bytes that are none are written as escapes.
+        weight: its weight in this text: by the usual scheme how often the text has the token.
+        weight_beside: its weight in the other text; None where that is not known.
         bits: how many of the differing bits it pushes to what they are on its side.
     """
 
-    token: str
-    weight: int
-    weight_beside: int | None
+    name: str
+    weight: float
+    weight_beside: float | None
     bits: int
 
 
@@ -38,11 +39,13 @@ class Document:
         origin: where its text is from.
         tokens: how many tokens it has.
         shingles: how many distinct shingles of three tokens it has.
-        fingerprint: 64 bits, unsigned.
-        margins: the margin of each bit, the least significant first; None where its text is not stored.
+        fingerprint: as many bits as the scheme has, unsigned.
+        margins: the margin of each bit, the least significant first, in the unit of the weights; None
+            where they are not known.
         weak_bits: the bits that may be flipped when it is looked up: of each table's prefix those with
-            the smallest margins; None where its text is not stored.
-        features: its heaviest, the heaviest first; None where its text is not stored.
+            the smallest margins. Of a width without tables, of each 16 bits. None where margins are not
+            known.
+        features: its heaviest, the heaviest first; None where they are not known.
     """
 
     name: str
@@ -50,7 +53,7 @@ class Document:
     tokens: int
     shingles: int
     fingerprint: int
-    margins: list[int] | None
+    margins: list[float] | None
     weak_bits: list[int] | None
     features: list[Feature] | None
 
@@ -75,15 +78,33 @@ class Probe:
     """Which look-up for the second fingerprint brings the first.
 
     Attributes:
-        is_known: whether it can be told: unless table and distance settle it, the margins do, which
-            only a text has.
-        table: the number of the table, from 0; None where no probe brings it, or it is not known.
+        is_known: whether it can be told: unless table and distance settle it, the margins do.
+        table: the number of the table, from 0; None where no probe brings it, or it is not known, or
+            there are no tables for fingerprints of this width.
         flipped: how many bits of the table's prefix the probe flips.
     """
 
     is_known: bool
     table: int | None
     flipped: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WordComparison:
+    """How alike two texts are word by word, as the check looks at it where the sketches leave a doubt.
+
+    Attributes:
+        replaced: how many short stretches of 100 tokens gave way to unlike ones.
+        rewritten: share of the shorter text in long stretches that were rewritten, 0 to 1.
+        short_similarity: Jaccard similarity of the words and pairs of words, 0 where the numbers are not
+            the same; None where neither text is short.
+        has_other_numbers: whether the numbers of two short texts are not the same.
+    """
+
+    replaced: float
+    rewritten: float
+    short_similarity: float | None
+    has_other_numbers: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +115,13 @@ class Member:
         name: its key.
         distance: bits in which the fingerprints of member and page differ.
         similarity: as estimated by their sketches.
+        words: as compared by their words; None where the words of one are not known.
     """
 
     name: str
     distance: int
     similarity: Similarity
+    words: WordComparison | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +138,15 @@ class Explanation:
         differing_bits: these bits, 0 the least significant.
         probe: which look-up brings the first.
         estimated: how alike they are, by their sketches.
-        exact: how alike they are; None where a text is not stored.
-        diff: what differs; None where a text is not stored.
+        exact: how alike they are; None where the words of one are not known.
+        words: how alike they are word by word; None where the words of one are not known to the check.
+        diff: what differs; None where the words of one are not known.
         record: the verdict that the database has, if that is explained.
         member: the member by which it was found, if that was not the original.
         notes: what has to be said besides, a sentence each.
         settings: by which it was decided.
+        scheme: how the signatures are made.
+        radius: the largest distance of a candidate, in bits of this scheme.
     """
 
     a: Document
@@ -133,8 +159,11 @@ class Explanation:
     probe: Probe
     estimated: Similarity
     exact: Exact | None
+    words: WordComparison | None
     diff: WordDiff | None
     record: Record | None
     member: Member | None
     notes: list[str]
     settings: DedupSettings
+    scheme: Scheme
+    radius: int

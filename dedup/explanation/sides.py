@@ -8,7 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from dedup.errors import InputError
-from dedup.fingerprint.signature import Signature, make_signature
+from dedup.fingerprint.schemes import Scheme
+from dedup.fingerprint.signature import Signature
 
 TEXT_PREFIX = "text:"
 
@@ -27,6 +28,7 @@ class Origin(StrEnum):
     HTML = "file, the main text of its HTML"
     TEXT = "text given as an argument"
     PAGE = "stored page"
+    WORDS = "stored words, its text is not stored"
     FINGERPRINT = "stored fingerprint and sketch, its text is not stored"
 
 
@@ -37,8 +39,9 @@ class Side:
     Attributes:
         name: what it is called: the name of a file, a key of the database, the text itself.
         origin: where its text is from.
-        signature: its signature; without margins, shape (0,), where there is no text.
-        text: its text; None where only the signature is stored.
+        signature: its signature; without margins, shape (0,), where nothing is stored that they could be
+            made of.
+        text: its text; None where that is not stored.
     """
 
     name: str
@@ -47,16 +50,36 @@ class Side:
     text: str | None
 
 
-def side_of_text(name: str, origin: Origin, text: str) -> Side:
-    """Make the side of a text."""
-    return Side(name, origin, make_signature(text), text)
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a side can be made of by any scheme.
+
+    Attributes:
+        name: what it is called.
+        origin: where it is from.
+        content: a text, or the bytes of an HTML page.
+    """
+
+    name: str
+    origin: Origin
+    content: str | bytes
+
+    def side(self, scheme: Scheme) -> Side:
+        """Make the side, its signature by a scheme."""
+        if isinstance(self.content, str):
+            return Side(self.name, self.origin, scheme.signature(self.content), self.content)
+        # Half a second, and most texts are no HTML.
+        from dedup.extraction import analyse_html  # noqa: PLC0415
+
+        text, signature = analyse_html(self.content, scheme)
+        return Side(self.name, self.origin, signature, text)
 
 
-def side_of_file(name: str) -> Side | None:
-    """Read a file, and take the main text from it if it is HTML.
+def read_file(name: str) -> Material | None:
+    """Read a file, as a page if it is HTML.
 
     Returns:
-        The side; None where there is no file of this name.
+        What it holds; None where there is no file of this name.
 
     Raises:
         InputError: the file cannot be read.
@@ -72,10 +95,6 @@ def side_of_file(name: str) -> Side | None:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
-    if path.suffix.lower() not in _HTML_SUFFIXES and not _HTML.match(data):
-        return side_of_text(name, Origin.FILE, data.decode("utf-8", "replace"))
-    # Half a second, and most texts are no HTML.
-    from dedup.extraction import analyse_html  # noqa: PLC0415
-
-    text, signature = analyse_html(data)
-    return Side(name, Origin.HTML, signature, text)
+    if path.suffix.lower() in _HTML_SUFFIXES or _HTML.match(data):
+        return Material(name, Origin.HTML, data)
+    return Material(name, Origin.FILE, data.decode("utf-8", "replace"))

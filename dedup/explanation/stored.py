@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote
 
-import numpy as np
 from sqlalchemy import Connection, column, select, table
 
 from dedup import ledger
 from dedup.database import Database
 from dedup.deduplicator import Verdict
-from dedup.errors import InputError
+from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
+from dedup.explanation.analysis import margins_of_words
 from dedup.explanation.sides import Origin, Side
-from dedup.fingerprint.signature import Signature, make_signature
+from dedup.fingerprint.schemes import Scheme, find_scheme
+from dedup.fingerprint.signature import Signature
+from dedup.index.design import TableDesign
 from dedup.ledger import StoredDocument
 from dedup.report.display import plain
 from dedup.schema import properties, runs, verdicts
@@ -21,6 +24,29 @@ from dedup.schema import properties, runs, verdicts
 # The crawl's; this library stands without it, and other projects keep no texts here.
 _PAGES = table("pages", column("url_digest"), column("text"))
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
+
+
+@dataclass(frozen=True, slots=True)
+class MadeWith:
+    """What a database was made with.
+
+    Attributes:
+        database: its name.
+        scheme: the scheme of its signatures.
+        tables: its table design.
+    """
+
+    database: str
+    scheme: Scheme
+    tables: TableDesign
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPage:
+    """A page of a database, and what that was made with."""
+
+    side: Side
+    made_with: MadeWith
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +83,7 @@ class Dropped:
         member: the member that it was found by, as it is now.
         has_same_bytes: whether page and member are the same to the byte, as far as is known.
         is_let_go: whether it has lost its original since.
-        tables: the database's table design.
+        made_with: what the database was made with.
     """
 
     record: Record
@@ -66,10 +92,10 @@ class Dropped:
     member: Side
     has_same_bytes: bool
     is_let_go: bool
-    tables: str
+    made_with: MadeWith
 
 
-def find_side(database: Database, key: str) -> Side | None:
+def find_page(database: Database, key: str) -> StoredPage | None:
     """Return what a database knows of a page.
 
     Args:
@@ -77,14 +103,17 @@ def find_side(database: Database, key: str) -> Side | None:
         key: a key, or as `dedup.report.display.readable` shows it.
 
     Returns:
-        The side; None where the database does not know the key.
+        The page; None where the database does not know the key.
 
     Raises:
-        DatabaseError: the database cannot be read.
+        DatabaseError: the database cannot be read, or was made with a scheme that is not known.
     """
     with database.read() as connection:
         found = _find(connection, key)
-        return None if found is None else _side(connection, found)
+        if found is None:
+            return None
+        made_with = _made_with(connection, database.name)
+        return StoredPage(_side(connection, found, made_with.scheme), made_with)
 
 
 def find_dropped(database: Database, key: str) -> Dropped:
@@ -92,7 +121,7 @@ def find_dropped(database: Database, key: str) -> Dropped:
 
     Raises:
         InputError: the database does not know the page, or it was not dropped.
-        DatabaseError: the database cannot be read.
+        DatabaseError: the database cannot be read, or was made with a scheme that is not known.
     """
     with database.read() as connection:
         page = _find(connection, key)
@@ -112,14 +141,15 @@ def find_dropped(database: Database, key: str) -> Dropped:
             )
         others = ledger.find_with_leaders(connection, [row.original_id, row.matched_id])
         original, member = others[row.original_id], others[row.matched_id]
+        made_with = _made_with(connection, database.name)
         return Dropped(
             Record(verdict, row.name, row.decided, original.key, member.key, row.distance, row.similarity),
-            _side(connection, page),
-            _side(connection, original),
-            _side(connection, member),
-            page.body_digest is not None and page.body_digest == member.body_digest,
-            page.leader_id is None,
-            connection.execute(select(properties.c.value).where(properties.c.name == "table design")).scalar_one(),
+            _side(connection, page, made_with.scheme),
+            _side(connection, original, made_with.scheme),
+            _side(connection, member, made_with.scheme),
+            has_same_bytes=page.body_digest is not None and page.body_digest == member.body_digest,
+            is_let_go=page.leader_id is None,
+            made_with=made_with,
         )
 
 
@@ -132,17 +162,42 @@ def _find(connection: Connection, key: str) -> StoredDocument | None:
     return None
 
 
-def _side(connection: Connection, stored: StoredDocument) -> Side:
+def _made_with(connection: Connection, database: str) -> MadeWith:
+    rows = connection.execute(select(properties.c.name, properties.c.value))
+    values = {row.name: row.value for row in rows}
+    return MadeWith(database, _scheme_of(values["scheme"], database), TableDesign.parse(values["table design"]))
+
+
+def _scheme_of(stored: str, database: str) -> Scheme:
+    # VERSION:FEATURES/WEIGHTS/HASH/BITS/SKETCH, see `Scheme.name`.
+    spec = stored.partition(":")[2].rpartition("/")[0]
+    with suppress(SettingsError):
+        scheme = find_scheme(spec)
+        if scheme.name == stored:
+            return scheme
+    raise IncompatibleDatabaseError(
+        f"database {database} was made with scheme {stored!r}, which this program does not know; "
+        "install the version of this program that made it, or name another database"
+    )
+
+
+def _side(connection: Connection, stored: StoredDocument, scheme: Scheme) -> Side:
     text = _text(connection, stored.key)
     if text is not None:
-        signature = make_signature(text)
+        signature = scheme.signature(text)
         # A page that was kept once and dropped later left its old text there.
         if signature.text_digest == stored.text_digest:
             return Side(stored.key, Origin.PAGE, signature, text)
-    # A page that lost its original has no digest; nothing must be taken for the same as it.
-    text_digest = stored.text_digest or ledger.key_digest(stored.key)
-    signature = Signature(text_digest, stored.fingerprint, np.empty(0, np.int64), stored.sketch)
-    return Side(stored.key, Origin.FINGERPRINT, signature, None)
+    words = ledger.find_words(connection, stored.text_digest)
+    signature = Signature(
+        # A page that lost its original has no digest; nothing must be taken for the same as it.
+        stored.text_digest or ledger.key_digest(stored.key),
+        stored.fingerprint,
+        margins_of_words(words, scheme),
+        stored.sketch,
+        words,
+    )
+    return Side(stored.key, Origin.WORDS if words else Origin.FINGERPRINT, signature, None)
 
 
 def _text(connection: Connection, key: str) -> str | None:

@@ -81,14 +81,12 @@ def merge_neighbours(changes: Iterable[Change]) -> list[Change]:
 
 def _place(a: Tokens, b: Tokens, change: Change) -> Place:
     first, behind = change.a_start, change.a_end
-    before = _passage(a, max(0, first - _CONTEXT), first)
-    after = _passage(a, behind, min(len(a), behind + _CONTEXT))
     return Place(
         at=first,
-        before=before,
-        removed=_passage(a, first, behind),
-        added=_passage(b, change.b_start, change.b_end),
-        after=after,
+        before=_passage(a, max(0, first - _CONTEXT), first),
+        removed=_changed_passage(a, first, behind),
+        added=_changed_passage(b, change.b_start, change.b_end),
+        after=_passage(a, behind, min(len(a), behind + _CONTEXT)),
         tokens_removed=behind - first,
         tokens_added=change.b_end - change.b_start,
     )
@@ -97,3 +95,14 @@ def _place(a: Tokens, b: Tokens, change: Change) -> Place:
 def _passage(tokens: Tokens, start: int, end: int) -> str:
     """Return the text from a token to another one, with the punctuation between them."""
     return tokens.data[tokens.starts[start] : tokens.ends[end - 1]].decode() if end > start else ""
+
+
+def _changed_passage(tokens: Tokens, start: int, end: int) -> str:
+    """Return the text of tokens that changed, without what their neighbours share with them."""
+    if start == end:
+        return ""
+    # Pairs of characters overlap, and a pair that stayed beside one that changed shows what stayed.
+    first = max(tokens.starts[start], tokens.ends[start - 1] if start else 0)
+    last = min(tokens.ends[end - 1], tokens.starts[end] if end < len(tokens) else len(tokens.data))
+    # Of a character that was written twice both pairs may stay.
+    return tokens.data[first:last].decode() if first < last else _passage(tokens, start, end)

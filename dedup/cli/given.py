@@ -1,0 +1,86 @@
+"""Settings and schemes as command lines give them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+
+from dedup.errors import InputError, SettingsError
+from dedup.fingerprint.schemes import SCHEMES, Scheme, find_scheme
+from dedup.fingerprint.signature import BITS
+from dedup.report.display import plain
+from dedup.settings import DedupSettings
+
+DEFAULT_SCHEME = DedupSettings().scheme
+"""The scheme where none is given."""
+
+_SETTINGS = {each.name for each in fields(DedupSettings)}
+
+
+def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that `given_settings` reads."""
+    parser.add_argument(
+        "--scheme",
+        metavar="NAME",
+        help=f"how signatures are made: {', '.join(SCHEMES)}, or FEATURES/WEIGHTS/HASH/BITS; default: words",
+    )
+    parser.add_argument("--mode", metavar="MODE", help="checked or paper")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any setting, such as min_jaccard=.6, with or without DEDUP_ before it; may be given again",
+    )
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, str]:
+    """Return what --set, --mode and --scheme give: values by the names of settings.
+
+    Raises:
+        InputError: not NAME=VALUE.
+        SettingsError: there is no such setting.
+    """
+    named = {name: value for name in ("mode", "scheme") if (value := getattr(options, name)) is not None}
+    return read_assignments("--set", options.set) | named
+
+
+def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
+    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_ before it.
+
+    Args:
+        option: the option that the parts were given to, for messages.
+        parts: the assignments; of two to the same setting the last one holds.
+
+    Raises:
+        InputError: not NAME=VALUE.
+        SettingsError: there is no such setting.
+    """
+    values = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        name = name.strip().lower().removeprefix("dedup_")
+        if not equals:
+            raise InputError(f"{option} {part!r}: write NAME=VALUE, such as min_jaccard=.6")
+        if name not in _SETTINGS:
+            raise SettingsError(f"{option} {part!r}: there is no setting DEDUP_{plain(name.upper())}")
+        values[name] = value.strip()
+    return values
+
+
+def make_settings(values: Mapping[str, str]) -> tuple[DedupSettings, Scheme]:
+    """Make settings, and the scheme, of any width, that goes with them.
+
+    Args:
+        values: as `given_settings` returns them.
+
+    Raises:
+        SettingsError: a value cannot be used, or there is no such scheme.
+    """
+    scheme = find_scheme(values.get("scheme", DEFAULT_SCHEME))
+    given = {f"DEDUP_{name.upper()}": value for name, value in values.items()}
+    # Here fingerprints of any width are compared, though the tables hold but one.
+    if scheme.bits != BITS:
+        del given["DEDUP_SCHEME"]
+    return DedupSettings.read(given.get), scheme
