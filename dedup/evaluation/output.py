@@ -32,7 +32,8 @@ def table(name: str, results: Sequence[SetResult], pooled: SetResult) -> str:
         lines += [_row(f"  {kind}", quality) for kind, quality in result.kinds.items() if len(result.kinds) > 1]
     lines.append(_row("all", pooled.quality))
     lines += [_row(f"  {half} half", quality) for half, quality in zip(("one", "other"), pooled.halves, strict=True)]
-    lines.append(f"{pooled.order_dependent:,} pairs are decided otherwise if the second document comes first")
+    pairs = "1 pair is" if pooled.order_dependent == 1 else f"{pooled.order_dependent:,} pairs are"
+    lines.append(f"{pairs} decided otherwise if the second document comes first")
     return "\n".join(lines)
 
 
