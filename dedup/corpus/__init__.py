@@ -1,0 +1,19 @@
+"""Documents from files instead of a crawl: read in any mix of formats, written as they came.
+
+    from pathlib import Path
+
+    from dedup.corpus.documents import Rejected
+    from dedup.corpus.reading import read_documents
+    from dedup.corpus.writers.tables import KeptWriter
+
+    with KeptWriter(Path("kept.jsonl")) as kept:
+        for item in read_documents(["crawl.warc.gz", "news/"]):
+            if isinstance(item, Rejected):
+                print(item.source, item.reason)
+            else:
+                kept.write(item)
+
+`files.py` finds and checks the files, `readers/` has a module a format, `reading.py` puts them one
+behind the other, `writers/` writes kept and dropped documents and clusters. Nothing here decides
+anything, and no more is in memory than a document and the buffers of one file.
+"""

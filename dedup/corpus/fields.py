@@ -1,0 +1,104 @@
+"""From the fields of an object or a row to key and text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dedup.corpus.documents import ReadOptions
+
+KEY_FIELDS = ("url", "id", "key")
+
+
+class BadRecordError(ValueError):
+    """A line, row or record cannot be a document; the message is the reason that the user is told."""
+
+
+def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | None, bytes | None]:
+    """Return the text of an object or a row, or its HTML where there is no text.
+
+    Args:
+        fields: values by name.
+        options: the names of the fields.
+
+    Returns:
+        The text and None, or None and the bytes of the HTML.
+
+    Raises:
+        BadRecordError: there is neither, or it is of another type.
+    """
+    text = fields.get(options.text_field)
+    if text is not None and not isinstance(text, str):
+        raise BadRecordError(f"{options.text_field!r} is not a string")
+    if not text:
+        html = fields.get(options.html_field)
+        if html and isinstance(html, str | bytes):
+            return None, as_bytes(html)
+        if html:
+            raise BadRecordError(f"{options.html_field!r} is not a string")
+        if text is None:
+            raise BadRecordError(f"has neither {options.text_field!r} nor {options.html_field!r}")
+    return text, None
+
+
+def key_of(fields: Mapping[str, Any], options: ReadOptions) -> str | None:
+    """Return the key of an object or a row.
+
+    Args:
+        fields: values by name.
+        options: the name of the field, if one was named.
+
+    Returns:
+        The key, or None where the document is to be called by file and line.
+
+    Raises:
+        BadRecordError: the field that was named is missing, or is no string and no whole number.
+    """
+    if options.key_field is not None:
+        key = fields.get(options.key_field)
+        if key is None or key == "":
+            raise BadRecordError(f"has no {options.key_field!r}")
+        return _as_key(options.key_field, key)
+    for name in KEY_FIELDS:
+        key = fields.get(name)
+        if key is not None and key != "":
+            return _as_key(name, key)
+    return None
+
+
+def refuse_unstorable(text: str) -> None:
+    """Refuse what neither a database nor a file can hold as text.
+
+    Raises:
+        BadRecordError: there is a NUL character or a lone surrogate.
+    """
+    if "\0" in text:
+        raise BadRecordError("has a NUL character")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise BadRecordError("has a lone surrogate") from None
+
+
+def as_bytes(html: str | bytes) -> bytes:
+    """Return HTML as bytes, in UTF-8.
+
+    Raises:
+        BadRecordError: there is a lone surrogate.
+    """
+    if isinstance(html, bytes):
+        return html
+    try:
+        return html.encode()
+    except UnicodeEncodeError:
+        raise BadRecordError("has a lone surrogate") from None
+
+
+def _as_key(name: str, key: object) -> str:
+    # True and False are whole numbers to Python.
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int) and not isinstance(key, bool):
+        return str(key)
+    raise BadRecordError(f"{name!r} is not a string")

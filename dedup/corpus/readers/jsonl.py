@@ -1,0 +1,87 @@
+"""JSON Lines: a JSON object a line, the document's record is the line itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.fields import BadRecordError, content_of, key_of, refuse_unstorable
+from dedup.corpus.files import CorpusFile
+from dedup.corpus.readers.streams import DAMAGE, Stream, TooLongError, why_damaged
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read(
+    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
+) -> Iterator[CorpusDocument | Rejected]:
+    """Read documents; blank lines are none. See the package for arguments and what is yielded."""
+    line_number = 0
+    offset = 0
+    if after is not None and not file.compression:
+        line_number, offset = after.ordinal, after.offset
+        after = None
+    with Stream(file, offset) as stream:
+        while True:
+            line_number += 1
+            try:
+                line = stream.read_line(options.max_bytes)
+            except TooLongError as error:
+                reason = f"a line of {error.size:,} bytes, more than {options.max_bytes:,}"
+                offset = stream.tell()
+                if after is None or line_number > after.ordinal:
+                    yield Rejected(file.name, Position(number, line_number, offset), reason)
+                continue
+            except DAMAGE as error:
+                if after is None or line_number > after.ordinal:
+                    yield Rejected(file.name, Position(number, line_number, file.size), why_damaged(error))
+                return
+            if not line:
+                return
+            # Asking the file itself for every line would cost a tenth of the time.
+            offset = stream.tell() if file.compression else offset + len(line)
+            if (after is not None and line_number <= after.ordinal) or line.isspace():
+                continue
+            position = Position(number, line_number, offset)
+            if line_number == 1:
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            try:
+                yield _document(line, file, position, options)
+            except BadRecordError as error:
+                yield Rejected(file.name, position, str(error))
+
+
+def _document(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:
+    fields = _object(line)
+    text, html = content_of(fields, options)
+    key = key_of(fields, options)
+    # UTF-8 has no surrogates, and JSON no bare NUL: both can only come from escapes.
+    if b"\\u" in line:
+        if text is not None:
+            refuse_unstorable(text)
+        if key is not None:
+            refuse_unstorable(key)
+    return CorpusDocument(
+        key=f"{file.key}:{position.ordinal}" if key is None else key,
+        text=text,
+        html=html,
+        file=file.name,
+        position=position,
+        record=line.removesuffix(b"\n"),
+    )
+
+
+def _object(line: bytes) -> dict[str, object]:
+    try:
+        # Decoded here: json would let surrogates in UTF-8 pass.
+        value = json.loads(line.decode())
+    except UnicodeDecodeError:
+        raise BadRecordError("not UTF-8") from None
+    except ValueError as error:
+        raise BadRecordError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise BadRecordError("not usable JSON: nested too deeply") from None
+    if not isinstance(value, dict):
+        raise BadRecordError("not a JSON object; one object a line is expected")
+    return value

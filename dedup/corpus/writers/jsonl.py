@@ -1,0 +1,102 @@
+"""Rows to JSON Lines."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from dedup.corpus.rows import ParquetRow
+from dedup.corpus.writers.outputs import Row, not_resumable, part_of, sync_folder
+
+_BUFFER = 1 << 20
+
+
+class JsonlOutput:
+    """A JSONL file; a checkpoint is its length in bytes. Lines are written as they are.
+
+    Args:
+        path: what it will be called.
+        resume_at: a checkpoint; None: begin anew.
+
+    Raises:
+        InputError: there is less than was written up to the checkpoint.
+    """
+
+    def __init__(self, path: Path, resume_at: int | None = None) -> None:
+        self._path = path
+        self._part = part_of(path)
+        if resume_at is None:
+            self._file = self._part.open("wb", buffering=_BUFFER)
+            return
+        size = self._part.stat().st_size if self._part.exists() else -1
+        if size < resume_at:
+            raise not_resumable(path, f"{self._part.name} is {'not there' if size < 0 else 'too short'}")
+        os.truncate(self._part, resume_at)
+        self._file = self._part.open("ab", buffering=_BUFFER)
+
+    def write(self, row: Row) -> None:
+        """Write a row."""
+        self._file.write(row if isinstance(row, bytes) else to_json(row))
+        self._file.write(b"\n")
+
+    def checkpoint(self) -> int:
+        """Make all rows so far safe; return where writing can be resumed."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return self._file.tell()
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        self.checkpoint()
+        self._file.close()
+        self._part.replace(self._path)
+        sync_folder(self._path.parent)
+
+    def discard(self) -> None:
+        """Give up: remove what was written."""
+        self._file.close()
+        self._part.unlink(missing_ok=True)
+
+    def suspend(self) -> None:
+        """Close what is open; what was written stays."""
+        self._file.close()
+
+
+def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
+    """Return a row as a line of JSON in UTF-8.
+
+    Times are written as ISO 8601, bytes as text if they are UTF-8 and as `{"base64": ...}` if not, what
+    JSON has no number for (NaN, infinities) as null, anything else as its string.
+    """
+    values = row.to_dict() if isinstance(row, ParquetRow) else row
+    try:
+        line = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_to_json_value)
+    except ValueError:
+        line = json.dumps(_without_nan(values), ensure_ascii=False, default=_to_json_value)
+    return line.encode("utf-8", "replace")
+
+
+def _to_json_value(value: object) -> Any:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return str(value)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_nan(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return value

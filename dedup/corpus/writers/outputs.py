@@ -1,0 +1,120 @@
+"""Where rows go: one protocol for JSONL and Parquet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from dedup.corpus.rows import ParquetRow
+from dedup.errors import InputError
+
+# A line of JSON without its end, values by column, or a row that goes from Parquet to Parquet.
+Row = bytes | dict[str, Any] | ParquetRow
+
+
+class Output(Protocol):
+    """A file of rows that gets its name when it is whole."""
+
+    def write(self, row: Row) -> None:
+        """Write a row."""
+
+    def checkpoint(self) -> int:
+        """Make all rows so far safe; return where writing can be resumed."""
+
+    def close(self) -> None:
+        """Finish the file and give it its name, in the place of a file that has it."""
+
+    def discard(self) -> None:
+        """Give up: remove what was written."""
+
+    def suspend(self) -> None:
+        """Close what is open; what was written stays, to be resumed at the last checkpoint."""
+
+
+def open_output(path: Path, columns: Any, resume_at: int | None = None) -> Output:
+    """Open a file for rows.
+
+    Args:
+        path: what it will be called, ending in `.jsonl`, `.ndjson` or `.parquet`. Until it is whole, it is
+            written beside it, with `.part` behind the name.
+        columns: those of a Parquet file: a `pyarrow.Schema`, or names of types by column, as
+            `pyarrow.type_for_alias` knows them, and `strings` for lists of them.
+        resume_at: what the last checkpoint returned: what came after it is removed, and writing goes on
+            there. None: begin anew.
+
+    Raises:
+        InputError: the name says no known format, its folder cannot be written, or what is to be resumed
+            is not there.
+    """
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: its folder is not there or cannot be written; make it first")
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a file")
+    suffix = path.suffix.lower()
+    if resume_at is not None and path.exists() and not part_of(path).exists():
+        return FinishedOutput(path, resume_at)
+    if suffix in (".jsonl", ".ndjson"):
+        from dedup.corpus.writers.jsonl import JsonlOutput  # noqa: PLC0415 -- they import this module
+
+        return JsonlOutput(path, resume_at)
+    if suffix == ".parquet":
+        from dedup.corpus.writers.parquet import ParquetOutput  # noqa: PLC0415
+
+        return ParquetOutput(path, columns, resume_at)
+    raise InputError(f"{path}: not a format to write; its name must end in .jsonl or .parquet")
+
+
+class FinishedOutput:
+    """A file that was finished when the program was killed before it could note that.
+
+    Whoever notes a checkpoint right before closing resumes with nothing left to write.
+
+    Args:
+        path: the file.
+        resume_at: the checkpoint that was noted.
+    """
+
+    def __init__(self, path: Path, resume_at: int) -> None:
+        self._path = path
+        self._resume_at = resume_at
+
+    def write(self, row: Row) -> None:
+        """Refuse the row.
+
+        Raises:
+            InputError: always.
+        """
+        raise not_resumable(self._path, f"it is finished and {part_of(self._path).name} is not there")
+
+    def checkpoint(self) -> int:
+        """Return the checkpoint that was noted."""
+        return self._resume_at
+
+    def close(self) -> None:
+        """Do nothing: the file is whole."""
+
+    def discard(self) -> None:
+        """Do nothing: the file is whole."""
+
+    def suspend(self) -> None:
+        """Do nothing: the file is whole."""
+
+
+def part_of(path: Path) -> Path:
+    """Return what a file is called until it is whole."""
+    return path.with_name(path.name + ".part")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder safe against a loss of power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def not_resumable(path: Path, found: str) -> InputError:
+    """Say that a checkpoint does not fit what is there."""
+    return InputError(f"{path}: cannot be resumed, {found}; start again without resuming")
