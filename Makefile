@@ -5,6 +5,7 @@
 # make bench DATA=DIR                  crawl labelled pages and measure
 # make bench NAME=quality DATA=DIR     compare with peers on labelled pairs
 # make bench NAME=signatures           compare with peers in speed
+# make clean-kernels                   forget compiled kernels, after editing one
 # ARGS="..." adds arguments to any of them
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ ARGS ?=
 # Not ?=: some systems have a variable NAME of their own.
 NAME := crawl
 
-.PHONY: crawl test check bench clean
+.PHONY: crawl test check bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -53,5 +54,8 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	@touch $@
 
-clean:
+clean: clean-kernels
 	rm -rf $(VENV)
+
+clean-kernels:
+	find dedup -name '*.nb[ci]' -delete

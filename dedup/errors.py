@@ -21,3 +21,7 @@ class DatabaseError(DedupError):
 
 class IncompatibleDatabaseError(DatabaseError):
     """The database was made with another scheme, table design or a newer schema."""
+
+
+class IndexFileError(DedupError):
+    """A file of an index is damaged, not one, or of another scheme or format."""

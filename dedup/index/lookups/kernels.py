@@ -18,7 +18,7 @@ _LARGEST = np.uint64(2**64 - 1)
 
 
 @compiled
-def _ones(bits: np.uint64) -> np.uint64:
+def ones(bits: np.uint64) -> np.uint64:
     """Count the bits that are 1; compilers know these four lines and make one instruction of them."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
     bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -47,11 +47,11 @@ def compare_all(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius:
             near = 0
             # Only a loop without branches uses the wide registers.
             for place in range(len(block)):
-                near += 1 if _ones(block[place] ^ queries[query]) <= radius else 0
+                near += 1 if ones(block[place] ^ queries[query]) <= radius else 0
             if near == 0:
                 continue
             for place in range(len(block)):
-                if _ones(block[place] ^ queries[query]) <= radius:
+                if ones(block[place] ^ queries[query]) <= radius:
                     finds = _with_room(finds, count)
                     finds[count] = (query << 32) | (start + place)
                     count += 1
@@ -102,7 +102,7 @@ def count_in_lists(
                 while left != 0:
                     lowest = left & (~left + np.uint64(1))
                     left ^= lowest
-                    place = _ones(lowest - np.uint64(1))
+                    place = ones(lowest - np.uint64(1))
                     differing = np.int64(0)
                     for plane in range(planes):
                         differing |= np.int64((counters[plane, word] >> place) & np.uint64(1)) << plane
@@ -143,7 +143,7 @@ def scan_lists(
         for place in range(starts[block, value], starts[block, value + 1]):
             candidates += 1
             position = positions[block, place]
-            if _ones(stored[position] ^ queries[probe]) <= radius:
+            if ones(stored[position] ^ queries[probe]) <= radius:
                 finds = _with_room(finds, count)
                 finds[count] = (owners[probe] << 32) | np.int64(position)
                 count += 1
@@ -206,11 +206,11 @@ def scan_tables(
         near = 0
         # As above: without branches first.
         for place in range(first, after):
-            near += 1 if _ones(row[place] ^ query) <= radius else 0
+            near += 1 if ones(row[place] ^ query) <= radius else 0
         if near == 0:
             continue
         for place in range(first, after):
-            if _ones(row[place] ^ query) <= radius:
+            if ones(row[place] ^ query) <= radius:
                 finds = _with_room(finds, count)
                 finds[count] = (owners[probe] << 32) | np.int64(positions[table, place])
                 count += 1
