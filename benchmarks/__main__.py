@@ -25,7 +25,21 @@ def main() -> int:
     signatures_parser = commands.add_parser("signatures", help="signatures a second of this library and of peers")
     signatures_parser.add_argument("--documents", type=int, default=100, help="texts of a language (default: 100)")
     signatures_parser.add_argument("--rounds", type=int, default=5, help="how often all are measured (default: 5)")
-    for each in (crawl_parser, quality_parser, signatures_parser):
+    index_parser = commands.add_parser("index", help="the index in memory beside peers and brute force")
+    index_parser.add_argument("--n", type=float, default=1e6, help="how many fingerprints (default: 1e6)")
+    index_parser.add_argument("--rounds", type=int, default=3, help="how often rates are measured (default: 3)")
+    kill_parser = commands.add_parser("kill", help="a crawl killed with kill -9 and continued, beside one left alone")
+    kill_parser.add_argument("--pages", type=int, default=2000, help="pages of the site (default: 2000)")
+    kill_parser.add_argument("--kills", type=int, default=20, help="how often it is killed (default: 20)")
+    kill_parser.add_argument("--seed", type=int, default=1, help="of the site and of the moments (default: 1)")
+    kill_parser.add_argument("--databases", nargs=2, metavar="URL", help="two empty ones (default: SQLite files)")
+    frontier_parser = commands.add_parser("frontier", help="many queued URLs, beside Scrapy's disk queues")
+    frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
+    files_parser = commands.add_parser("files", help="`dedup files` beside MinHash LSH by datasketch")
+    files_parser.add_argument("--n", type=float, default=2e5, help="how many documents (default: 2e5)")
+    files_parser.add_argument("--peer-n", type=float, default=1e4, help="how many of them the peer gets (default: 1e4)")
+    files_parser.add_argument("--json", type=Path, help="write the figures to this file too")
+    for each in (crawl_parser, quality_parser, signatures_parser, index_parser, kill_parser, frontier_parser):
         each.add_argument("--json", type=Path, help="write the figures to this file too")
     try:
         return _run(parser.parse_args())
@@ -37,7 +51,7 @@ def main() -> int:
         return 2
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
     # Each measurement needs packages that the others do without.
     if options.name == "crawl":
         from benchmarks import crawl  # noqa: PLC0415
@@ -45,10 +59,32 @@ def _run(options: argparse.Namespace) -> int:
         return crawl.run(
             options.data, limit=options.limit, database=options.database, rounds=options.rounds, json_file=options.json
         )
+    if options.name == "files":
+        from benchmarks import files  # noqa: PLC0415
+
+        return files.run(n=int(options.n), peer_n=int(options.peer_n), json_file=options.json)
     if options.name == "quality":
         from benchmarks import quality  # noqa: PLC0415
 
         return quality.run(options.data, json_file=options.json)
+    if options.name == "index":
+        from benchmarks import index  # noqa: PLC0415
+
+        return index.run(n=int(options.n), rounds=options.rounds, json_file=options.json)
+    if options.name == "kill":
+        from benchmarks import kill  # noqa: PLC0415
+
+        return kill.run(
+            pages=options.pages,
+            kills=options.kills,
+            seed=options.seed,
+            databases=options.databases,
+            json_file=options.json,
+        )
+    if options.name == "frontier":
+        from benchmarks import frontier  # noqa: PLC0415
+
+        return frontier.run(n=int(options.n), json_file=options.json)
     from benchmarks import signatures  # noqa: PLC0415
 
     return signatures.run(documents=options.documents, rounds=options.rounds, json_file=options.json)

@@ -50,6 +50,7 @@ class PageLimitPipeline:
         self._kept = 0
         self._under_way = 0
         self._changed = asyncio.Condition()
+        self._closing: asyncio.Task[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -64,18 +65,18 @@ class PageLimitPipeline:
 
     async def process_item(self, item: Any) -> Any:
         async with self._changed:
-            while self._kept < self._limit <= self._kept + self._under_way:
+            while self._kept < self._left <= self._kept + self._under_way:
                 await self._changed.wait()
-            if self._kept >= self._limit:
+            if self._kept >= self._left:
+                self._end()
                 raise OverLimit(f"{self._limit} pages are kept", log_level="DEBUG")
             self._under_way += 1
         return item
 
     async def item_scraped(self) -> None:
         await self._settle(kept=1)
-        if self._kept == self._limit:
-            # Closing waits for all items, this one too.
-            self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
+        if self._kept == self._left:
+            self._end()
 
     async def item_dropped(self, exception: BaseException) -> None:
         if not isinstance(exception, OverLimit):
@@ -83,6 +84,16 @@ class PageLimitPipeline:
 
     async def item_error(self) -> None:
         await self._settle(kept=0)
+
+    @property
+    def _left(self) -> int:
+        # What another process has kept counts, where this one goes on with its run.
+        return self._limit - int(self._crawler.stats.get_value("frontier/kept_before", 0))
+
+    def _end(self) -> None:
+        if self._closing is None:
+            # Closing waits for all items, this one too.
+            self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
 
     async def _settle(self, kept: int) -> None:
         async with self._changed:

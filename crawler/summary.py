@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -24,6 +25,7 @@ _SITES_NAMED = 3
 KEPT = ("new", "updated", "unchanged", "not_examined")
 DROPPED = ("exact_duplicate", "near_duplicate")
 _LABEL_WIDTH = 12
+_OWN_SETTINGS = ("DEDUP_", "CRAWLER_")
 
 
 def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
@@ -58,6 +60,8 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     ]
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))
+        if stats.get_value("frontier/left", 0) and crawler.spider is not None:
+            lines.append(("continue", _command_to_continue(crawler)))
     screen = [f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines]
     clusters = _largest_clusters(crawler) if exact + near else []
     if clusters:
@@ -98,6 +102,20 @@ def _report_command(crawler: Crawler) -> str:
     if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
         command += f" --database {shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL']))}"
     return command
+
+
+def _command_to_continue(crawler: Crawler) -> str:
+    words = [program("scrapy"), "crawl", getattr(crawler.spider, "name", "")]
+    for name, value in getattr(crawler.spider, "given", {}).items():
+        words += ["-a", f"{name}={value}"]
+    settings = crawler.settings
+    for name in sorted(settings):
+        if name.startswith(_OWN_SETTINGS) and settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]:
+            value = settings[name]
+            words += ["-s", f"{name}={shown_url(make_url(value)) if name.endswith('_URL') else value}"]
+    if "DEDUP_RUN" not in settings or not settings["DEDUP_RUN"]:
+        words += ["-s", f"DEDUP_RUN={crawler.stats.get_value('dedup/run')}"]
+    return shlex.join(words)
 
 
 def _largest_clusters(crawler: Crawler) -> list[Cluster]:

@@ -19,8 +19,8 @@ AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 
 # Breadth-first: originals are usually linked closer to the front page than their copies.
 DEPTH_PRIORITY = 1
-SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
-SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
+# In the database, so that a crawl that was killed goes on where it was.
+SCHEDULER = "crawler.frontier.FrontierScheduler"
 
 # Limits against hosts that stall and bodies that never end or unpack to gigabytes.
 DOWNLOAD_TIMEOUT = 30

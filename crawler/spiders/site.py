@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
@@ -18,10 +18,12 @@ from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
 from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
+from crawler.frontier.entries import KIND
 from crawler.items import Page
 from crawler.sitemaps import SitemapError, read_sitemap
 from crawler.skipping import keep_log_lines_short, reason_of, skip
 from crawler.spiders.arguments import SiteArguments
+from crawler.spiders.recent import RecentUrls
 from crawler.workers import Workers
 from dedup.errors import SettingsError
 from dedup.failures import read_settings, refuse_to_start
@@ -47,6 +49,7 @@ class SiteSpider(Spider):
       before are not extracted again.
     - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
       nofollow are not followed. `CRAWLER_OBEY_REL_NOFOLLOW` (on): nor are links with rel=nofollow.
+    - `given` are its arguments as they stood on the command line.
     - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`.
     """
 
@@ -55,13 +58,14 @@ class SiteSpider(Spider):
     def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme, *, obey_meta_robots: bool) -> None:
         super().__init__()
         self.arguments = arguments
+        self.given: dict[str, Any] = {}
         self.allowed_domains = list(arguments.allowed_domains)
         self._rules = rules
         self._scheme = scheme
         self._obey_meta_robots = obey_meta_robots
         # Making a Request and its fingerprint costs more than everything else about a link, and
-        # most links of a page have been seen on another one. A hash is 64 bits.
-        self._scheduled: set[int] = set()
+        # most links of a page have been seen on another one.
+        self._scheduled = RecentUrls()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -78,6 +82,7 @@ class SiteSpider(Spider):
         obey_meta_robots = crawler.settings.getbool("CRAWLER_OBEY_META_ROBOTS", True)
         scheme = find_scheme(read_settings(crawler).scheme)
         spider = super().from_crawler(crawler, arguments, rules, scheme, obey_meta_robots=obey_meta_robots)
+        spider.given = kwargs
         keep_log_lines_short()
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
@@ -87,12 +92,12 @@ class SiteSpider(Spider):
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
         for url in self.arguments.urls:
-            yield self._page_request(url, depth=0)
+            yield self.make_request("page", url)
         for url in self.arguments.sitemaps:
-            yield self._sitemap_request(url)
+            yield self.make_request("sitemap", url)
         if self.arguments.sitemaps_of_robots:
             for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
-                yield Request(url, self.parse_robots, errback=self.skip_failed)
+                yield self.make_request("robots", url)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that a robots.txt names."""
@@ -100,7 +105,7 @@ class SiteSpider(Spider):
         if not found:
             logger.warning("%s names no sitemap on this site", response.url)
         for url in found:
-            yield self._sitemap_request(url)
+            yield self.make_request("sitemap", url)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         """Follow the pages and further sitemaps that a sitemap lists."""
@@ -114,9 +119,9 @@ class SiteSpider(Spider):
             logger.warning("sitemap %s lists nothing", response.url)
         for url in urls:
             if kind == "sitemapindex" and self._rules.is_on_site(url):
-                yield self._sitemap_request(url)
+                yield self.make_request("sitemap", url)
             elif kind == "urlset" and self._rules.allow(url):
-                yield self._page_request(url, depth=0)
+                yield self.make_request("page", url)
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links."""
@@ -190,18 +195,28 @@ class SiteSpider(Spider):
 
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
         for url in links:
-            if hash(url) in self._scheduled:
+            if url in self._scheduled:
                 continue
             if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
                 self.crawler.stats.inc_value("crawler/links_not_html")
                 continue
-            yield self._page_request(url, depth)
+            yield self.make_request("page", url, depth)
 
-    def _page_request(self, url: str, depth: int) -> Request:
-        return Request(url, self.parse, errback=self.skip_failed, cb_kwargs={"depth": depth}, meta={"is_page": True})
+    def make_request(self, kind: str, url: str, depth: int = 0) -> Request:
+        """Return the request for a URL.
 
-    def _sitemap_request(self, url: str) -> Request:
-        return Request(url, self.parse_sitemap, errback=self.skip_failed)
+        Args:
+            kind: what it leads to: `page`, `sitemap`, or `robots` for a robots.txt that names sitemaps.
+            url: the URL.
+            depth: how many links from the start; pages alone are told.
+        """
+        callbacks: dict[str, Callable[..., Any]] = {
+            "page": self.parse,
+            "sitemap": self.parse_sitemap,
+            "robots": self.parse_robots,
+        }
+        told = {"depth": depth} if kind == "page" else {}
+        return Request(url, callbacks[kind], errback=self.skip_failed, cb_kwargs=told, meta={KIND: kind})
 
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""
@@ -210,7 +225,7 @@ class SiteSpider(Spider):
         redirected_from = request.meta.get("redirect_urls")
         if redirected_from and not self._rules.is_on_site(request.url):
             skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url)
-        self._scheduled.add(hash(request.url))
+        self._scheduled.add(request.url)
 
     def note_dropped(self, request: Request) -> None:
         """Name a page that redirects to where it came from; it has been seen, so it ends there."""
@@ -220,7 +235,7 @@ class SiteSpider(Spider):
 
     def stop_what_is_not_html(self, headers: Headers, body_length: object, request: Request) -> None:
         """Break off the download of a film, an archive and the like once its headers are here."""
-        if not request.meta.get("is_page") or b"Location" in headers:
+        if request.meta.get(KIND) != "page" or b"Location" in headers:
             return
         content_type = (headers.get("Content-Type") or b"text/html").lower()
         # An unknown length comes as None or as a string.

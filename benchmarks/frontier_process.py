@@ -1,0 +1,142 @@
+"""One scheduler in a process of its own: fills it, empties a part of it, prints what that took.
+
+python -m benchmarks.frontier_process SCHEDULER COUNT FOLDER
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+from scrapy import Request
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.utils.defer import ensure_awaitable
+from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.test import get_crawler
+
+from crawler.frontier import FrontierScheduler
+from crawler.spiders.site import SiteSpider
+from settings import default
+
+DEQUEUED = 20_000
+_AT_ONCE = 100
+_AHEAD = 5_000
+
+
+class _Engine(SimpleNamespace):
+    """What schedulers need of an engine: a request is dealt with as soon as the next one is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _slot=SimpleNamespace(inprogress=set(), nextcall=SimpleNamespace(schedule=lambda: None)),
+            downloader=SimpleNamespace(slots={}, get_slot_key=lambda request: "a.example"),
+        )
+
+
+def main() -> None:
+    """Measure the scheduler named on the command line."""
+    name, count, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    print(json.dumps(asyncio.run(_measure(name, count, folder))))
+
+
+async def _measure(name: str, count: int, folder: Path) -> dict[str, float]:
+    crawler = _make_crawler(name, folder)
+    spider: Any = crawler.spider
+    process = psutil.Process()
+    before = process.memory_info().rss
+    scheduler = await _open(name, crawler)
+    # Scrapy's metaclass takes every scheduler for an instance of every other one.
+    has_thread = type(scheduler) is FrontierScheduler
+    filling = time.perf_counter()
+    for number, request in enumerate(_requests(spider, count)):
+        scheduler.enqueue_request(request)
+        if has_thread and number % _AT_ONCE == 0:
+            await _wait_for_thread(crawler, number - _AHEAD)
+    if has_thread:
+        await _wait_for_thread(crawler, count)
+    filled = time.perf_counter()
+    memory = process.memory_info().rss - before
+    times, waited = await _empty(scheduler)
+    emptied = time.perf_counter()
+    peak = process.memory_info().rss - before
+    await _close(scheduler)
+    times.sort()
+    return {
+        "queued": count,
+        "enqueue_ms": (filled - filling) * 1000 / count,
+        "dequeue_ms": (emptied - filled) * 1000 / len(times),
+        "dequeue_in_event_loop_ms": sum(times) * 1000 / len(times),
+        "dequeue_99_percent_ms": times[len(times) * 99 // 100] * 1000,
+        "waits": waited,
+        "memory_mb": max(memory, peak) / 1e6,
+    }
+
+
+async def _wait_for_thread(crawler: Crawler, count: int) -> None:
+    # A crawl does not find links as fast as a loop makes them.
+    while crawler.stats.get_value("scheduler/enqueued", 0) < count:
+        await asyncio.sleep(0.001)
+
+
+async def _empty(scheduler: BaseScheduler) -> tuple[list[float], int]:
+    times: list[float] = []
+    waited = 0
+    while len(times) < DEQUEUED and scheduler.has_pending_requests():
+        started = time.perf_counter()
+        request = scheduler.next_request()
+        if request is None:
+            waited += 1
+            await asyncio.sleep(0.001)
+        else:
+            times.append(time.perf_counter() - started)
+    return times, waited
+
+
+def _make_crawler(name: str, folder: Path) -> Crawler:
+    values = {key: value for key, value in vars(default).items() if key.isupper()}
+    values |= {"DEDUP_DATABASE_URL": f"sqlite:///{folder / 'crawl.db'}", "SCHEDULER": name}
+    values |= {
+        "JOBDIR": str(folder / "job"),
+        "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+        "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+        "TWISTED_REACTOR_ENABLED": False,
+        "LOG_ENABLED": False,
+    }
+    crawler = get_crawler(SiteSpider, values)
+    crawler.spider = SiteSpider.from_crawler(crawler, url="https://a.example/")
+    crawler.engine = _Engine()  # type: ignore[assignment]
+    return crawler
+
+
+async def _open(name: str, crawler: Crawler) -> BaseScheduler:
+    scheduler: BaseScheduler = build_from_crawler(load_object(name), crawler)
+    if (opening := scheduler.open(crawler.spider)) is not None:  # type: ignore[arg-type]
+        await ensure_awaitable(opening)
+    if hasattr(scheduler, "spider_opened"):
+        await scheduler.spider_opened()
+    return scheduler
+
+
+async def _close(scheduler: BaseScheduler) -> None:
+    if (closing := scheduler.close("shutdown")) is not None:
+        await ensure_awaitable(closing)
+
+
+def _requests(spider: SiteSpider, count: int) -> Iterator[Request]:
+    for number in range(count):
+        request = spider.make_request("page", f"https://a.example/section/{number % 97}/page-{number}.html", 3)
+        request.priority = -3
+        request.headers["Referer"] = f"https://a.example/section/{number % 97}/"
+        yield request
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""A web site to be crawled again and again: copies, redirects, errors, slow answers; and the truth about it."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
+from typing import NamedTuple
+
+from benchmarks.texts import english
+
+_LINKS_OF_A_HUB = 40
+_SENTENCES_CHANGED = 2
+
+# Shares of the pages; what is left are pages of their own.
+_SHARES = {
+    "exact": 0.12,
+    "near": 0.12,
+    "redirect": 0.06,
+    "gone": 0.03,
+    "flaky": 0.04,
+    "broken": 0.01,
+    "slow": 0.05,
+    "empty": 0.01,
+    "loop": 0.01,
+}
+
+
+class Answer(NamedTuple):
+    """What the server says to a path.
+
+    Attributes:
+        status: of the reply.
+        body: of the reply.
+        location: where a redirect leads; "" for none.
+        stall: seconds before anything is sent.
+        failures: how often it says 500 first.
+    """
+
+    status: int = 200
+    body: bytes = b""
+    location: str = ""
+    stall: float = 0.0
+    failures: int = 0
+
+
+@dataclass
+class Site:
+    """A site, and what is to become of it.
+
+    Attributes:
+        answers: what the server says, by path.
+        clusters: the pages with a text, each by its cluster: pages of one cluster are copies.
+    """
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=dict)
+
+
+def make_site(pages: int, seed: int) -> Site:
+    """Make a site of so many addresses, besides the hubs that link to all of them.
+
+    Every page is linked from a hub, and hubs are copies of nothing: whichever of two copies is
+    kept, all pages are found. The targets of some redirects are linked from nowhere else.
+    """
+    chance = random.Random(seed)
+    kinds = [kind for kind, share in _SHARES.items() for _ in range(round(share * pages))]
+    kinds += ["own"] * (pages - len(kinds))
+    chance.shuffle(kinds)
+    hubs = -(-pages // _LINKS_OF_A_HUB)
+    texts = iter(_shuffled(english(pages + hubs + 1), chance))
+    site = Site()
+    originals: list[tuple[str, str]] = []  # path and text
+    linked: list[str] = []
+    for number, kind in enumerate(kinds):
+        path = f"/{kind}/{number}"
+        linked.append(path)
+        if kind in ("exact", "near") and originals:
+            original, text = chance.choice(originals)
+            _add_page(site, path, text if kind == "exact" else _edited(text, chance), linked, chance, of=original)
+        elif kind == "redirect":
+            target = path
+            if chance.random() < 0.5:  # in two steps
+                target = f"/step/{number}"
+                site.answers[path] = Answer(302, location=target)
+            site.answers[target] = Answer(301, location=f"/moved/{number}")
+            _add_page(site, f"/moved/{number}", next(texts), linked, chance)
+        elif kind == "loop":
+            site.answers[path] = Answer(302, location=f"/back/{number}")
+            site.answers[f"/back/{number}"] = Answer(302, location=path)
+        elif kind == "gone":
+            site.answers[path] = Answer(404)
+        elif kind == "empty":
+            site.answers[path] = Answer(body=b" ")
+        elif kind == "broken":
+            site.answers[path] = Answer(500)
+        else:
+            text = next(texts)
+            _add_page(site, path, text, linked, chance)
+            stall = chance.uniform(0.2, 1.0) if kind == "slow" else 0.0
+            site.answers[path] = site.answers[path]._replace(stall=stall, failures=int(kind == "flaky"))
+            originals.append((path, text))
+    _add_hubs(site, linked, hubs, texts, chance)
+    return site
+
+
+@contextmanager
+def serve(site: Site) -> Iterator[tuple[str, Synchronized[int]]]:
+    """Serve a site in a process of its own; yield its address and the number of requests so far."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    asked = context.Value("i", 0)
+    server = context.Process(target=_serve, args=(site.answers, there, asked), daemon=True)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{here.recv()}", asked
+    finally:
+        server.terminate()
+        server.join()
+
+
+def _add_hubs(site: Site, linked: list[str], hubs: int, texts: Iterator[str], chance: random.Random) -> None:
+    parts = [linked[number::hubs] for number in range(hubs)]
+    for number, part in enumerate(parts):
+        # From one hub to the next, so that a crawl has a depth.
+        following = [f"/hub/{2 * number + step}" for step in (1, 2) if 2 * number + step < hubs]
+        _add_page(site, f"/hub/{number}", next(texts), [], chance, links=[*following, *part])
+    _add_page(site, "/", next(texts), [], chance, links=["/hub/0"])
+
+
+def _add_page(
+    site: Site,
+    path: str,
+    text: str,
+    linked: list[str],
+    chance: random.Random,
+    *,
+    of: str | None = None,
+    links: list[str] | None = None,
+) -> None:
+    links = chance.sample(linked, min(3, len(linked))) if links is None else links
+    anchors = "".join(f'<li><a href="{link}">{link}</a></li>' for link in links)
+    paragraphs = "".join(f"<p>{sentence}.</p>" for sentence in text.split(". "))
+    body = (
+        f'<!DOCTYPE html><html lang="en"><head><title>{path}</title></head>'
+        f"<body><nav><ul>{anchors}</ul></nav><article>{paragraphs}</article></body></html>"
+    )
+    site.answers[path] = Answer(body=body.encode())
+    site.clusters[path] = of or path
+
+
+def _edited(text: str, chance: random.Random) -> str:
+    """Return a text with other sentences at its end, as an editor's note is."""
+    sentences = text.split(". ")
+    return ". ".join(sentences[:-_SENTENCES_CHANGED]) + f". Reprinted by permission of reader {chance.random()}"
+
+
+def _shuffled(texts: list[str], chance: random.Random) -> list[str]:
+    chance.shuffle(texts)
+    return texts
+
+
+def _serve(answers: dict[str, Answer], pipe: Connection, asked: Synchronized[int]) -> None:
+    hits: Counter[str] = Counter()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while request := await reader.readuntil(b"\r\n\r\n"):
+                path = request.split(b" ", 2)[1].decode("latin-1")
+                found = answers.get(path, Answer(404))
+                hits[path] += 1
+                with asked.get_lock():
+                    asked.value += 1
+                await asyncio.sleep(found.stall)
+                writer.write(_reply(Answer(500) if hits[path] <= found.failures else found))
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        pipe.send(server.sockets[0].getsockname()[1])
+        await server.serve_forever()
+
+    asyncio.run(run())
+
+
+def _reply(answer: Answer) -> bytes:
+    location = f"Location: {answer.location}\r\n" if answer.location else ""
+    head = f"HTTP/1.1 {answer.status} -\r\nContent-Type: text/html\r\n{location}Content-Length: {len(answer.body)}\r\n"
+    return head.encode() + b"\r\n" + answer.body

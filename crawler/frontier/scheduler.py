@@ -1,0 +1,213 @@
+"""The scheduler of the crawl: what Scrapy is to fetch next comes from the frontier."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from typing import Self, TypeVar, cast
+
+from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
+
+from crawler.frontier.entries import FrontierSpider, Taken, carried, to_entry, to_request
+from crawler.frontier.leases import RENEWAL_SECONDS, worker_name
+from crawler.frontier.pacing import Pacer
+from crawler.frontier.settings import FrontierSettings
+from crawler.frontier.store import Changes, FrontierStore, Opened
+from crawler.frontier.table import SUSPECT
+from crawler.frontier.tracking import UnderWay
+from crawler.skipping import skip
+from dedup.database import Database
+from dedup.errors import DedupError
+from dedup.failures import CrawlStopper
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+BATCH = 64
+"""How many URLs are held ready in memory at most."""
+
+_LOW = BATCH // 4
+_POLL_SECONDS = 1.0
+
+
+class FrontierScheduler(BaseScheduler):
+    """Scrapy scheduler, and duplicate filter, on a table of the pages' database.
+
+    - A URL is queued, taken, and done once all that its page leads to is written: verdict, stored
+      page, links. So a process that ends at any moment loses nothing: a crawl of the same name
+      (`DEDUP_RUN`) goes on with what is not done.
+    - Memory holds what is under way and at most `BATCH` URLs more, however many are queued. All
+      database work is done in a thread, many changes in one transaction.
+    - Order: the highest priority first, then the earliest found.
+    - A URL that `CRAWLER_MAX_ATTEMPTS` processes died with is given up.
+    - A run is forgotten when it finishes: a crawl of that name starts anew.
+    - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
+      `frontier/kept_before` (both of a run that is continued), `frontier/left`.
+    """
+
+    def __init__(self, crawler: Crawler, settings: FrontierSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._stopper = CrawlStopper.of(crawler)
+        self._under_way = UnderWay(crawler)
+        self._ready: deque[Taken] = deque()
+        self._changes = Changes()
+        self._is_left = True
+        self._store: FrontierStore | None = None
+        self._pacer: Pacer | None = None
+        self._has_failed = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        scheduler = cls(crawler, FrontierSettings.read(crawler))
+        crawler.signals.connect(scheduler.spider_opened, signals.spider_opened)
+        return scheduler
+
+    def open(self, spider: Spider) -> None:
+        self._spider = cast("FrontierSpider", spider)
+        self._thread = ThreadPoolExecutor(1)
+
+    async def spider_opened(self) -> None:
+        # Only now has the run a name.
+        stats = self._crawler.stats
+        run = stats.get_value("dedup/run") or self._settings.run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        try:
+            opened = await self._in_thread(partial(self._open_store, run))
+        except Exception as error:  # whatever it is, without its frontier the crawl would wait for ever
+            self._fail(error)
+            return
+        stats.inc_value("scheduler/enqueued", opened.queued)
+        stats.set_value("frontier/done_before", opened.done)
+        stats.set_value("frontier/kept_before", opened.kept)
+        self._name_given_up(opened.given_up)
+        if opened.queued or opened.done:
+            logger.info("run %s goes on: %d done, %d queued", run, opened.done, opened.queued)
+        else:
+            logger.info("run %s begins; -s DEDUP_RUN=%s goes on with it should it be interrupted", run, run)
+        self._pacer = Pacer(self._exchange)
+
+    def close(self, reason: str) -> Deferred[None] | None:
+        return deferred_from_coro(self._close(reason))
+
+    def has_pending_requests(self) -> bool:
+        return not self._has_failed and (self._is_left or bool(self._ready))
+
+    def enqueue_request(self, request: Request) -> bool:
+        if request.url in request.meta.get("redirect_urls", ()):
+            return False
+        if self._has_failed:
+            return True
+        row = self._under_way.row_to_retry(request)
+        if row is None:
+            digest = self._crawler.request_fingerprinter.fingerprint(request)
+            self._changes.found.append(to_entry(request, digest))
+        else:
+            self._changes.again.append((row, request.priority, carried(request)))
+        self._is_left = True
+        self._ask()
+        return True
+
+    def next_request(self) -> Request | None:
+        done = self._under_way.take_finished()
+        self._changes.done += done
+        request = self._take() if self._ready else None
+        if done or self._is_hungry():
+            self._ask()
+        return request
+
+    def _take(self) -> Request:
+        taken = self._ready.popleft()
+        request = to_request(taken, self._spider)
+        self._under_way.add(taken, request)
+        self._crawler.stats.inc_value("scheduler/dequeued")
+        return request
+
+    def _is_hungry(self) -> bool:
+        return self._is_left and len(self._ready) < _LOW
+
+    def _ask(self) -> None:
+        if self._pacer is not None and not self._has_failed:
+            self._pacer.ask(urgent=self._is_hungry())
+
+    async def _exchange(self) -> float | None:
+        changes, self._changes = self._changes, Changes()
+        has_suspect = self._under_way.has_suspect or any(taken.attempts >= SUSPECT for taken in self._ready)
+        try:
+            result = await self._in_thread(
+                partial(self._opened_store.exchange, changes, BATCH - len(self._ready), suspect=not has_suspect)
+            )
+        except Exception as error:  # as above
+            self._fail(error)
+            return None
+        self._ready += result.taken
+        self._is_left = result.is_left or bool(self._changes.found or self._changes.again)
+        self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
+        self._name_given_up(result.given_up)
+        if result.taken or not self._is_left:
+            self._wake_engine()
+        return RENEWAL_SECONDS if self._ready or not self._is_left else _POLL_SECONDS
+
+    async def _close(self, reason: str) -> None:
+        try:
+            if self._pacer is not None:
+                await self._pacer.close()
+            if self._pacer is not None and not self._has_failed:
+                self._changes.done += self._under_way.take_finished()
+                left = await self._in_thread(partial(self._settle, reason))
+                self._crawler.stats.set_value("frontier/left", left)
+        except Exception as error:  # as above; the crawl ends all the same, with status 1
+            self._fail(error)
+        finally:
+            self._thread.shutdown()
+            if self._store is not None:
+                self._store.close()
+
+    def _open_store(self, run: str) -> Opened:
+        database = Database(self._settings.database_url, self._settings.lock_timeout)
+        self._store = FrontierStore(database, run, self._settings.max_attempts, worker_name())
+        return self._store.open()
+
+    def _settle(self, reason: str) -> int:
+        store = self._opened_store
+        store.exchange(self._changes, 0)
+        store.release()
+        left = store.count_left()
+        if reason == "finished" and not left:
+            store.finish()
+        return left
+
+    @property
+    def _opened_store(self) -> FrontierStore:
+        if self._store is None:
+            raise RuntimeError("the frontier is not open")
+        return self._store
+
+    def _name_given_up(self, urls: list[str]) -> None:
+        for url in urls:
+            skip(self._crawler, url, "gave_up", f"{self._settings.max_attempts} processes ended while it was under way")
+
+    def _fail(self, error: Exception) -> None:
+        self._has_failed = True
+        self._ready.clear()
+        if not isinstance(error, DedupError):
+            error = DedupError(f"the frontier failed: {type(error).__name__}: {error}")
+        self._stopper.stop(error, "database_error")
+
+    def _wake_engine(self) -> None:
+        # Its heartbeat would look for new requests only every five seconds.
+        slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
+        if slot is not None:
+            slot.nextcall.schedule()
+
+    async def _in_thread(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function)

@@ -1,0 +1,48 @@
+"""The settings of the frontier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy.crawler import Crawler
+
+from dedup.errors import SettingsError
+from dedup.failures import read_settings, refuse_to_start
+
+MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class FrontierSettings:
+    """What the frontier is told.
+
+    Attributes:
+        database_url: where its tables are: `CRAWLER_DATABASE_URL`, the database of the pages.
+        lock_timeout: seconds to wait for another writer: `DEDUP_LOCK_TIMEOUT`.
+        run: name of the run: `DEDUP_RUN`; "" for one of its own.
+        max_attempts: how many processes may end while a URL is under way before it is given up:
+            `CRAWLER_MAX_ATTEMPTS`.
+    """
+
+    database_url: str
+    lock_timeout: float
+    run: str
+    max_attempts: int
+
+    @classmethod
+    def read(cls, crawler: Crawler) -> FrontierSettings:
+        """Read the settings of a crawl.
+
+        Raises:
+            SystemExit: one of them cannot be used; see `refuse_to_start`.
+        """
+        settings = read_settings(crawler)
+        url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
+        given = crawler.settings.get("CRAWLER_MAX_ATTEMPTS", MAX_ATTEMPTS)
+        try:
+            attempts = int(given)
+        except (TypeError, ValueError):
+            attempts = 0
+        if attempts < 1:
+            refuse_to_start(SettingsError(f"CRAWLER_MAX_ATTEMPTS = {given!r}: expected a whole number above 0"))
+        return cls(url, settings.lock_timeout, settings.run, attempts)

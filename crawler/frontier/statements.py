@@ -1,0 +1,58 @@
+"""What is asked of the frontier's table, and what is changed in it, over and over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import and_, bindparam, func, literal, select, update
+
+from crawler.frontier.entries import Taken
+from crawler.frontier.table import SUSPECT, State, urls
+
+
+def is_in(state: State) -> Any:
+    """Return the condition that a URL is in a state."""
+    # Written into the statement: only then does a partial index serve it.
+    return urls.c.state == literal(state.value, literal_execute=True)
+
+
+def _attempts(comparison: str) -> Any:
+    return urls.c.attempts.op(comparison)(literal(SUSPECT, literal_execute=True))
+
+
+OF_RUN = urls.c.run_id == bindparam("run")
+COLUMNS = [urls.c[name] for name in Taken._fields]
+NEXT = (
+    select(*COLUMNS)
+    .where(OF_RUN, is_in(State.QUEUED), _attempts("<"))
+    .order_by(urls.c.priority.desc(), urls.c.id)
+    .limit(bindparam("room"))
+)
+NEXT_SUSPECT = (
+    select(*COLUMNS)
+    .where(OF_RUN, is_in(State.QUEUED), _attempts(">="))
+    .order_by(urls.c.attempts, urls.c.priority.desc(), urls.c.id)
+    .limit(1)
+)
+OF_OTHERS = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker != bindparam("me"))
+IS_LEFT = select(
+    select(urls.c.id).where(OF_RUN, is_in(State.QUEUED)).exists().label("queued"),
+    select(urls.c.id).where(OF_OTHERS).exists().label("elsewhere"),
+)
+MINE = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker == bindparam("me"))
+FREE = {"worker": None, "lease_until": None}
+TAKE = (
+    update(urls)
+    .where(urls.c.id.in_(bindparam("ids", expanding=True)))
+    .values(state=State.TAKEN.value, worker=bindparam("me"), lease_until=bindparam("until"))
+)
+FINISH = update(urls).where(urls.c.id == bindparam("row")).values(state=State.DONE.value, kept=bindparam("was_kept"))
+FINISH = FINISH.values(**FREE)
+REQUEUE = (
+    update(urls)
+    .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
+    .values(state=State.QUEUED.value, priority=bindparam("new_priority"), meta=bindparam("new_meta"), **FREE)
+)
+RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value, **FREE)
+RENEW = update(urls).where(MINE).values(lease_until=bindparam("until"))
+COUNTS = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(OF_RUN).group_by(urls.c.state)

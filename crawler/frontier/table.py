@@ -1,0 +1,70 @@
+"""The tables of the frontier: runs, and the URLs known to each."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
+
+from dedup.schema import Id
+
+
+class State(StrEnum):
+    """What became of a URL."""
+
+    QUEUED = "queued"
+    TAKEN = "taken"
+    DONE = "done"
+    FAILED = "failed"
+
+
+SUSPECT = 2
+"""A URL that so many processes died with is handed out only while no other such one is under way."""
+
+metadata = MetaData()
+
+runs = Table(
+    "frontier_runs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("started", Float, nullable=False),
+    Column("finished", Float),
+    comment="one crawl, continued as often as it takes; times are seconds since 1970",
+)
+
+urls = Table(
+    "frontier",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False),
+    # URLs can be longer than an index allows, and two of them can mean the same.
+    Column("url_digest", LargeBinary(20), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("referrer", Text),
+    Column("meta", Text),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("kept", Integer, nullable=False),
+    Column("worker", Text),
+    Column("lease_until", Float),
+    comment="one row a URL of a run; attempts: how many processes died with it; meta: JSON of redirects and retries",
+)
+Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
+
+
+def _index(name: str, *columns: object, state: State, suspects: bool = False) -> None:
+    # Partial ones: what is done, which becomes most of the table, costs them nothing.
+    condition = urls.c.state == state.value
+    if suspects:
+        condition &= urls.c.attempts >= SUSPECT
+    Index(name, *columns, sqlite_where=condition, postgresql_where=condition)  # type: ignore[arg-type]
+
+
+_index("frontier_queued", urls.c.run_id, urls.c.priority.desc(), urls.c.id, state=State.QUEUED)
+_index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
+_index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)

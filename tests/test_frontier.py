@@ -1,0 +1,327 @@
+"""Crawls on the frontier: every URL ends, what was interrupted goes on, and memory does not grow."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import TextResponse
+
+from crawler.frontier import scheduler as scheduler_module
+from crawler.frontier.entries import KIND, ROW, Taken, to_entry, to_request
+from crawler.frontier.scheduler import BATCH, FrontierScheduler
+from crawler.frontier.store import FrontierStore
+from crawler.frontier.tracking import UnderWay
+from crawler.spiders.recent import RecentUrls
+from crawler.spiders.site import SiteSpider
+from tests.crawling import ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
+from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
+from tests.test_interrupt import EndlessSite, wait_until
+
+
+@pytest.fixture
+def unforgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of finished runs stay, for the test to look at."""
+    monkeypatch.setattr(FrontierStore, "finish", lambda self: None)
+
+
+def states(database: Path) -> dict[str, str]:
+    rows = ask(f"sqlite:///{database}", "SELECT url, state FROM frontier")
+    return {re.sub("^https?://[^/]+", "", row["url"]): row["state"] for row in rows}
+
+
+def fails_once(body: str) -> Any:
+    asked = Counter[str]()
+
+    def answer(request: Asked) -> Reply:
+        asked[request.path] += 1
+        return Reply(body.encode(), 503 if asked[request.path] == 1 else 200)
+
+    return answer
+
+
+def ends() -> dict[str, Page]:
+    """Every way in which a request can end, each but four linked from the front page."""
+    return {
+        "/kept": article("kept", ["/child"]),
+        "/child": article("child"),
+        "/copy": article("kept", ["/child"]),
+        "/gone": Reply(b"gone", 404),
+        "/empty": b" ",
+        "/picture": Reply(b"\x89PNG" * 20_000, headers={"Content-Type": "image/png"}),
+        "/hang-up": Reply(hang_up=True),
+        "/always-503": Reply(b"", 503),
+        "/once-503": fails_once(article("once")),
+        "/noindex": article("noindex", head='<meta name="robots" content="noindex">'),
+        "/forbidden": article("forbidden"),
+        "/moved": redirect("/kept"),
+        "/moved-twice": redirect("/moved-once"),
+        "/moved-once": redirect("/target"),
+        "/target": article("target"),
+        "/itself": redirect("/itself"),
+        "/there": redirect("/back"),
+        "/back": redirect("/there"),
+        "/endless-1": redirect("/endless-2"),
+        "/endless-2": redirect("/endless-3"),
+        "/endless-3": redirect("/endless-4"),
+        "/offsite": redirect("https://elsewhere.example/"),
+        "/mail": redirect("mailto:a@example.com"),
+        "/breaks": article("breaks"),
+        "/robots.txt": Reply(b"User-agent: *\nDisallow: /forbidden\n", headers={"Content-Type": "text/plain"}),
+    }
+
+
+NOT_LINKED = {"/child", "/target", "/back", "/robots.txt"}
+
+
+@pytest.mark.usefixtures("unforgotten")
+def test_every_way_in_which_a_request_can_end_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
+) -> None:
+    parse = SiteSpider.parse
+
+    async def break_on_one(self: SiteSpider, response: TextResponse, depth: int = 0) -> Any:
+        async for output in parse(self, response, depth):
+            if response.url.endswith("/breaks"):
+                raise ValueError("a fault of the spider")
+            yield output
+
+    monkeypatch.setattr(SiteSpider, "parse", break_on_one)
+    pages = ends()
+    linked = sorted(set(pages) - NOT_LINKED)
+    with LocalSite({"/": article("front", linked), **pages}) as site:
+        outcome = crawl_site_here(database_url, {"REDIRECT_MAX_TIMES": 3}, url=f"{site.url}/")
+        hits = site.hits
+    rows = ask(database_url, "SELECT url, state, worker FROM frontier")
+    known = {row["url"].removeprefix(site.url): row["state"] for row in rows}
+    assert set(known.values()) == {"done"}
+    assert {row["worker"] for row in rows} == {None}
+    assert set(known) >= {"/", *linked, "/child", "/target", "/back"}
+    assert (hits["/once-503"], hits["/always-503"], hits["/kept"]) == (2, 2, 1)
+    assert outcome.stats["finish_reason"] == "finished"
+    assert outcome.count("scheduler/enqueued") == outcome.count("scheduler/dequeued") == len(rows) + 3
+    assert sum("redirect loop" in message for message in outcome.messages) == 2
+    assert outcome.stats["frontier/left"] == 0
+
+
+def test_sitemaps_and_robots_end_too_and_nothing_is_left_of_a_finished_run(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/": article("front"), "/a": article("a", ["/b"]), "/b": article("b")}
+    with LocalSite(pages) as site:
+        site.pages["/robots.txt"] = f"Sitemap: {site.url}/sitemap.xml".encode()
+        site.pages["/sitemap.xml"] = (
+            f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>{site.url}/a</loc></url></urlset>'
+        )
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/", sitemap="auto")
+    depths = {item.url.removeprefix(site.url): item.depth for item in outcome.items}
+    assert depths == {"/": 0, "/a": 0, "/b": 1}
+    assert states(tmp_path / "crawl.db") == {}
+    assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
+
+
+def test_finished_run_of_the_same_name_begins_anew(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", ["/a"]), "/a": article("a")}) as site:
+        for verdict in ("new", "unchanged"):
+            outcome = crawl_site_here(tmp_path / "crawl.db", {"DEDUP_RUN": "again"}, url=f"{site.url}/")
+            assert outcome.count(f"dedup/{verdict}") == 2
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
+    """End the process in which a crawl runs, as a crash does, once so many of its requests are done."""
+
+    done = Counter[str]()
+    take_finished = UnderWay.take_finished
+
+    def count(self: UnderWay) -> list[tuple[int, bool]]:
+        finished = take_finished(self)
+        done["pages"] += len(finished)
+        if done["pages"] >= pages:
+            raise SystemExit(9)
+        return finished
+
+    monkeypatch.setattr(UnderWay, "take_finished", count)
+
+
+def forty_pages() -> dict[str, Page]:
+    links = {
+        number: [f"/{child}" for child in (3 * number + 1, 3 * number + 2, 3 * number + 3)] for number in range(13)
+    }
+    pages: dict[str, Page] = {f"/{number}": article(number, links.get(number, [])) for number in range(40)}
+    return {"/": article("front", ["/0"]), **pages}
+
+
+@pytest.mark.parametrize("after", [1, 7, 23])
+def test_crawl_that_crashed_goes_on_and_ends_as_one_that_did_not(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "crawl.db"
+    settings = {"DEDUP_RUN": "crashed"}
+    with LocalSite(forty_pages()) as site:
+        with monkeypatch.context() as patched:
+            stop_after(patched, after)
+            with pytest.raises(ExitedError):
+                crawl_site_here(database, settings, url=f"{site.url}/")
+        done = {path for path, state in states(database).items() if state == "done"}
+        before = site.hits
+        outcome = crawl_site_here(database, settings, url=f"{site.url}/")
+        again = site.hits - before
+    assert outcome.stats["frontier/done_before"] == len(done)
+    assert not done & set(again)
+    rows = ask(f"sqlite:///{database}", "SELECT url, text FROM pages")
+    assert sorted(row["url"].removeprefix(site.url) for row in rows) == sorted(forty_pages())
+    assert all(row["text"] for row in rows)
+
+
+def test_crawl_that_was_killed_after_its_last_page_has_nothing_to_fetch_and_succeeds(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite({"/": article("front")}) as site:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(FrontierStore, "finish", lambda self: None)
+            crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
+        outcome = crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
+        assert site.hits["/"] == 1
+    assert outcome.stats["finish_reason"] == "finished"
+    assert not [message for message in outcome.messages if "nothing was fetched" in message]
+
+
+def test_limit_of_pages_counts_those_of_the_whole_run(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    counts = []
+    with LocalSite(forty_pages()) as site:
+        for limit in (10, 10, 25):
+            crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=limit)
+            counts.append(len(ask(f"sqlite:///{database}", "SELECT url FROM pages")))
+        crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
+        counts.append(len(ask(f"sqlite:///{database}", "SELECT url FROM pages")))
+    assert counts == [10, 10, 25, 41]
+
+
+def test_crawl_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with EndlessSite() as site:
+        arguments = {"url": f"{site.url}/", "max_depth": 4}
+        process = start(crawl_command(arguments, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}))
+        wait_until(lambda: len(site.asked) > 30)
+        os.killpg(process.pid, signal.SIGINT)
+        stopped = finish(process, database_url=f"sqlite:///{database}")
+        before = site.hits
+        left = {path for path, state in states(database).items() if state != "done"}
+        assert left
+        command = shlex.split(stopped.summary["continue"])
+        assert "DEDUP_RUN=" in stopped.summary["continue"]
+        run([*command, "-s", "AUTOTHROTTLE_ENABLED=False"])
+        again = site.hits - before
+    assert left <= set(again)
+    assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
+    rows = ask(f"sqlite:///{database}", "SELECT run_id FROM dedup_verdicts GROUP BY run_id")
+    assert len(rows) == 1
+
+
+def test_memory_holds_a_batch_and_what_the_engine_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready: list[int] = []
+    more_than_engine: list[int] = []
+    take = FrontierScheduler._take
+
+    def count_and_take(self: FrontierScheduler) -> Request:
+        ready.append(len(self._ready))
+        more_than_engine.append(len(self._under_way) - len(self._crawler.engine._slot.inprogress))
+        return take(self)
+
+    monkeypatch.setattr(FrontierScheduler, "_take", count_and_take)
+    locations = "".join(f"<url><loc>SITE/{number}</loc></url>" for number in range(700))
+    with LocalSite() as site:
+        sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locations}</urlset>'
+        site.pages["/sitemap.xml"] = sitemap.replace("SITE", site.url)
+        outcome = crawl_site_here(tmp_path / "crawl.db", sitemap=f"{site.url}/sitemap.xml")
+    assert outcome.count("scheduler/dequeued") == len(ready) == 701
+    assert max(ready) <= BATCH + 1
+    assert max(more_than_engine) <= 0
+
+
+def test_recent_urls_are_bounded() -> None:
+    recent = RecentUrls(half=10)
+    sizes = []
+    for number in range(100):
+        recent.add(str(number))
+        sizes.append(len(recent))
+        assert all(str(known) in recent for known in range(max(0, number - 9), number + 1))
+    assert max(sizes) < 20
+
+
+def test_failing_frontier_ends_the_crawl_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **named: object) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(FrontierStore, "exchange", fail)
+    with LocalSite({"/": article("front")}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert outcome.stats["finish_reason"] == "database_error"
+    assert sum("the frontier failed: RuntimeError: out of order" in message for message in outcome.messages) == 1
+    assert outcome.tracebacks == []
+
+
+def test_page_that_ends_the_process_again_and_again_is_given_up_and_named(tmp_path: Path) -> None:
+    processes: list[int] = []
+
+    def kill_who_asks(asked: Asked) -> Reply:
+        os.killpg(processes[-1], signal.SIGKILL)
+        return Reply(hang_up=True)
+
+    settings = {"DEDUP_RUN": "x", "CRAWLER_MAX_ATTEMPTS": 3, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
+    with LocalSite({"/": article("front", ["/fatal", "/a"]), "/a": article("a"), "/fatal": kill_who_asks}) as site:
+        for _ in range(4):
+            process = start(crawl_command({"url": f"{site.url}/"}, settings))
+            processes.append(process.pid)
+            result = finish(process, database_url=settings["DEDUP_DATABASE_URL"])
+        assert (site.hits["/fatal"], len(processes)) == (3, 4)
+    assert (result.status, result.skipped["gave_up"]) == (0, 1)
+    assert result.says("/fatal", "gave up", "3 processes")
+    assert result.paths(site.url) == ["/", "/a"]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many"])
+def test_wrong_number_of_attempts_is_refused(value: str, tmp_path: Path) -> None:
+    result = crawl(tmp_path / "crawl.db", {"CRAWLER_MAX_ATTEMPTS": value}, url="http://127.0.0.1:9/")
+    assert result.status == 2
+    assert result.says("CRAWLER_MAX_ATTEMPTS", "whole number")
+
+
+class Maker:
+    """A spider, as far as the frontier needs one."""
+
+    def make_request(self, kind: str, url: str, depth: int) -> Request:
+        return Request(url, cb_kwargs={"depth": depth} if kind == "page" else {}, meta={KIND: kind})
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        {"depth": 3},
+        {"depth": 5},
+        {"depth": 3, "retry_times": 1},
+        {"depth": 3, "redirect_times": 1, "redirect_ttl": 9, "redirect_urls": ["https://a.example/"]},
+    ],
+)
+def test_request_is_the_same_after_its_way_through_the_table(meta: dict[str, Any]) -> None:
+    request = Maker().make_request("page", "https://a.example/b?c=d", 3)
+    request.priority = -4
+    request.headers["Referer"] = "https://a.example/"
+    request.meta.update(meta, download_latency=0.5)
+    kept = to_entry(request, b"digest")
+    assert kept.host == "a.example"
+    taken = Taken(7, kept.url, kept.kind, kept.depth, kept.priority, kept.referrer, kept.meta, 0)
+    rebuilt = to_request(taken, Maker())
+    assert (rebuilt.url, rebuilt.priority, rebuilt.cb_kwargs) == (request.url, -4, {"depth": 3})
+    assert rebuilt.headers == request.headers
+    assert rebuilt.meta == {KIND: "page", ROW: 7, **meta}
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduler_module, "_POLL_SECONDS", 0.2)

@@ -1,0 +1,21 @@
+"""The short form of `python -m benchmarks kill`: a crawl that is killed and continued loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from benchmarks import kill
+from tests.conftest import PostgresqlServer
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_killed_crawl_is_identical_to_one_that_was_left_alone(
+    kind: str, capsys: pytest.CaptureFixture[str], postgresql_server: Callable[[], PostgresqlServer]
+) -> None:
+    databases = [postgresql_server().create_database() for _ in range(2)] if kind == "postgresql" else None
+    status = kill.run(pages=60, kills=3, seed=2, databases=databases, json_file=None)
+    output = capsys.readouterr().out
+    assert output.splitlines()[-1] == "identical", output
+    assert status == 0

@@ -1,0 +1,414 @@
+"""The frontier's table against a simple model, and what becomes of URLs whose worker ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha1
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crawler.frontier.entries import Entry, Taken
+from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
+from crawler.frontier.store import Changes, Exchange, FrontierStore, Opened
+from dedup.database import Database
+from tests.crawling import ask
+
+ATTEMPTS = 5
+
+
+def entry(number: int, priority: int = 0) -> Entry:
+    url = f"https://a.example/{number}"
+    return Entry(url, sha1(url.encode()).digest(), "a.example", "page", -priority, priority, None, None)
+
+
+def numbers(taken: list[Taken]) -> list[int]:
+    return [int(each.url.rpartition("/")[2]) for each in taken]
+
+
+class Workers:
+    """Workers that come and go, one after the other or at the same time, on one database."""
+
+    def __init__(self, database_url: str) -> None:
+        self.database_url = database_url
+        self.now = 1000.0
+        self.ended: set[str] = set()
+        self._stores: list[FrontierStore] = []
+
+    def start(self, name: str, run: str = "run") -> tuple[FrontierStore, Opened]:
+        store = FrontierStore(
+            Database(self.database_url),
+            run,
+            ATTEMPTS,
+            name,
+            has_ended=lambda worker, me: worker in self.ended,
+            clock=lambda: self.now,
+        )
+        self._stores.append(store)
+        return store, store.open()
+
+    def close(self) -> None:
+        for store in self._stores:
+            store.close()
+
+    def states(self) -> dict[int, str]:
+        rows = ask(self.database_url, "SELECT url, state FROM frontier")
+        return {int(row["url"].rpartition("/")[2]): row["state"] for row in rows}
+
+
+@contextmanager
+def workers_on(database_url: str) -> Iterator[Workers]:
+    workers = Workers(database_url)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+@pytest.fixture
+def workers(database_url: str) -> Iterator[Workers]:
+    with workers_on(database_url) as each:
+        yield each
+
+
+def take(store: FrontierStore, room: int, *, suspect: bool = True) -> list[Taken]:
+    return store.exchange(Changes(), room, suspect=suspect).taken
+
+
+def add(store: FrontierStore, *entries: Entry) -> Exchange:
+    return store.exchange(Changes(found=list(entries)), 0)
+
+
+def finish(store: FrontierStore, *taken: Taken, kept: bool = True) -> None:
+    store.exchange(Changes(done=[(each.id, kept) for each in taken]), 0)
+
+
+def test_what_was_found_is_taken_once_and_comes_back_as_it_was(workers: Workers) -> None:
+    store, _ = workers.start("one")
+    whole = Entry("https://a.example/7", b"7" * 20, "a.example", "sitemap", 3, -3, "https://a.example/", '{"a":1}')
+    assert add(store, whole).added == 1
+    [taken] = take(store, 5)
+    assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
+    assert (taken.referrer, taken.meta, taken.attempts) == (whole.referrer, whole.meta, 0)
+    assert take(store, 5) == []
+
+
+def test_highest_priority_comes_first_and_then_the_earliest_found(workers: Workers) -> None:
+    store, _ = workers.start("one")
+    add(store, entry(1, -2), entry(2, -1), entry(3, -1), entry(4, 0))
+    add(store, entry(5, 1), entry(6, -2))
+    assert numbers(take(store, 3)) == [5, 4, 2]
+    assert numbers(take(store, 10)) == [3, 1, 6]
+
+
+def test_known_urls_are_counted_out_whatever_became_of_them(workers: Workers) -> None:
+    store, _ = workers.start("one")
+    assert add(store, entry(1), entry(2), entry(1)).added == 2
+    first, _ = take(store, 2)
+    finish(store, first)
+    assert add(store, entry(1), entry(2), entry(3)).added == 1
+    assert workers.states() == {1: "done", 2: "taken", 3: "queued"}
+
+
+def test_runs_do_not_know_of_each_other(workers: Workers) -> None:
+    one, _ = workers.start("one", "monday")
+    two, _ = workers.start("two", "tuesday")
+    add(one, entry(1))
+    assert add(two, entry(1)).added == 1
+    assert numbers(take(one, 5)) == numbers(take(two, 5)) == [1]
+
+
+def test_children_and_their_parents_end_are_written_together_with_what_is_taken_next(workers: Workers) -> None:
+    store, _ = workers.start("one")
+    add(store, entry(1))
+    [parent] = take(store, 1)
+    result = store.exchange(Changes(found=[entry(2, -1), entry(1)], done=[(parent.id, True)]), 5)
+    assert (result.added, numbers(result.taken), result.is_left) == (1, [2], False)
+    assert workers.states() == {1: "done", 2: "taken"}
+
+
+def test_url_to_be_tried_again_is_queued_with_its_new_priority_and_meta(workers: Workers) -> None:
+    store, _ = workers.start("one")
+    add(store, entry(1), entry(2))
+    first, _ = take(store, 2)
+    store.exchange(Changes(again=[(first.id, -7, '{"retry_times":1}')]), 0)
+    [again] = take(store, 5)
+    assert (again.id, again.priority, again.meta, again.attempts) == (first.id, -7, '{"retry_times":1}', 0)
+
+
+def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: Workers) -> None:
+    store, opened = workers.start("one")
+    assert opened == (0, 0, 0, [])
+    add(store, *map(entry, range(6)))
+    taken = take(store, 4)
+    finish(store, taken[0])
+    finish(store, taken[1], kept=False)
+    workers.ended.add("one")
+    store, opened = workers.start("two")
+    assert opened == (4, 2, 1, [])
+    assert numbers(take(store, 10)) == [2, 3, 4, 5]
+
+
+def test_urls_of_a_living_worker_stay_its_own_until_the_lease_ends(workers: Workers) -> None:
+    one, _ = workers.start("one")
+    add(one, entry(1))
+    take(one, 1)
+    two, opened = workers.start("two")
+    assert opened.queued == 0
+    result = two.exchange(Changes(), 5)
+    assert (result.taken, result.is_left) == ([], True)
+    workers.now += LEASE_SECONDS + 1
+    assert numbers(take(two, 5)) == [1]
+
+
+def test_worker_that_is_alive_keeps_its_lease(workers: Workers) -> None:
+    one, _ = workers.start("one")
+    add(one, entry(1))
+    take(one, 1)
+    two, _ = workers.start("two")
+    for _ in range(10):
+        workers.now += LEASE_SECONDS / 2
+        one.exchange(Changes(), 0)
+        assert take(two, 5) == []
+
+
+def test_late_end_of_a_url_that_was_taken_over_counts_and_a_late_retry_does_not(workers: Workers) -> None:
+    one, _ = workers.start("one")
+    add(one, entry(1), entry(2))
+    first, second = take(one, 2)
+    workers.now += LEASE_SECONDS + 1
+    two, _ = workers.start("two")
+    assert numbers(take(two, 5)) == [1, 2]
+    one.exchange(Changes(done=[(first.id, True)], again=[(second.id, 0, None)]), 0)
+    assert workers.states() == {1: "done", 2: "taken"}
+
+
+def test_clean_end_queues_what_was_not_done_and_blames_nobody(workers: Workers) -> None:
+    for _ in range(ATTEMPTS + 1):
+        store, _ = workers.start("one")
+        add(store, entry(1))
+        [taken] = take(store, 5)
+        assert taken.attempts == 0
+        store.release()
+    assert workers.states() == {1: "queued"}
+
+
+def test_url_that_kills_is_found_out_alone_and_given_up_and_the_others_are_not(workers: Workers) -> None:
+    deaths = 0
+    given_up: list[str] = []
+    finished: set[int] = set()
+    while not given_up:
+        name = f"worker {deaths}"
+        store, opened = workers.start(name)
+        given_up = opened.given_up
+        add(store, *map(entry, range(20)))
+        while result := store.exchange(Changes(), 8):
+            if not result.taken:
+                break
+            suspects = [each for each in result.taken if each.attempts >= 2]
+            assert len(suspects) <= 1
+            if 3 in numbers(result.taken):
+                deaths += 1
+                workers.ended.add(name)
+                break
+            finish(store, *result.taken)
+            finished |= set(numbers(result.taken))
+        assert deaths <= ATTEMPTS
+    assert given_up == ["https://a.example/3"]
+    assert deaths == ATTEMPTS
+    assert finished == set(range(20)) - {3}
+    assert workers.states()[3] == "failed"
+
+
+def test_suspects_are_taken_one_at_a_time(workers: Workers) -> None:
+    for name in ("one", "two"):
+        store, _ = workers.start(name)
+        add(store, *map(entry, range(3)))
+        take(store, 3)
+        workers.ended.add(name)
+    store, _ = workers.start("three")
+    add(store, entry(9, -5))
+    assert numbers(take(store, 5)) == [0, 9]
+    assert take(store, 5, suspect=False) == []
+    assert numbers(take(store, 5)) == [1]
+    result = store.exchange(Changes(), 5)
+    assert (numbers(result.taken), result.is_left) == ([2], False)
+
+
+def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler.frontier.store._DELETED_AT_ONCE", 3)
+    other, _ = workers.start("other", "another run")
+    add(other, entry(1))
+    store, _ = workers.start("one")
+    add(store, *map(entry, range(10)))
+    assert store.count_left() == 10
+    finish(store, *take(store, 10))
+    assert store.count_left() == 0
+    store.finish()
+    assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
+    assert workers.states() == {1: "queued"}
+    store, opened = workers.start("two")
+    assert opened == (0, 0, 0, [])
+    assert add(store, entry(1)).added == 1
+
+
+def test_run_that_was_killed_while_it_was_forgotten_begins_anew(workers: Workers) -> None:
+    store, _ = workers.start("one")
+    add(store, entry(1), entry(2))
+    finish(store, *take(store, 2))
+    with store._database.write() as connection:
+        connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1")
+    store, opened = workers.start("two")
+    assert opened.done == 0
+    assert add(store, entry(1)).added == 1
+
+
+def test_worker_is_gone_only_if_its_process_on_this_machine_is() -> None:
+    me = worker_name()
+    host, number, _ = me.split(":")
+    assert not is_gone(me, me)
+    assert is_gone(f"{host}:{number}:before", me)
+    assert is_gone(f"{host}:999999999:other", me)
+    assert not is_gone(f"{host}:1:init", me)
+    assert not is_gone("elsewhere:999999999:other", me)
+
+
+@dataclass
+class Model:
+    """What the table has to do, in a few lines."""
+
+    order: list[tuple[int, int]]  # priority and number, as found
+    state: dict[int, str]
+    attempts: dict[int, int]
+
+    def next(self, room: int) -> list[int]:
+        queued = [(-priority, place) for place, (priority, number) in enumerate(self.order) if self._is_free(number)]
+        return [self.order[place][1] for _, place in sorted(queued)[:room]]
+
+    def _is_free(self, number: int) -> bool:
+        return self.state[number] == "queued" and self.attempts[number] < 2
+
+    def suspect(self) -> list[int]:
+        found = [
+            (self.attempts[number], -priority, place, number)
+            for place, (priority, number) in enumerate(self.order)
+            if self.state[number] == "queued" and self.attempts[number] >= 2
+        ]
+        return [min(found)[3]] if found else []
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("find"), st.lists(st.tuples(st.integers(0, 12), st.integers(-3, 1)), max_size=5)),
+        st.tuples(st.just("take"), st.integers(0, 4)),
+        st.tuples(st.just("done"), st.integers(0, 3)),
+        st.tuples(st.just("retry"), st.integers(-4, 0)),
+        st.tuples(st.just("crash"), st.none()),
+        st.tuples(st.just("stop"), st.none()),
+    ),
+    max_size=25,
+)
+
+
+class Played:
+    """The store and the model, doing the same."""
+
+    def __init__(self, workers: Workers) -> None:
+        self.workers = workers
+        self.count = 0
+        self.model = Model([], {}, {})
+        self.taken: dict[int, Taken] = {}
+        self.store, _ = workers.start("worker 0")
+
+    def find(self, found: list[tuple[int, int]]) -> None:
+        result = add(self.store, *(entry(number, priority) for number, priority in found))
+        new = 0
+        for number, priority in found:
+            if number not in self.model.state:
+                new += 1
+                self.model.order.append((priority, number))
+                self.model.state[number], self.model.attempts[number] = "queued", 0
+        assert result.added == new
+
+    def take(self, room: int) -> None:
+        expected = (self.model.suspect() if room else []) + self.model.next(room)
+        result = self.store.exchange(Changes(), room)
+        assert numbers(result.taken) == expected
+        for each, number in zip(result.taken, expected, strict=True):
+            self.taken[number] = each
+            self.model.state[number] = "taken"
+            assert each.attempts == self.model.attempts[number]
+        if not result.is_left:
+            assert "queued" not in self.model.state.values()
+
+    def done(self, choice: int) -> None:
+        for number in list(self.taken)[choice : choice + 2]:
+            finish(self.store, self.taken.pop(number))
+            self.model.state[number] = "done"
+
+    def retry(self, priority: int) -> None:
+        for number in list(self.taken)[:1]:
+            self.store.exchange(Changes(again=[(self.taken.pop(number).id, priority, None)]), 0)
+            place = [known for _, known in self.model.order].index(number)
+            self.model.order[place] = (priority, number)
+            self.model.state[number] = "queued"
+
+    def crash(self, _: object) -> None:
+        for number in self.taken:
+            self.model.attempts[number] += 1
+            self.model.state[number] = "failed" if self.model.attempts[number] >= ATTEMPTS else "queued"
+        self.workers.ended.add(f"worker {self.count}")
+        self._reopen()
+
+    def stop(self, _: object) -> None:
+        for number in self.taken:
+            self.model.state[number] = "queued"
+        self.store.release()
+        self._reopen()
+
+    def _reopen(self) -> None:
+        self.taken.clear()
+        self.count += 1
+        self.store.close()
+        self.store, opened = self.workers.start(f"worker {self.count}")
+        states = list(self.model.state.values())
+        assert (opened.queued, opened.done) == (states.count("queued"), states.count("done"))
+
+
+def play(database_url: str, actions: list[tuple[str, object]]) -> None:
+    with workers_on(database_url) as workers:
+        played = Played(workers)
+        for name, argument in actions:
+            getattr(played, name)(argument)
+            assert workers.states() == played.model.state
+        played._reopen() if played.taken == {} else played.crash(None)
+        while "queued" in played.model.state.values():
+            played.take(4)
+            played.done(0)
+        assert set(played.model.state.values()) <= {"done", "taken", "failed"}
+
+
+@settings(max_examples=40)
+@given(ACTIONS)
+def test_table_does_what_the_model_does_on_sqlite(actions: list[tuple[str, object]]) -> None:
+    with TemporaryDirectory() as folder:
+        play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
+
+
+@pytest.fixture(scope="module")
+def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], str]:
+    return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
+
+
+def test_table_does_what_the_model_does_on_postgresql(new_postgresql_url: Callable[[], str]) -> None:
+    @settings(max_examples=10)
+    @given(ACTIONS)
+    def check(actions: list[tuple[str, object]]) -> None:
+        play(new_postgresql_url(), actions)
+
+    check()
