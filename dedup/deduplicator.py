@@ -14,12 +14,12 @@ from dedup import ledger
 from dedup.database import Database, open_dedup_database
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, distance
-from dedup.fingerprint.sketch import compare
+from dedup.fingerprint.sketch import Sketch, compare
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, DocumentStore, Match
-from dedup.verification import belongs_to_cluster, check, fewest_tokens, plan_of
+from dedup.verification import WordPair, belongs_to_cluster, check, fewest_tokens, plan_of
 
 
 class Verdict(StrEnum):
@@ -152,7 +152,7 @@ class Deduplicator:
             document_id = self._store.write(
                 connection, document.key, content, relatives=relatives, match=match, run_id=run_id
             )
-        decision = _decision(verdict, content, match)
+        decision = decision_of(verdict, content, match)
         rows.append(
             {
                 "run_id": run_id,
@@ -206,16 +206,10 @@ class Deduplicator:
         return None
 
     def _is_confirmed(self, connection: Connection, signature: Signature, match: Match) -> bool:
-        member = match.member
-
         def words() -> tuple[bytes, bytes]:
-            return signature.words, ledger.find_words(connection, member.text_digest)
+            return signature.words, ledger.find_words(connection, match.member.text_digest)
 
-        if not check(signature.sketch, member.sketch, words, self._settings).is_duplicate:
-            return False
-        return match.leader is member or belongs_to_cluster(
-            compare(signature.sketch, match.leader.sketch), self._settings
-        )
+        return is_confirmed(signature.sketch, match, words, self._settings)
 
     def _leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         if member.leader_id is None:
@@ -240,7 +234,28 @@ def _is_unchanged(known: StoredDocument, content: Content) -> bool:
     return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest
 
 
-def _decision(verdict: Verdict, content: Content, match: Match | None) -> Decision:
+def is_confirmed(sketch: Sketch, match: Match, words: WordPair, settings: DedupSettings) -> bool:
+    """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.
+
+    Args:
+        sketch: that of the document.
+        match: the candidate as member, and its leader; one and the same object if it leads itself.
+        words: gives the words of document and candidate; asked only where they are needed.
+        settings: the thresholds.
+    """
+    if not check(sketch, match.member.sketch, words, settings).is_duplicate:
+        return False
+    return match.leader is match.member or belongs_to_cluster(compare(sketch, match.leader.sketch), settings)
+
+
+def decision_of(verdict: Verdict, content: Content, match: Match | None) -> Decision:
+    """Return the decision on a document.
+
+    Args:
+        verdict: what it is if it is no duplicate.
+        content: what it holds.
+        match: what it is a duplicate of, if it is.
+    """
     if match is None:
         return Decision(verdict, text_bytes=content.text_bytes)
     leader = match.leader

@@ -13,6 +13,7 @@ from dedup.errors import DedupError, InputError, SettingsError
 _COMMANDS = {
     "evaluate": "measure how well labelled pairs of documents are told apart",
     "explain": "say in full why two documents are duplicates, or are not",
+    "files": "keep one of all near-duplicates in files: JSONL, CSV, Parquet, WARC, text, HTML",
     "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
 }
 _WRONG_USE = 2
@@ -29,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0; 1 for what could not be done, 2 for wrong use.
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicate detection: measure and explain it.")
+    parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicates: drop, measure and explain them.")
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, about in _COMMANDS.items():
         command = parsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")

@@ -14,6 +14,11 @@
                 kept.write(item)
 
 `files.py` finds and checks the files, `readers/` has a module a format, `reading.py` puts them one
-behind the other, `writers/` writes kept and dropped documents and clusters. Nothing here decides
-anything, and no more is in memory than a document and the buffers of one file.
+behind the other, `writers/` writes kept and dropped documents and clusters: no more is in memory than a
+document and the buffers of one file.
+
+`run.py` is what `dedup files` does with them: `signing.py` has signatures made in worker processes,
+`deciding.py` decides, document by document, by what `known.py` and `scanning.py` hold of the ones before,
+`tally.py`, `progress.py` and `summary.py` count and show, `clusters.py` gathers, and `state.py` saves what
+an interrupted run goes on from.
 """

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dedup.corpus.documents import ReadOptions
+from dedup.fingerprint.normalise import clean
 
 KEY_FIELDS = ("url", "id", "key")
 
@@ -66,33 +67,21 @@ def key_of(fields: Mapping[str, Any], options: ReadOptions) -> str | None:
     return None
 
 
-def refuse_unstorable(text: str) -> None:
-    """Refuse what neither a database nor a file can hold as text.
-
-    Raises:
-        BadRecordError: there is a NUL character or a lone surrogate.
-    """
+def storable(text: str) -> str:
+    """Return a text that a database and a file can hold: cleaned as in a crawl if they cannot hold it as it is."""
     if "\0" in text:
-        raise BadRecordError("has a NUL character")
+        return clean(text)
     if not text.isascii():
         try:
             text.encode()
-        except UnicodeEncodeError:
-            raise BadRecordError("has a lone surrogate") from None
+        except UnicodeEncodeError:  # a lone surrogate
+            return clean(text)
+    return text
 
 
 def as_bytes(html: str | bytes) -> bytes:
-    """Return HTML as bytes, in UTF-8.
-
-    Raises:
-        BadRecordError: there is a lone surrogate.
-    """
-    if isinstance(html, bytes):
-        return html
-    try:
-        return html.encode()
-    except UnicodeEncodeError:
-        raise BadRecordError("has a lone surrogate") from None
+    """Return HTML as bytes, in UTF-8."""
+    return html if isinstance(html, bytes) else storable(html).encode()
 
 
 def _as_key(name: str, key: object) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.fields import BadRecordError, content_of, key_of
+from dedup.corpus.fields import BadRecordError, content_of, key_of, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.streams import DAMAGE, Stream, TooLongError, why_damaged
 
@@ -55,7 +55,8 @@ def _outcome(
         return Rejected(file.name, position, reason)
     try:
         text, html = content_of(fields, options)
-        key = key_of(fields, options) or f"{file.key}:{position.ordinal}"
+        text = None if text is None else storable(text)
+        key = storable(key_of(fields, options) or f"{file.key}:{position.ordinal}")
     except BadRecordError as error:
         return Rejected(file.name, position, str(error))
     return CorpusDocument(key, text, html, file.name, position, fields)
@@ -145,8 +146,6 @@ class _Lines:
         if not line:
             raise StopIteration
         self._left -= len(line)
-        if b"\0" in line:
-            self.fault = "has a NUL character"
         try:
             text = line.decode()
         except UnicodeDecodeError:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.fields import BadRecordError, content_of, key_of, refuse_unstorable
+from dedup.corpus.fields import BadRecordError, content_of, key_of, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.streams import DAMAGE, Stream, TooLongError, why_damaged
 
@@ -58,10 +58,8 @@ def _document(line: bytes, file: CorpusFile, position: Position, options: ReadOp
     key = key_of(fields, options)
     # UTF-8 has no surrogates, and JSON no bare NUL: both can only come from escapes.
     if b"\\u" in line:
-        if text is not None:
-            refuse_unstorable(text)
-        if key is not None:
-            refuse_unstorable(key)
+        text = None if text is None else storable(text)
+        key = None if key is None else storable(key)
     return CorpusDocument(
         key=f"{file.key}:{position.ordinal}" if key is None else key,
         text=text,

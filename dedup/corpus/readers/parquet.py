@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dedup.corpus.documents import MEGABYTE, CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.fields import KEY_FIELDS, BadRecordError, content_of, key_of, refuse_unstorable
+from dedup.corpus.fields import KEY_FIELDS, BadRecordError, content_of, key_of, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.readers.streams import why_damaged
@@ -110,10 +110,7 @@ def _document(fields: dict[str, Any], options: ReadOptions) -> tuple[str | None,
     key = key_of(fields, options)
     if len(text or html or "") > options.max_bytes:
         raise BadRecordError(f"a row of more than {options.max_bytes:,} bytes")
-    for each in (key, text):
-        if each is not None:
-            refuse_unstorable(each)
-    return key, text, html
+    return None if key is None else storable(key), None if text is None else storable(text), html
 
 
 def _values(column: Any) -> list[Any]:

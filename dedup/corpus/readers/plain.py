@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedup.corpus.documents import CorpusDocument, Page, Position, ReadOptions, Record, Rejected
-from dedup.corpus.fields import BadRecordError, refuse_unstorable
+from dedup.corpus.fields import BadRecordError, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.streams import DAMAGE, Stream, why_damaged
 
@@ -44,8 +44,6 @@ def _document(file: CorpusFile, position: Position, options: ReadOptions) -> Cor
 
 def _decoded(data: bytes) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        return storable(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise BadRecordError("not UTF-8") from None
-    refuse_unstorable(text)
-    return text

@@ -11,7 +11,7 @@ from io import BufferedReader, FileIO
 from typing import Any
 
 from dedup.corpus.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
-from dedup.corpus.fields import BadRecordError, refuse_unstorable
+from dedup.corpus.fields import BadRecordError, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.gzip_members import Member, find
 from dedup.corpus.readers.payload import decode_payload
@@ -55,7 +55,7 @@ def _page(
         url = record.rec_headers.get_header("WARC-Target-URI")
         if not url:
             raise BadRecordError("has no WARC-Target-URI")  # noqa: TRY301
-        refuse_unstorable(url)
+        url = storable(url)
         html = decode_payload(block, record.http_headers, options.max_bytes)
     except BadRecordError as error:
         return Rejected(file.name, position, str(error))

@@ -1,0 +1,106 @@
+"""Files that only grow: what a long run remembers of its documents, without holding it in memory."""
+
+from __future__ import annotations
+
+import os
+from io import FileIO
+from pathlib import Path
+
+from dedup.errors import InputError
+
+_LENGTH_BYTES = 4
+_WAITING = 1 << 20
+
+
+class AppendingFile:
+    """A file of byte strings that are read back by where they begin.
+
+    A checkpoint is its length; what was written behind the last one is cut off when it is opened again.
+
+    Args:
+        path: where it is.
+        length: what the last checkpoint returned; 0: begin anew.
+
+    Raises:
+        InputError: there is less than was written up to the checkpoint.
+    """
+
+    def __init__(self, path: Path, length: int = 0) -> None:
+        require_length(path, length)
+        self._file = open_at(path, length)
+        self._written = length
+        self._waiting = bytearray()
+
+    def append(self, data: bytes) -> int:
+        """Add a byte string; return where it begins."""
+        place = self._written + len(self._waiting)
+        self._waiting += len(data).to_bytes(_LENGTH_BYTES, "little")
+        self._waiting += data
+        if len(self._waiting) >= _WAITING:
+            self._write()
+        return place
+
+    def read(self, place: int) -> bytes:
+        """Return the byte string that begins at a place."""
+        start = place + _LENGTH_BYTES
+        length = int.from_bytes(self._read(place, _LENGTH_BYTES), "little")
+        return self._read(start, length)
+
+    @staticmethod
+    def behind(place: int, data: bytes) -> int:
+        """Return where the next byte string begins behind one that was read."""
+        return place + _LENGTH_BYTES + len(data)
+
+    def checkpoint(self) -> int:
+        """Make all of it safe; return its length."""
+        self._write()
+        os.fsync(self._file.fileno())
+        return self._written
+
+    def close(self) -> None:
+        """Close the file; what waits to be written is lost."""
+        self._file.close()
+
+    def _read(self, place: int, length: int) -> bytes:
+        if place >= self._written:
+            start = place - self._written
+            return bytes(self._waiting[start : start + length])
+        return os.pread(self._file.fileno(), length, place)
+
+    def _write(self) -> None:
+        write_all(self._file, self._waiting)
+        self._written += len(self._waiting)
+        self._waiting = bytearray()
+
+
+def open_at(path: Path, length: int) -> FileIO:
+    """Open a file to go on behind so many bytes, without a buffer.
+
+    Args:
+        path: where it is.
+        length: how much of it is to stay; 0: begin anew.
+    """
+    if length == 0:
+        return FileIO(path, "w+")
+    os.truncate(path, length)
+    file = FileIO(path, "r+")
+    file.seek(length)
+    return file
+
+
+def require_length(path: Path, length: int) -> None:
+    """Refuse to go on with a file that is not there or too short.
+
+    Raises:
+        InputError: it is.
+    """
+    size = path.stat().st_size if path.exists() else -1
+    if length and size < length:
+        raise InputError(f"{path}: {'not there' if size < 0 else 'too short'}; begin anew with --force")
+
+
+def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:
+    """Write bytes to a file without a buffer, which may take a part of them at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]

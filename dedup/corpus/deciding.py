@@ -1,0 +1,193 @@
+"""Signature to verdict for the documents of a corpus: the rules of `dedup.deduplicator`, all in memory.
+
+The verdicts are those that `Deduplicator` gives for the same documents in the same order, if every
+document has a key of its own. Here a key is but a name: two records of one key are two documents, and
+the second one may be a copy of the first, as any other. (In a crawl a key is a page, which is looked at
+again; what a file said of a key before has been written already and cannot be taken back.)
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.kernels import Thresholds
+from dedup.corpus.known import KnownDocuments, Lengths
+from dedup.corpus.scanning import Scan
+from dedup.corpus.signing import Signed
+from dedup.deduplicator import Decision, Verdict, decision_of, is_confirmed
+from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.signature import digest
+from dedup.index.memory.index import MemoryIndex
+from dedup.settings import DedupSettings, Mode
+from dedup.store import Content, Match
+from dedup.verification import fewest_tokens, plan_of
+
+_FIRST_RADIUS = 4
+_WIDER = 2
+_MOST_SCANNED = 500_000
+
+
+class CorpusDeduplicator:
+    """Decides documents one after the other.
+
+    Args:
+        settings: how matches are found and decided.
+        folder: where is kept what does not stand in memory.
+        lengths: what the last checkpoint returned; nothing: begin anew.
+
+    Raises:
+        SettingsError: the table design is none that the index in memory has.
+        InputError: the files in the folder are not what the checkpoint says.
+    """
+
+    def __init__(self, settings: DedupSettings, folder: Path, lengths: Lengths | None = None) -> None:
+        self._settings = settings
+        self._is_paper = settings.mode is Mode.PAPER
+        self._fewest_tokens = fewest_tokens(settings)
+        self._thresholds = Thresholds(
+            settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
+        )
+        self._index = _Index(settings)
+        self._known = KnownDocuments(folder, lengths)
+        self._index.add_many(*self._known.indexed)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory the documents take, index included."""
+        return self._known.nbytes + self._index.nbytes
+
+    def __len__(self) -> int:
+        """How many different contents are known."""
+        return len(self._known)
+
+    def decide(self, key: str, signed: Signed) -> tuple[Decision, int | None]:
+        """Decide a document, and know it from now on.
+
+        Args:
+            key: what it is called.
+            signed: its signature.
+
+        Returns:
+            The decision, and the number of the leader that it is a duplicate of, if it is.
+        """
+        identity = _identity(signed)
+        if identity is None:
+            return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
+        twin = self._known.find(identity)
+        match = self._find_near(signed) if twin is None else self._match(twin)
+        content = Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
+        if twin is None:
+            self._add(key, identity, signed, match)
+        return decision_of(Verdict.NEW, content, match), None if match is None else match.leader.id
+
+    def key(self, number: int) -> str:
+        """Return the key of a document by its number."""
+        return self._known.stored(number).key
+
+    def checkpoint(self) -> Lengths:
+        """Make all of it safe; return what a resumed run begins with."""
+        return self._known.checkpoint()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._known.close()
+
+    def _find_near(self, signed: Signed) -> Match | None:
+        sketch = signed.sketch
+        if sketch.tokens < self._fewest_tokens:
+            return None
+        candidates = self._index.closest(signed.fingerprint, signed.margins)
+        if self._is_paper:
+            return self._match(int(candidates[0])) if len(candidates) else None
+        for number in self._known.worth_checking(sketch, candidates, self._thresholds):
+            match = self._match(number)
+            if is_confirmed(sketch, match, lambda: self._words(signed, match.member.id), self._settings):  # noqa: B023 -- asked at once
+                return match
+        return None
+
+    def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
+        return zlib.decompress(signed.words), self._known.words(number)
+
+    def _match(self, number: int) -> Match:
+        member = self._known.stored(number)
+        return Match(member if member.leader_id is None else self._known.stored(member.leader_id), member)
+
+    def _add(self, key: str, identity: bytes, signed: Signed, match: Match | None) -> None:
+        tokens = signed.sketch.tokens
+        # The paper's crawler forgets duplicates.
+        is_indexed = tokens >= self._fewest_tokens and not (match is not None and self._is_paper)
+        has_words = not self._is_paper and self._fewest_tokens <= tokens <= self._settings.max_compared
+        leader = None if match is None else match.leader.id
+        number = self._known.add(key, identity, signed, leader, indexed=is_indexed, words=has_words)
+        if is_indexed:
+            self._index.add(number, signed.fingerprint)
+
+
+class _Index:
+    """Candidates, the closest: by a scan while there are few fingerprints, by the index in memory then.
+
+    Both find the same. Where frequent words make fingerprints alike, a wide look-up in the index brings
+    a large part of a corpus, of which only the closest are wanted. So it is looked up with a small
+    radius first, one that lately was enough: if it brings as many as are wanted, no farther one is
+    among the closest.
+    """
+
+    def __init__(self, settings: DedupSettings) -> None:
+        plan = plan_of(settings)
+        self._limit = settings.max_candidates
+        self._index = MemoryIndex(plan, find_scheme(settings.scheme).name)
+        self._scan: Scan | None = Scan(plan, self._limit)
+        self._plans = {radius: replace(plan, radius=radius) for radius in range(plan.exact_radius + 1, plan.radius)}
+        self._widest = plan
+        self._first = _FIRST_RADIUS
+
+    @property
+    def nbytes(self) -> int:
+        return self._index.report().nbytes if self._scan is None else self._scan.nbytes
+
+    def add(self, number: int, fingerprint: int) -> None:
+        if self._scan is None:
+            self._index.add(number, fingerprint)
+        else:
+            self.add_many(np.array([number]), np.array([fingerprint], np.uint64))
+
+    def add_many(self, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
+        if self._scan is None:
+            self._index.add_many(numbers, fingerprints)
+            return
+        self._scan.add_many(numbers, fingerprints)
+        if len(self._scan) > _MOST_SCANNED:
+            self._index.add_many(*self._scan.entries)
+            self._scan = None
+
+    def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the documents that `MemoryIndex.query` brings."""
+        if self._scan is not None:
+            return self._scan.closest(fingerprint, margins)
+        queries = np.array([fingerprint], np.uint64)
+        radius = self._first
+        while True:
+            self._index.plan = self._plans.get(radius, self._widest)
+            found = self._index.query_many(queries, margins[np.newaxis], self._limit)
+            if len(found.distances) >= self._limit:
+                self._first = int(found.distances[-1]) + 1
+                return found.document_ids
+            if self._index.plan is self._widest:
+                self._first = min(self._first + _WIDER, self._widest.radius)
+                return found.document_ids
+            radius += _WIDER
+
+
+def _identity(signed: Signed) -> bytes | None:
+    """Return the digest of what makes two documents the same; None if nothing does.
+
+    Pages without text are the same only to the byte, texts without words never.
+    """
+    if signed.sketch.tokens:
+        return signed.text_digest
+    return None if signed.body_digest is None else digest(b"page without text" + signed.body_digest)

@@ -1,0 +1,121 @@
+"""Compiled loops over the known documents of a corpus: finding a content, comparing many sketches at once."""
+
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA
+from dedup.index.lookups.kernels import ones
+from dedup.index.memory.addresses import signed
+
+_EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
+_LOWEST_BITS = 0x1111111111111111
+
+
+class Thresholds(NamedTuple):
+    """What a candidate's sketch must reach to be worth the check; see `dedup.settings.DedupSettings`."""
+
+    min_jaccard: float
+    min_containment: float
+    min_length_ratio: float
+    short_tokens: int
+
+
+@compiled
+def find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.uint64, high: np.uint64) -> int:
+    """Return the number of the document whose digest has these two halves; -1 if none has.
+
+    Args:
+        slots: a hash table by open addressing: numbers of documents plus one, 0 where it is empty; its
+            length is a power of two.
+        digests: those of all documents, shape (n, 2).
+        low: the first half of the digest.
+        high: the second one.
+    """
+    mask = np.uint64(len(slots) - 1)
+    place = low & mask
+    while slots[place] != 0:
+        number = signed(slots[place]) - 1
+        if digests[number, 0] == low and digests[number, 1] == high:
+            return number
+        place = (place + np.uint64(1)) & mask
+    return -1
+
+
+@compiled
+def insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int) -> None:
+    """Enter the documents from number `start` to before `end`; see `find_digest`."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(start, end):
+        place = digests[number, 0] & mask
+        while slots[place] != 0:
+            place = (place + np.uint64(1)) & mask
+        slots[place] = np.uint32(number + 1)
+
+
+@compiled
+def worth_checking(
+    candidates: NDArray[np.int64],
+    all_minima: NDArray[np.uint64],
+    all_shingles: NDArray[np.uint32],
+    all_tokens: NDArray[np.uint32],
+    minima: NDArray[np.uint64],
+    shingles: int,
+    tokens: int,
+    thresholds: Thresholds,
+) -> NDArray[np.int64]:
+    """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
+
+    Left out is only what `dedup.verification.check` would refuse by the sketches alone. The similarity
+    is that of `dedup.fingerprint.sketch.compare`, step by step.
+
+    Args:
+        candidates: numbers of documents.
+        all_minima: the minima of all documents, shape (n, 8).
+        all_shingles: their numbers of shingles, shape (n,).
+        all_tokens: their numbers of tokens, shape (n,).
+        minima: those of the document that is to be decided, shape (8,).
+        shingles: how many shingles it has.
+        tokens: how many tokens it has.
+        thresholds: what is to be reached.
+    """
+    found = np.empty(len(candidates), np.int64)
+    similarities = np.empty(len(candidates), np.float64)
+    count = 0
+    for number in candidates:
+        jaccard, containment = 0.0, 0.0
+        theirs, their_tokens = signed(all_shingles[number]), signed(all_tokens[number])
+        if shingles > 0 and theirs > 0:
+            differing = 0
+            for word in range(len(minima)):
+                bits = all_minima[number, word] ^ minima[word]
+                bits |= bits >> np.uint64(2)
+                bits |= bits >> np.uint64(1)
+                differing += signed(ones(bits & np.uint64(_LOWEST_BITS)))
+            equal = 1 - differing / MINIMA
+            jaccard = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
+            containment = min(1.0, jaccard / (1 + jaccard) * (shingles + theirs) / min(shingles, theirs))
+        shorter, longer = min(tokens, their_tokens), max(tokens, their_tokens)
+        is_long_enough = longer > 0 and shorter / longer >= thresholds.min_length_ratio
+        if (
+            shorter >= thresholds.short_tokens
+            and jaccard < thresholds.min_jaccard
+            and not (containment >= thresholds.min_containment and is_long_enough)
+        ):
+            continue
+        place = count
+        while place > 0 and similarities[place - 1] < jaccard:
+            similarities[place] = similarities[place - 1]
+            found[place] = found[place - 1]
+            place -= 1
+        similarities[place] = jaccard
+        found[place] = number
+        count += 1
+    return found[:count]

@@ -1,0 +1,189 @@
+"""The documents that a corpus is compared with: some 140 bytes of each in memory, the rest in files.
+
+Only documents of different contents stand here: a further copy of a text is never needed again.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
+from dedup.corpus.kernels import Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.signing import Signed
+from dedup.fingerprint.sketch import Sketch
+from dedup.ledger import StoredDocument
+
+FILES = ("documents", "keys", "words")
+"""The names of the files, in the folder of the state."""
+
+_NOWHERE = -1
+_ROW = np.dtype(
+    [
+        ("digest", "<u8", 2),
+        ("fingerprint", "<u8"),
+        ("minima", "<u8", 8),
+        ("shingles", "<u4"),
+        ("tokens", "<u4"),
+        ("leader", "<i8"),
+        ("key", "<i8"),
+        ("words", "<i8"),
+        ("indexed", "<i8"),
+    ]
+)
+_FIRST_ROWS = 1 << 12
+_GROWTH = 1.25
+_SLOTS_A_ROW = 1.5
+
+
+class Lengths(NamedTuple):
+    """How much of each file is safe, in bytes."""
+
+    documents: int = 0
+    keys: int = 0
+    words: int = 0
+
+
+class KnownDocuments:
+    """Documents by number, from 0, in the order in which they were added.
+
+    Args:
+        folder: where the files are.
+        lengths: what the last checkpoint returned; nothing: begin anew.
+
+    Raises:
+        InputError: the files are not what the checkpoint says.
+    """
+
+    def __init__(self, folder: Path, lengths: Lengths | None = None) -> None:
+        lengths = lengths or Lengths()
+        for name, length in zip(FILES, lengths, strict=True):
+            require_length(folder / name, length)
+        self._file = open_at(folder / "documents", lengths.documents)
+        self._keys = AppendingFile(folder / "keys", lengths.keys)
+        self._words = AppendingFile(folder / "words", lengths.words)
+        self._count = self._saved = lengths.documents // _ROW.itemsize
+        self._rows = np.zeros(max(_FIRST_ROWS, int(self._count * _GROWTH)), _ROW)
+        if self._count:
+            self._file.seek(0)
+            view = self._rows[: self._count].view(np.uint8).data
+            while view:
+                view = view[self._file.readinto(view) :]
+        self._slots = np.zeros(0, np.uint32)
+        self._enter(0)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory they take."""
+        return self._rows.nbytes + self._slots.nbytes
+
+    @property
+    def indexed(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Numbers and fingerprints of those that stand in the index."""
+        rows = self._rows[: self._count]
+        numbers = np.flatnonzero(rows["indexed"])
+        return numbers, rows["fingerprint"][numbers]
+
+    def find(self, content: bytes) -> int | None:
+        """Return the number of the document with a content, by its digest of 16 bytes."""
+        low, high = np.frombuffer(content, np.uint64)
+        number: int = find_digest(self._slots, self._rows["digest"], low, high)
+        return None if number < 0 else number
+
+    def add(self, key: str, content: bytes, signed: Signed, leader: int | None, *, indexed: bool, words: bool) -> int:
+        """Add a document.
+
+        Args:
+            key: what it is called.
+            content: the digest of its content, which no document has yet.
+            signed: its signature.
+            leader: the number of the leader of its cluster, if it is a duplicate.
+            indexed: whether it stands in the index.
+            words: whether its words are kept.
+
+        Returns:
+            Its number.
+        """
+        number = self._count
+        if number == len(self._rows):
+            # In place: a copy would need twice the memory.
+            self._rows.resize(int(number * _GROWTH), refcheck=False)
+        self._rows[number] = (
+            np.frombuffer(content, np.uint64),
+            signed.fingerprint,
+            np.frombuffer(signed.sketch.minima, np.uint64),
+            signed.sketch.shingles,
+            signed.sketch.tokens,
+            _NOWHERE if leader is None else leader,
+            self._keys.append(key.encode()),
+            self._words.append(signed.words) if words else _NOWHERE,
+            indexed,
+        )
+        self._count += 1
+        self._enter(number)
+        return number
+
+    def stored(self, number: int) -> StoredDocument:
+        """Return a document as the rules for verdicts want it, without what they do not look at."""
+        row = self._rows[number]
+        leader = int(row["leader"])
+        return StoredDocument(
+            id=number,
+            key=self._keys.read(int(row["key"])).decode(),
+            body_digest=None,
+            text_digest=row["digest"].tobytes(),
+            text_bytes=0,
+            fingerprint=int(row["fingerprint"]),
+            sketch=Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"])),
+            indexed=bool(row["indexed"]),
+            leader_id=None if leader == _NOWHERE else leader,
+        )
+
+    def words(self, number: int) -> bytes:
+        """Return the words of a document; nothing where they were not kept."""
+        place = int(self._rows["words"][number])
+        return b"" if place == _NOWHERE else zlib.decompress(self._words.read(place))
+
+    def worth_checking(self, sketch: Sketch, candidates: NDArray[np.int64], thresholds: Thresholds) -> list[int]:
+        """Return the candidates that may be confirmed, the most similar first; see `kernels`."""
+        numbers: NDArray[np.int64] = worth_checking(
+            candidates,
+            self._rows["minima"],
+            self._rows["shingles"],
+            self._rows["tokens"],
+            np.frombuffer(sketch.minima, np.uint64),
+            sketch.shingles,
+            sketch.tokens,
+            thresholds,
+        )
+        found: list[int] = numbers.tolist()
+        return found
+
+    def checkpoint(self) -> Lengths:
+        """Make all of it safe; return how much there is."""
+        if self._saved < self._count:
+            write_all(self._file, self._rows[self._saved : self._count].view(np.uint8).data)
+        os.fsync(self._file.fileno())
+        self._saved = self._count
+        return Lengths(self._count * _ROW.itemsize, self._keys.checkpoint(), self._words.checkpoint())
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in (self._file, self._keys, self._words):
+            file.close()
+
+    def _enter(self, number: int) -> None:
+        """Let documents from a number on be found by their contents."""
+        if self._count * _SLOTS_A_ROW >= len(self._slots):
+            self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
+            number = 0
+        insert_digests(self._slots, self._rows["digest"], number, self._count)

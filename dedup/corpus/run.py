@@ -1,0 +1,285 @@
+"""A run over files: documents are read, signed in workers, decided one after the other, and written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, aclosing, closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from dedup.corpus.clusters import Members
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.documents import CorpusDocument, ReadOptions, Rejected
+from dedup.corpus.files import CorpusFile
+from dedup.corpus.known import Lengths
+from dedup.corpus.progress import Progress
+from dedup.corpus.reading import read_files
+from dedup.corpus.signing import Item, Signed, sign_all
+from dedup.corpus.state import Checkpoint, about_settings, forget, known_from, locked, require_same
+from dedup.corpus.tally import Tally
+from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
+from dedup.fingerprint.signature import digest
+from dedup.settings import DedupSettings
+from dedup.workers import WorkerPool
+
+_LARGEST = 5
+# A page that takes trafilatura longer than all others of its chunk together is not worth it.
+_CHUNK_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done.
+
+    Attributes:
+        files: what documents are read from.
+        options: how documents are found in them.
+        settings: how they are decided.
+        outputs: where `kept`, `dropped` and `clusters` are written, those that are wanted.
+        state: the folder that an interrupted run goes on from; None: it cannot.
+        processes: how many make signatures.
+        limit: how many documents at most are read.
+        checkpoint_seconds: how often the state is saved.
+        against: the saved state of an earlier run, whose documents count as known.
+        save_index: where the state is kept for that, once the run is done.
+    """
+
+    files: list[CorpusFile]
+    options: ReadOptions
+    settings: DedupSettings
+    outputs: dict[str, Path]
+    state: Path | None
+    processes: int
+    limit: int | None = None
+    checkpoint_seconds: float = 30.0
+    against: Path | None = None
+    save_index: Path | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What must be the same for an interrupted run to go on; all of it can be JSON."""
+        inputs = [[file.name, file.size, Path(file.path).stat().st_mtime_ns] for file in self.files]
+        return {
+            "settings": about_settings(self.settings),
+            "fields": asdict(self.options),
+            # There may be a million of them.
+            "inputs": digest(json.dumps(inputs).encode()).hex(),
+            "outputs": {name: str(path) for name, path in self.outputs.items()},
+            "limit": self.limit,
+            "against": None if self.against is None else str(self.against),
+            "save_index": None if self.save_index is None else str(self.save_index),
+        }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found.
+
+    Attributes:
+        tally: what became of the documents.
+        largest: the leaders of the largest clusters, with their numbers of duplicates.
+        memory_bytes: what the known documents took in memory at the end.
+        known: how many there were.
+    """
+
+    tally: Tally
+    largest: list[tuple[str, int]] = field(default_factory=list)
+    memory_bytes: int = 0
+    known: int = 0
+
+
+def run_job(job: Job, stream: TextIO) -> Result:
+    """Do a job, or go on with it where it was interrupted.
+
+    Args:
+        job: what is to be done.
+        stream: where the progress is shown.
+
+    Raises:
+        InputError: something cannot be read, written or resumed.
+        KeyboardInterrupt: the user stopped it; its state was saved.
+    """
+    with ExitStack() as stack:
+        if job.state is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dedup-")))
+        else:
+            folder = job.state
+            folder.mkdir(exist_ok=True)
+        stack.enter_context(locked(folder))
+        try:
+            result = _do(job, folder, stream)
+        except BaseException:
+            if job.state is not None and Checkpoint.load(folder) is None:
+                # There is nothing to go on with.
+                shutil.rmtree(folder)
+            raise
+    if job.state is not None:
+        _put_away(job.state, job.save_index)
+    return result
+
+
+def _do(job: Job, folder: Path, stream: TextIO) -> Result:
+    with closing(_Run(job, folder)) as run:
+        if not run.is_read:
+            asyncio.run(run.read(stream))
+        return run.finish()
+
+
+class _Run:
+    """A job under way.
+
+    Args:
+        job: what is to be done.
+        folder: its state.
+    """
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        self._job = job
+        self._folder = folder
+        self._about = job.about
+        saved = Checkpoint.load(folder)
+        if saved is not None:
+            require_same(saved.about, self._about, folder)
+            lengths = saved.lengths
+        else:
+            lengths = Lengths() if job.against is None else known_from(job.against, job.settings, folder)
+        self._tally = Tally() if saved is None else saved.tally
+        self._position = None if saved is None else saved.position
+        self.is_read = saved is not None and saved.is_read
+        self._started = time.monotonic() - self._tally.seconds
+        outputs = {} if saved is None else saved.outputs
+        kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
+        with ExitStack() as stack:
+            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths)))
+            self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
+            self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
+            if self._kept:
+                stack.callback(self._kept.suspend)
+            self._dropped = dropped and DroppedWriter(dropped, outputs.get("dropped"))
+            if self._dropped:
+                stack.callback(self._dropped.suspend)
+            self._open = stack.pop_all()
+
+    async def read(self, stream: TextIO) -> None:
+        """Read and decide everything; stopped or not, the state is saved."""
+        job = self._job
+        progress = Progress(stream, job.files, self._position)
+        pool = WorkerPool(job.processes, _CHUNK_SECONDS)
+        next_checkpoint = time.monotonic() + job.checkpoint_seconds
+        try:
+            signed_items = sign_all(self._items(), pool, job.processes, job.settings.scheme)
+            async with aclosing(signed_items):
+                async for item, signed in signed_items:
+                    self._take(item, signed)
+                    progress.show(self._tally, item.position)
+                    if time.monotonic() >= next_checkpoint:
+                        self._checkpoint()
+                        next_checkpoint = time.monotonic() + job.checkpoint_seconds
+            self.is_read = True
+            self._checkpoint()
+        except asyncio.CancelledError:
+            self._checkpoint()
+            raise
+        finally:
+            progress.erase()
+            pool.close()
+
+    def finish(self) -> Result:
+        """Give the outputs their names; write the clusters."""
+        for writer in (self._kept, self._dropped):
+            if writer:
+                writer.close()
+        path = self._job.outputs.get("clusters")
+        if path is not None:
+            with ClusterWriter(path) as clusters:
+                for leader, duplicates in self._members.clusters():
+                    key = self._deduplicator.key(leader)
+                    clusters.write(key, [key, *duplicates])
+        largest = [(self._deduplicator.key(leader), count) for leader, count in self._members.largest(_LARGEST)]
+        return Result(self._tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
+
+    def close(self) -> None:
+        """Close all files; what was not checkpointed is lost."""
+        self._open.close()
+
+    def _items(self) -> Iterator[Item]:
+        items = read_files(self._job.files, self._job.options, self._position)
+        return items if self._job.limit is None else _first(items, self._job.limit - self._tally.documents)
+
+    def _take(self, item: Item, signed: Signed | None) -> None:
+        """Decide and write what was read."""
+        if isinstance(item, Rejected):
+            self._tally.count_rejected(item.source, item.reason)
+        elif signed is None:
+            self._tally.count_unanalysed(item.source)
+            if self._kept:
+                self._kept.write(item)
+        else:
+            self._decide(item, signed)
+        self._position = item.position
+
+    def _decide(self, document: CorpusDocument, signed: Signed) -> None:
+        decision, leader = self._deduplicator.decide(document.key, signed)
+        self._tally.count(decision, has_words=signed.sketch.tokens > 0)
+        if leader is None:
+            if self._kept:
+                self._kept.write(document, signed.text)
+            return
+        self._members.add(leader, document.key)
+        if self._dropped:
+            self._dropped.write(
+                DroppedDocument(
+                    document.key,
+                    decision.original,
+                    decision.matched,
+                    decision.verdict.value,
+                    decision.distance,
+                    decision.similarity,
+                    document.source,
+                )
+            )
+
+    def _checkpoint(self) -> None:
+        if self._job.state is None:
+            self._members.checkpoint()
+            return
+        self._tally.seconds = time.monotonic() - self._started
+        outputs = {"kept": self._kept, "dropped": self._dropped}
+        Checkpoint(
+            about=self._about,
+            position=self._position,
+            outputs={name: writer.checkpoint() for name, writer in outputs.items() if writer},
+            lengths=self._deduplicator.checkpoint(),
+            members=self._members.checkpoint(),
+            tally=self._tally,
+            is_read=self.is_read,
+        ).save(self._folder)
+
+
+def _first(items: Iterable[Item], count: int) -> Iterator[Item]:
+    """Yield items up to a number of documents."""
+    for item in items:
+        if isinstance(item, CorpusDocument):
+            count -= 1
+        if count < 0:
+            return
+        yield item
+
+
+def _put_away(state: Path, save_index: Path | None) -> None:
+    """Keep the state of a finished run as an index, or remove it."""
+    (state / "lock").unlink()
+    if save_index is None:
+        # First what a later run would go on from: this may be killed too.
+        forget(state)
+        shutil.rmtree(state)
+        return
+    if save_index.exists():
+        shutil.rmtree(save_index)
+    shutil.move(state, save_index)

@@ -1,0 +1,123 @@
+"""Candidates by a scan of all fingerprints, which up to half a million are faster than tables.
+
+Fingerprints of real texts crowd: a wide look-up in permuted tables reads a large part of them anyway,
+and jumps about for it. What is found is exactly what the plan's probes bring, see `ProbePlan`, by the
+functions that look up in tables too.
+"""
+
+# Compiled functions are one with those that they call, and take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.fingerprint.signature import BITS
+from dedup.index.lookups.kernels import ones
+from dedup.index.memory.addresses import signed
+from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
+from dedup.index.memory.wide import Flips, _firm_bits, _first_probed, _probe
+from dedup.index.probes import ProbePlan
+
+_AT_ONCE = 64
+_FIRST = 1 << 12
+_GROWTH = 1.25
+_WORDS = BLOCK_VALUES // BITS
+
+
+class Scan:
+    """The fingerprints of documents that are added with rising numbers.
+
+    Args:
+        plan: how far around a fingerprint is looked; four tables of one block of 16 bits.
+        limit: how many documents at most are wanted.
+    """
+
+    def __init__(self, plan: ProbePlan, limit: int) -> None:
+        self._flips = Flips.of(plan)
+        self._radius = plan.radius
+        self._limit = limit
+        self._count = 0
+        self._fingerprints = np.empty(_FIRST, np.uint64)
+        self._numbers = np.empty(_FIRST, np.int64)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory they take."""
+        return self._fingerprints.nbytes + self._numbers.nbytes
+
+    @property
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Numbers and fingerprints."""
+        return self._numbers[: self._count], self._fingerprints[: self._count]
+
+    def add_many(self, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
+        """Add documents."""
+        end = self._count + len(numbers)
+        if end > len(self._numbers):
+            for array in (self._fingerprints, self._numbers):
+                # In place: a copy would need twice the memory.
+                array.resize(int(end * _GROWTH), refcheck=False)
+        self._numbers[self._count : end] = numbers
+        self._fingerprints[self._count : end] = fingerprints
+        self._count = end
+
+    def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the documents that the plan's probes bring, the closest first, then by number."""
+        places = _closest(
+            self._fingerprints[: self._count],
+            np.uint64(fingerprint),
+            margins,
+            self._flips,
+            self._radius,
+            min(self._limit, self._count),
+        )
+        return self._numbers[places]
+
+
+@compiled
+def _closest(
+    stored: NDArray[np.uint64],
+    query: np.uint64,
+    margins: NDArray[np.int64],
+    flips: Flips,
+    radius: int,
+    limit: int,
+) -> NDArray[np.int64]:
+    probed = np.zeros((2, BLOCKS, _WORDS), np.uint64)
+    values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
+    for table in range(BLOCKS):
+        for place in range(_probe(query, margins, table, flips, values)):
+            kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
+            probed[kind, table, values[place] >> 6] |= np.uint64(1) << np.uint64(values[place] & 63)
+    firm = _firm_bits(margins, flips.firm_margin)
+    places, distances = np.empty(limit, np.int64), np.empty(limit, np.int64)
+    found, most = 0, radius
+    for start in range(0, len(stored), _AT_ONCE):
+        block = stored[start : start + _AT_ONCE]
+        # The compiler does this for several at once, and hardly any of the blocks has to be looked at again.
+        nearest = np.uint64(BITS)
+        for place in range(len(block)):
+            nearest = min(nearest, ones(block[place] ^ query))
+        if signed(nearest) > most:
+            continue
+        for place in range(start, start + len(block)):
+            distance = signed(ones(stored[place] ^ query))
+            if distance > most or _first_probed(probed, query, firm, stored[place]) == BLOCKS:
+                continue
+            rank = min(found, limit - 1)
+            while rank > 0 and distances[rank - 1] > distance:
+                distances[rank], places[rank] = distances[rank - 1], places[rank - 1]
+                rank -= 1
+            distances[rank], places[rank] = distance, place
+            found = min(found + 1, limit)
+            if found == limit:
+                # Of equally close ones the first are wanted.
+                most = distances[limit - 1] - 1
+    return places[:found]

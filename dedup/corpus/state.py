@@ -1,0 +1,175 @@
+"""The state of a run in a folder: with it an interrupted run goes on, and a later one knows its documents.
+
+The large files in it only grow. `checkpoint.json` says how much of them is valid, and is replaced as a
+whole once that much is on the disk: whenever a run is killed, the folder is that of the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dedup.corpus.documents import Position
+from dedup.corpus.known import FILES, Lengths
+from dedup.corpus.tally import Tally
+from dedup.corpus.writers.outputs import sync_folder
+from dedup.errors import InputError
+from dedup.fingerprint.schemes import find_scheme
+from dedup.settings import DedupSettings
+
+VERSION = 1
+
+_NAME = "checkpoint.json"
+OF_A_CRAWL = frozenset(
+    {
+        "enabled",
+        "database_url",
+        "lock_timeout",
+        "run",
+        "text_field",
+        "html_field",
+        "url_field",
+        "signature_field",
+        "body_digest_field",
+        "verdict_field",
+        "drop_unchanged",
+        "follow_duplicates",
+        "workers",
+        "batch_size",
+    }
+)
+"""The settings that have no meaning for files."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far a run is.
+
+    Attributes:
+        about: what the run is about; see `about_run`.
+        position: where the last item stands that was taken; None: nothing was.
+        lengths: how much of the files of known documents is valid.
+        members: how much of the file of members is.
+        outputs: the checkpoints of the outputs, by name.
+        tally: what was counted.
+        is_read: whether everything has been read and decided.
+    """
+
+    about: dict[str, Any]
+    position: Position | None
+    lengths: Lengths
+    members: int
+    outputs: dict[str, int]
+    tally: Tally
+    is_read: bool
+
+    def save(self, folder: Path) -> None:
+        """Replace the checkpoint that is there."""
+        new = folder / f"{_NAME}.new"
+        with new.open("w", encoding="utf-8") as file:
+            json.dump({"version": VERSION, **asdict(self)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(folder / _NAME)
+        sync_folder(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Checkpoint | None:
+        """Return the checkpoint of a folder; None if there is none.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        try:
+            values = json.loads((folder / _NAME).read_text(encoding="utf-8"))
+            if values.pop("version") != VERSION:
+                raise InputError(f"{folder}: written by another version of this program; begin anew with --force")
+            position = values.pop("position")
+            return cls(
+                position=None if position is None else Position(*position),
+                lengths=Lengths(*values.pop("lengths")),
+                tally=Tally(**values.pop("tally")),
+                **values,
+            )
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"{folder / _NAME}: not a checkpoint ({error}); begin anew with --force") from None
+
+
+def forget(folder: Path) -> None:
+    """Remove the checkpoint of a folder, if there is one: nothing goes on from it any more."""
+    (folder / _NAME).unlink(missing_ok=True)
+
+
+def about_settings(settings: DedupSettings) -> dict[str, str]:
+    """Return the settings that verdicts depend on."""
+    named = {each.name: str(getattr(settings, each.name)) for each in fields(settings) if each.name not in OF_A_CRAWL}
+    return named | {"scheme": find_scheme(settings.scheme).name}
+
+
+def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    """Refuse to go on with another run.
+
+    Raises:
+        InputError: something is not the same.
+    """
+    differing = [name for name in wanted if saved.get(name) != wanted[name]]
+    if differing:
+        names = _differing(saved["settings"], wanted["settings"]) if differing[0] == "settings" else differing[0]
+        raise InputError(
+            f"{folder}: an unfinished run with other {differing[0] if names == differing[0] else names}; give the "
+            "same command to go on with it, or --force to begin anew"
+        )
+
+
+def known_from(folder: Path, settings: DedupSettings, target: Path) -> Lengths:
+    """Copy the documents that an earlier run saved, to begin with them.
+
+    Args:
+        folder: the state that was saved.
+        settings: those of the new run.
+        target: the folder of its state.
+
+    Raises:
+        InputError: it is no such folder, or was made with other settings.
+    """
+    saved = Checkpoint.load(folder)
+    if saved is None or not saved.is_read:
+        raise InputError(f"{folder}: no index; give a folder that --save-index made")
+    settings_differ = _differing(saved.about["settings"], about_settings(settings))
+    if settings_differ:
+        raise InputError(f"{folder}: made with other settings ({settings_differ}); give the same ones")
+    for name in FILES:
+        if not (folder / name).is_file() or (folder / name).stat().st_size < getattr(saved.lengths, name):
+            raise InputError(f"{folder / name}: not there or too short; build the index again")
+        shutil.copyfile(folder / name, target / name)
+    return saved.lengths
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from working on the same state.
+
+    Raises:
+        InputError: one does.
+    """
+    with (folder / "lock").open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder}: another process is at work on these outputs; wait for it") from None
+        yield
+
+
+def _differing(saved: dict[str, str], wanted: dict[str, str]) -> str:
+    return ", ".join(
+        f"{name} {saved.get(name)} instead of {value}" for name, value in wanted.items() if saved.get(name) != value
+    )

@@ -1,0 +1,89 @@
+"""The report of a run over files, for a person and for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dedup.corpus.progress import duration
+from dedup.corpus.run import Result
+from dedup.corpus.tally import Tally
+from dedup.report.display import plain, readable, similarity, unit_for
+
+_LABEL = 10
+_REASON = 120
+
+
+def summary_lines(result: Result, files: int, outputs: Sequence[Path], seconds: float, documents: int) -> Iterator[str]:
+    """Write the report line by line.
+
+    Args:
+        result: what was found.
+        files: how many files were read.
+        outputs: what was written.
+        seconds: how long it took since the run began, or went on.
+        documents: how many documents were decided in that time.
+    """
+    tally = result.tally
+    rate = f", {documents / seconds:,.0f} a second" if documents and seconds else ""
+    yield _row("read", f"{_count(tally.documents, 'document')} of {_count(files, 'file')}")
+    yield _row("time", f"{duration(seconds)}{rate}")
+    yield _row("kept", f"{_count(tally.kept, 'document')}{_notes(tally)}")
+    yield _row(
+        "dropped",
+        f"{_count(tally.exact + tally.near, 'document')}   {tally.exact:,} exact, {tally.near:,} near{_ranges(tally)}",
+    )
+    yield from _named("rejected", tally.rejected, [f"{plain(s)}: {plain(why)}" for s, why in tally.first_rejected])
+    yield from _named("unanalysed", tally.unanalysed, [plain(source) for source in tally.first_unanalysed])
+    unit, factor = unit_for(tally.text_bytes)
+    yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
+    if outputs:
+        yield _row("written", ", ".join(plain(str(path)) for path in outputs))
+    if result.largest:
+        yield ""
+        yield "duplicates  largest clusters"
+        for leader, count in result.largest:
+            yield f"{count:>10,}  {readable(leader)}"
+
+
+def summary_object(result: Result, seconds: float) -> dict[str, Any]:
+    """Return the report for a program; all of it can be JSON."""
+    return {
+        **asdict(result.tally),
+        "seconds": seconds,
+        "known": result.known,
+        "memory_bytes": result.memory_bytes,
+        "largest_clusters": [{"leader": leader, "duplicates": count} for leader, count in result.largest],
+    }
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label:<{_LABEL}}  {text}"
+
+
+def _named(label: str, count: int, lines: Sequence[str]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        yield _row(f"{label}" if number == 0 else "", f"{count if number == 0 else '':<5} {line[:_REASON]}")
+    if count > len(lines) > 0:
+        yield _row("", f"      and {count - len(lines):,} more")
+
+
+def _notes(tally: Tally) -> str:
+    return f"   {_count(tally.wordless, 'document')} without words" if tally.wordless else ""
+
+
+def _ranges(tally: Tally) -> str:
+    if tally.distances is None or tally.similarities is None:
+        return ""
+    distance = _range(*map(str, tally.distances))
+    return f" (distance {distance}, similarity {_range(*map(similarity, tally.similarities))})"
+
+
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least}-{most}"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,218 @@
+"""The verdicts on files are those of the crawl: the same documents in the same order, each with a key of its own."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from dedup.corpus import deciding
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.kernels import Thresholds, worth_checking
+from dedup.corpus.scanning import Scan
+from dedup.corpus.signing import Content, sign
+from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.errors import InputError, SettingsError
+from dedup.extraction import analyse_html
+from dedup.fingerprint.signature import digest, make_signature
+from dedup.fingerprint.sketch import MINIMA, Sketch, compare
+from dedup.index.memory.index import MemoryIndex
+from dedup.settings import DedupSettings
+from dedup.verification import check_sketches, plan_of
+from tests.texts import chinese, chinese_words, document, edited, extended
+
+signed = cache(sign)
+signature = cache(make_signature)
+
+EMPTY_PAGES = [b"<html><body></body></html>", b"<html><head></head></html>", b"<p>!!!</p>"]
+WORDLESS = ["", " ", "!!! ...", "\0"]
+
+
+def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
+    deduplicator = CorpusDeduplicator(DedupSettings(**values), folder)
+    decisions = [deduplicator.decide(str(i), signed(content, "words"))[0] for i, content in enumerate(contents)]
+    deduplicator.close()
+    return decisions
+
+
+def in_database(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
+    settings = DedupSettings(database_url=f"sqlite:///{folder / 'test.db'}", **values)
+    deduplicator = Deduplicator(settings)
+    decisions = deduplicator.decide(list(map(crawled, range(len(contents)), contents)), deduplicator.open_run("test"))
+    deduplicator.database.close()
+    return [decision for decision in decisions if decision]
+
+
+def crawled(number: int, content: Content) -> Document:
+    if isinstance(content, str):
+        return Document(str(number), signature(content), len(content.encode()))
+    text, signature_ = analyse_html(content)
+    return Document(str(number), signature_, len(text.encode()), digest(content))
+
+
+def corpus(seed: object, count: int) -> list[Content]:
+    """Return texts of all lengths, of which many are copies or edits of earlier ones."""
+    random = Random(f"corpus {seed}")
+    made: list[Content] = []
+    for number in range(count):
+        texts = [content for content in made if isinstance(content, str) and len(content.split(" ")) > 3]
+        kind = random.choice(["new", "copy", "edit", "edit", "longer", "shorter", "frame", "wordless", "page"])
+        length = random.choice([3, 19, 20, 40, 63, 64, 90, 200, 400])
+        if kind == "wordless":
+            made.append(random.choice(WORDLESS))
+        elif kind == "page":
+            made.append(random.choice(EMPTY_PAGES))
+        elif kind == "new" or not texts:
+            chinese_text = chinese(chinese_words(length, (seed, number)))
+            made.append(random.choice([document(length, (seed, number)), chinese_text]))
+        else:
+            made.append(changed(random.choice(texts), kind, random, (seed, number)))
+    return made
+
+
+def changed(text: str, kind: str, random: Random, seed: object) -> str:
+    words = text.split(" ")
+    if kind == "copy":
+        return random.choice([text, text.upper(), f"  {text}\n"])
+    if kind == "edit":
+        return edited(text, random.randint(1, max(1, len(words) // 8)), seed)
+    if kind == "longer":
+        return extended(text, random.randint(1, max(1, len(words) // 4)), seed)
+    if kind == "shorter":
+        return " ".join(words[: max(1, int(len(words) * random.uniform(0.5, 1)))])
+    return f"{text} {document(random.choice([5, 30, 60]), seed)}"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"mode": "paper"}, {"max_candidates": 2}, {"max_compared": 100}, {"radius": 3}, {"radius": 2, "weak_bits": 0}],
+    ids=str,
+)
+@pytest.mark.parametrize("most_scanned", [1_000, 30])
+def test_verdicts_are_those_of_the_crawl(
+    most_scanned: int, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "_MOST_SCANNED", most_scanned)
+    contents = corpus((most_scanned, str(values)), 120)
+    found = in_memory(contents, tmp_path, **values)
+    assert found == in_database(contents, tmp_path, **values)
+    assert {Verdict.NEW, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE} == {decision.verdict for decision in found}
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 2)), max_size=12))
+@hypothesis_settings(max_examples=25)
+def test_chains_of_edits_end_where_those_of_a_crawl_do(steps: list[tuple[int, int, int]]) -> None:
+    contents: list[Content] = [document(150, i) for i in range(5)]
+    for source, edits, seed in steps:
+        contents.append(edited(str(contents[-1 - source]), edits, seed))
+    with TemporaryDirectory() as folder:
+        assert in_memory(contents, Path(folder)) == in_database(contents, Path(folder))
+
+
+@pytest.mark.parametrize("most_scanned", [1_000, 30])
+def test_documents_that_are_all_alike_are_decided_by_the_closest(
+    most_scanned: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "_MOST_SCANNED", most_scanned)
+    # Far more than max_candidates are near: the narrow look-ups have to bring what a wide one does.
+    base = document(60, "base") + " "
+    contents: list[Content] = [base * 3 + document(100, i) for i in range(150)]
+    contents += [edited(str(content), 4) for content in contents[::7]]
+    values = {"max_candidates": 5}
+    assert in_memory(contents, tmp_path, **values) == in_database(contents, tmp_path, **values)
+
+
+def test_a_state_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
+    contents = corpus("resume", 150)
+    whole = in_memory(contents, tmp_path)
+    folder = tmp_path / "state"
+    folder.mkdir()
+    first = CorpusDeduplicator(DedupSettings(), folder)
+    decisions = [first.decide(str(i), signed(content, "words"))[0] for i, content in enumerate(contents[:70])]
+    lengths = first.checkpoint()
+    for content in contents[70:90]:
+        first.decide("lost", signed(content, "words"))
+    first.checkpoint()
+    first.close()
+    second = CorpusDeduplicator(DedupSettings(), folder, lengths)
+    decisions += [second.decide(str(i), signed(contents[i], "words"))[0] for i in range(70, 150)]
+    second.close()
+    assert decisions == whole
+    (folder / "words").write_bytes(b"")
+    with pytest.raises(InputError, match="too short"):
+        CorpusDeduplicator(DedupSettings(), folder, lengths)
+
+
+def test_another_table_design_is_refused(tmp_path: Path) -> None:
+    from dedup.index.design import TableDesign
+
+    with pytest.raises(SettingsError, match="4 choose 1"):
+        CorpusDeduplicator(DedupSettings(tables=TableDesign(3, 1)), tmp_path)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 3, 64, 1000]), st.sampled_from([0, 4, 7]))
+@hypothesis_settings(max_examples=25)
+def test_a_scan_finds_what_the_index_finds(seed: int, limit: int, alike: int) -> None:
+    random = np.random.default_rng(seed)
+    # The more bits all have in common, the more candidates there are.
+    stored = random.integers(0, 2**64, 300, np.uint64) >> np.uint64(8 * alike)
+    margins = random.integers(0, 200, (10, 64))
+    plan = plan_of(DedupSettings())
+    scan, index = Scan(plan, limit), MemoryIndex(plan)
+    scan.add_many(np.arange(300) * 2, stored)
+    index.add_many(np.arange(300) * 2, stored)
+    flips = np.uint64(1) << random.integers(0, 64, (10, 6), np.uint64)
+    for query, each in zip(np.bitwise_xor.reduce(flips, axis=1) ^ stored[:10], margins, strict=True):
+        expected = [candidate.document_id for candidate in index.query(int(query), each, limit)]
+        assert scan.closest(int(query), each).tolist() == expected
+
+
+sketches = st.builds(
+    lambda seed, share, tokens, shingles: (seed, share, tokens, shingles),
+    st.integers(0, 50),
+    st.floats(0, 1),
+    st.integers(1, 400),
+    st.integers(0, 400),
+)
+
+
+def made_sketch(seed: int, share: float, tokens: int, shingles: int) -> Sketch:
+    """Return a sketch that has about a share of its minima in common with all others."""
+    random = np.random.default_rng(seed)
+    own = random.integers(0, 16, MINIMA)
+    minima = np.where(random.random(MINIMA) < share, 7, own).astype(np.uint8)
+    return Sketch((minima[::2] | minima[1::2] << 4).tobytes(), 0, tokens, shingles)
+
+
+@given(st.lists(sketches, min_size=1, max_size=20), sketches)
+def test_many_sketches_are_compared_as_one_is(made: list[tuple[int, float, int, int]], one: Any) -> None:
+    settings = DedupSettings()
+    stored, query = [made_sketch(*each) for each in made], made_sketch(*one)
+    found = worth_checking(
+        np.arange(len(stored)),
+        np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64),
+        np.array([sketch.shingles for sketch in stored], np.uint32),
+        np.array([sketch.tokens for sketch in stored], np.uint32),
+        np.frombuffer(query.minima, np.uint64),
+        query.shingles,
+        query.tokens,
+        Thresholds(settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens),
+    )
+    similarities = [compare(query, sketch) for sketch in stored]
+    expected = [
+        i
+        for i, sketch in enumerate(stored)
+        if min(sketch.tokens, query.tokens) < settings.short_tokens
+        or check_sketches(similarities[i], settings).is_duplicate
+    ]
+    assert found.tolist() == sorted(expected, key=lambda i: -similarities[i].jaccard)

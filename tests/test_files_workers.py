@@ -1,0 +1,96 @@
+"""Documents in worker processes: in order, few at a time, and one that kills its worker harms no other."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dedup.corpus import signing
+from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.files import find_files
+from dedup.corpus.run import Job, run_job
+from dedup.corpus.signing import Content, Item, Signed, sign, sign_all
+from dedup.settings import DedupSettings
+from dedup.workers import WorkerPool
+
+DEADLY = "kill this worker"
+
+
+def sign_or_die(contents: list[Content], scheme: str) -> list[Signed | None]:
+    if DEADLY in contents:
+        os._exit(1)
+    return [sign(content, scheme) for content in contents]
+
+
+def items(count: int, deadly: int = -1) -> Iterator[Item]:
+    for i in range(count):
+        position = Position(0, i + 1, i)
+        if i % 7 == 3 and i != deadly:
+            yield Rejected("a.jsonl", position, "bad")
+        else:
+            yield CorpusDocument(str(i), DEADLY if i == deadly else f"text {i}", None, "a.jsonl", position, b"{}")
+
+
+async def signed(source: Iterator[Item], workers: int) -> list[tuple[Item, Signed | None]]:
+    pool = WorkerPool(workers, 60)
+    try:
+        return [each async for each in sign_all(source, pool, workers, "words")]
+    finally:
+        pool.close()
+
+
+def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signing, "sign_chunk", sign_or_die)
+    monkeypatch.setattr(signing, "_CHUNK_DOCUMENTS", 5)
+    found = asyncio.run(signed(items(24, deadly=12), 2))
+    assert [item.position.ordinal for item, _ in found] == list(range(1, 25))
+    without = [item.position.ordinal for item, signature in found if signature is None]
+    assert without == [4, 11, 13, 18]
+
+
+def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signing, "_CHUNK_DOCUMENTS", 2)
+    read = 0
+
+    def counted() -> Iterator[Item]:
+        nonlocal read
+        for item in items(100):
+            read += 1
+            yield item
+
+    async def first_few() -> None:
+        pool = WorkerPool(0)
+        stream = sign_all(counted(), pool, 1, "words")
+        for _ in range(4):
+            await anext(stream)
+        await stream.aclose()
+        pool.close()
+
+    asyncio.run(first_few())
+    assert read <= 10
+
+
+def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sign_or_fail(content: Content, scheme: str) -> Signed:
+        if content == DEADLY:
+            raise RecursionError
+        return sign(content, scheme)
+
+    monkeypatch.setattr(signing, "sign", sign_or_fail)
+    assert [each is None for each in signing.sign_chunk(["a", DEADLY, "b"], "words")] == [False, True, False]
+
+
+def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(signing, "sign_chunk", sign_or_die)
+    path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
+    path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, tmp_path / ".state", 1)
+    result = run_job(job, io.StringIO())
+    assert kept.read_bytes().splitlines() == path.read_bytes().splitlines()[:2]
+    assert result.tally.first_unanalysed == [f"{path}:2"]
+    assert (result.tally.documents, result.tally.kept, result.tally.exact) == (3, 2, 1)
