@@ -153,18 +153,20 @@ class Deduplicator:
                 connection, document.key, content, relatives=relatives, match=match, run_id=run_id
             )
         decision = decision_of(verdict, content, match)
-        rows.append(
-            {
-                "run_id": run_id,
-                "document_id": document_id,
-                "verdict": decision.verdict.value,
-                "original_id": match.leader.id if match else None,
-                "matched_id": match.member.id if match else None,
-                "distance": decision.distance,
-                "similarity": decision.similarity,
-                "decided": time.time(),
-            }
-        )
+        # A page that was under way when its crawl was killed comes again; its verdict stands already.
+        if verdict is not Verdict.UNCHANGED or known is None or known.last_run_id != run_id:
+            rows.append(
+                {
+                    "run_id": run_id,
+                    "document_id": document_id,
+                    "verdict": decision.verdict.value,
+                    "original_id": match.leader.id if match else None,
+                    "matched_id": match.member.id if match else None,
+                    "distance": decision.distance,
+                    "similarity": decision.similarity,
+                    "decided": time.time(),
+                }
+            )
         return decision
 
     def _find_match(

@@ -37,6 +37,7 @@ class StoredDocument(NamedTuple):
     sketch: Sketch
     indexed: bool
     leader_id: int | None
+    last_run_id: int = 0
 
 
 _COLUMNS = (
@@ -49,6 +50,7 @@ _COLUMNS = (
     documents.c.sketch,
     documents.c.indexed,
     documents.c.leader_id,
+    documents.c.last_run_id,
 )
 _DOCUMENT = select(*_COLUMNS)
 
@@ -198,7 +200,7 @@ def close_run(connection: Connection, run_id: int, outcome: str) -> None:
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:
-    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id = row
+    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, last_run_id = row
     return StoredDocument(
         identifier,
         key,
@@ -209,6 +211,7 @@ def _stored(row: Sequence[Any]) -> StoredDocument:
         Sketch.from_bytes(bytes(sketch)),
         bool(indexed),
         leader_id,
+        last_run_id,
     )
 
 

@@ -985,9 +985,23 @@ def test_verdicts_are_the_same_on_both_databases(sqlite_url: str, postgresql_url
 # The ledger
 
 
+def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl) -> None:
+    """A page that was under way when its crawl was killed is fetched and decided again."""
+    decisions = [crawl.see("a", TEXT), crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)]
+    assert [crawl.see("a", TEXT).verdict, crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)] == [
+        UNCHANGED,
+        *decisions[1:],
+    ]
+    rows = crawl.query(select(schema.verdicts.c.verdict).order_by(schema.verdicts.c.id))
+    assert [row.verdict for row in rows] == ["new", "near duplicate", "exact duplicate"]
+    crawl.see("a", OTHER_TEXT)
+    assert crawl.count(schema.verdicts) == 4
+
+
 def test_every_decision_is_written_with_its_run_and_its_reason(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     crawl.see("b", NEAR_TEXT)
+    first, crawl.run = crawl.run, crawl.deduplicator.open_run("again")
     crawl.see("a", TEXT)
     ids = {row.id: key for key, row in crawl.stored().items()}
     rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
@@ -996,7 +1010,7 @@ def test_every_decision_is_written_with_its_run_and_its_reason(crawl: Crawl) -> 
         ("b", "near duplicate", "a", "a"),
         ("a", "unchanged", None, None),
     ]
-    assert {row.run_id for row in rows} == {crawl.run}
+    assert [row.run_id for row in rows] == [first, first, crawl.run]
     assert rows[1].distance == bits_apart(TEXT, NEAR_TEXT)
     assert rows[1].similarity == pytest.approx(similarity(TEXT, NEAR_TEXT))
     assert all(abs(row.decided - time.time()) < 60 for row in rows)
