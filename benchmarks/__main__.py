@@ -35,11 +35,21 @@ def main() -> int:
     kill_parser.add_argument("--databases", nargs=2, metavar="URL", help="two empty ones (default: SQLite files)")
     frontier_parser = commands.add_parser("frontier", help="many queued URLs, beside Scrapy's disk queues")
     frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
+    sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
+    sql_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
     files_parser = commands.add_parser("files", help="`dedup files` beside MinHash LSH by datasketch")
     files_parser.add_argument("--n", type=float, default=2e5, help="how many documents (default: 2e5)")
     files_parser.add_argument("--peer-n", type=float, default=1e4, help="how many of them the peer gets (default: 1e4)")
     files_parser.add_argument("--json", type=Path, help="write the figures to this file too")
-    for each in (crawl_parser, quality_parser, signatures_parser, index_parser, kill_parser, frontier_parser):
+    for each in (
+        crawl_parser,
+        quality_parser,
+        signatures_parser,
+        index_parser,
+        kill_parser,
+        frontier_parser,
+        sql_parser,
+    ):
         each.add_argument("--json", type=Path, help="write the figures to this file too")
     try:
         return _run(parser.parse_args())
@@ -59,6 +69,10 @@ def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
         return crawl.run(
             options.data, limit=options.limit, database=options.database, rounds=options.rounds, json_file=options.json
         )
+    if options.name == "sql":
+        from benchmarks import sql_index  # noqa: PLC0415
+
+        return sql_index.run(n=int(options.n), json_file=options.json)
     if options.name == "files":
         from benchmarks import files  # noqa: PLC0415
 

@@ -1,0 +1,88 @@
+"""What a look-up in the SQL tables costs, and how that grows with what they hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks import texts
+from dedup.database import Database
+from dedup.fingerprint.signature import Signature, make_signature
+from dedup.index.design import TableDesign
+from dedup.index.sql import SqlIndex
+from dedup.schema import metadata
+from dedup.settings import DedupSettings
+from dedup.verification import plan_of
+
+_QUERIES = 300
+_ROUNDS = 3
+_STEPS = (2_000, 20_000, 100_000, 300_000)
+_PLANS = {
+    "the defaults": DedupSettings(),
+    "firm_margin=inf": DedupSettings(firm_margin=inf),
+    "tables=3 choose 1,radius=12": DedupSettings(tables=TableDesign(3, 1), radius=12),
+}
+
+
+def run(*, n: int, json_file: Path | None) -> int:
+    """Fill SQLite tables with signatures of made-up English documents, and look others up.
+
+    Args:
+        n: how many documents at most.
+        json_file: where to write the figures too.
+
+    Returns:
+        0; the figures are for the reader to judge.
+
+    Raises:
+        ValueError: there is nothing to measure.
+    """
+    steps = [step for step in _STEPS if step <= n]
+    if not steps:
+        raise ValueError(f"--n: expected at least {_STEPS[0]:,}")
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        signatures = list(pool.map(make_signature, texts.english(steps[-1] + _QUERIES), chunksize=100))
+    stored, queries = signatures[:-_QUERIES], signatures[-_QUERIES:]
+    figures = {name: _measure(settings, steps, stored, queries) for name, settings in _PLANS.items()}
+    print(f"{'SQLite, CPU ms a look-up (candidates)':38}" + "".join(f"{step:>18,}" for step in steps))
+    for name, rows in figures.items():
+        print(
+            f"{name:38}"
+            + "".join(f"{row['ms']:>9.2f} {'(' + format(row['candidates'], ',.0f') + ')':>8}" for row in rows)
+        )
+    if json_file is not None:
+        json_file.write_text(json.dumps({"steps": steps, "plans": figures}, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def _measure(
+    settings: DedupSettings, steps: list[int], stored: Sequence[Signature], queries: Sequence[Signature]
+) -> list[dict[str, float]]:
+    index = SqlIndex(plan_of(settings))
+    rows = []
+    with TemporaryDirectory(prefix="benchmark-sql-") as folder:
+        database = Database(f"sqlite:///{folder}/index.db")
+        database.create(metadata)
+        for start, end in pairwise([0, *steps]):
+            with database.write() as connection:
+                index.add(connection, ((number, stored[number].fingerprint) for number in range(start, end)))
+            rows.append(_look_up(database, index, queries))
+        database.close()
+    return rows
+
+
+def _look_up(database: Database, index: SqlIndex, queries: Sequence[Signature]) -> dict[str, float]:
+    fastest, found = inf, 0
+    with database.read() as connection:
+        for _ in range(_ROUNDS):
+            started = time.process_time()
+            found = sum(len(index.query(connection, each.fingerprint, each.margins, 10**6)) for each in queries)
+            fastest = min(fastest, time.process_time() - started)
+    return {"ms": 1000 * fastest / len(queries), "candidates": found / len(queries)}
