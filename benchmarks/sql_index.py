@@ -12,7 +12,7 @@ from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks import texts
+from benchmarks.files import write_corpus
 from dedup.database import Database
 from dedup.fingerprint.signature import Signature, make_signature
 from dedup.index.design import TableDesign
@@ -48,7 +48,7 @@ def run(*, n: int, json_file: Path | None) -> int:
     if not steps:
         raise ValueError(f"--n: expected at least {_STEPS[0]:,}")
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        signatures = list(pool.map(make_signature, texts.english(steps[-1] + _QUERIES), chunksize=100))
+        signatures = list(pool.map(make_signature, _texts(steps[-1] + _QUERIES), chunksize=100))
     stored, queries = signatures[:-_QUERIES], signatures[-_QUERIES:]
     figures = {name: _measure(settings, steps, stored, queries) for name, settings in _PLANS.items()}
     print(f"{'SQLite, CPU ms a look-up (candidates)':38}" + "".join(f"{step:>18,}" for step in steps))
@@ -62,6 +62,13 @@ def run(*, n: int, json_file: Path | None) -> int:
     return 0
 
 
+def _texts(count: int) -> list[str]:
+    with TemporaryDirectory(prefix="benchmark-sql-") as folder:
+        path = Path(folder) / "documents.jsonl"
+        write_corpus(path, count)
+        return [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def _measure(
     settings: DedupSettings, steps: list[int], stored: Sequence[Signature], queries: Sequence[Signature]
 ) -> list[dict[str, float]]:
@@ -73,16 +80,16 @@ def _measure(
         for start, end in pairwise([0, *steps]):
             with database.write() as connection:
                 index.add(connection, ((number, stored[number].fingerprint) for number in range(start, end)))
-            rows.append(_look_up(database, index, queries))
+            rows.append(_look_up(database, index, queries, settings.max_candidates))
         database.close()
     return rows
 
 
-def _look_up(database: Database, index: SqlIndex, queries: Sequence[Signature]) -> dict[str, float]:
+def _look_up(database: Database, index: SqlIndex, queries: Sequence[Signature], limit: int) -> dict[str, float]:
     fastest, found = inf, 0
     with database.read() as connection:
         for _ in range(_ROUNDS):
             started = time.process_time()
-            found = sum(len(index.query(connection, each.fingerprint, each.margins, 10**6)) for each in queries)
+            found = sum(len(index.query(connection, each.fingerprint, each.margins, limit)) for each in queries)
             fastest = min(fastest, time.process_time() - started)
     return {"ms": 1000 * fastest / len(queries), "candidates": found / len(queries)}
