@@ -18,7 +18,7 @@ from dedup.fingerprint.signature import BITS
 from dedup.index.lookups.kernels import ones
 from dedup.index.memory.addresses import signed
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
-from dedup.index.memory.wide import Flips, _firm_bits, _first_probed, _probe
+from dedup.index.memory.wide import Flips, firm_bits, first_probed, probe
 from dedup.index.probes import ProbePlan
 
 _AT_ONCE = 64
@@ -93,10 +93,10 @@ def _closest(
     probed = np.zeros((2, BLOCKS, _WORDS), np.uint64)
     values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
     for table in range(BLOCKS):
-        for place in range(_probe(query, margins, table, flips, values)):
+        for place in range(probe(query, margins, table, flips, values)):
             kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
             probed[kind, table, values[place] >> 6] |= np.uint64(1) << np.uint64(values[place] & 63)
-    firm = _firm_bits(margins, flips.firm_margin)
+    firm = firm_bits(margins, flips.firm_margin)
     places, distances = np.empty(limit, np.int64), np.empty(limit, np.int64)
     found, most = 0, radius
     for start in range(0, len(stored), _AT_ONCE):
@@ -109,7 +109,7 @@ def _closest(
             continue
         for place in range(start, start + len(block)):
             distance = signed(ones(stored[place] ^ query))
-            if distance > most or _first_probed(probed, query, firm, stored[place]) == BLOCKS:
+            if distance > most or first_probed(probed, query, firm, stored[place]) == BLOCKS:
                 continue
             rank = min(found, limit - 1)
             while rank > 0 and distances[rank - 1] > distance:

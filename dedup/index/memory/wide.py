@@ -114,12 +114,12 @@ def look_up_wide(
     for number in range(start, len(queries)):
         query = queries[number]
         for table in range(BLOCKS):
-            counts[table] = _probe(query, margins[number], table, flips, values[table])
+            counts[table] = probe(query, margins[number], table, flips, values[table])
             for place in range(counts[table]):
                 value = values[table, place]
                 kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
                 probed[kind, table, value >> 6] |= np.uint64(1) << np.uint64(value & 63)
-        firm = _firm_bits(margins[number], flips.firm_margin)
+        firm = firm_bits(margins[number], flips.firm_margin)
         now = _wide_in_recent(parts[0], query, firm, probed, most, finds, found)
         for part in range(1, len(parts)):
             now = _wide_in_segment(
@@ -136,7 +136,7 @@ def look_up_wide(
 
 
 @compiled
-def _probe(
+def probe(
     query: np.uint64,
     margins: NDArray[np.int64],
     table: int,
@@ -191,7 +191,7 @@ def _probe(
 
 
 @compiled
-def _firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
+def firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
     """Return the bits in which what weak flips bring has to agree with the query; see `ProbePlan.firm_bits`."""
     firm = np.uint64(0)
     # Without a bound this would be a product of nothing and infinity for a text without features.
@@ -204,7 +204,7 @@ def _firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
 
 
 @compiled
-def _first_probed(probed: NDArray[np.uint64], query: np.uint64, firm: np.uint64, stored: np.uint64) -> int:
+def first_probed(probed: NDArray[np.uint64], query: np.uint64, firm: np.uint64, stored: np.uint64) -> int:
     """Return the first table in which a look-up brings a stored fingerprint; 4 where none does."""
     for table in range(BLOCKS):
         value = block_of(stored, table)
@@ -230,7 +230,7 @@ def _wide_in_recent(
     stored, ids = fingerprints_at(row[RECENT], CAPACITY), numbers_at(row[RECENT_IDS], CAPACITY)
     for place in range(row[FILLED]):
         distance = ones(stored[place] ^ query)
-        if distance <= radius and ids[place] >= 0 and _first_probed(probed, query, firm, stored[place]) < BLOCKS:
+        if distance <= radius and ids[place] >= 0 and first_probed(probed, query, firm, stored[place]) < BLOCKS:
             found = note(finds, found, signed(distance), ids[place])
     return found
 
@@ -260,7 +260,7 @@ def _wide_in_segment(
     if jumps > count // _FULL_SCAN:
         for position in range(count):
             distance = ones(stored[position] ^ query)
-            if distance <= radius and _first_probed(probed, query, firm, stored[position]) < BLOCKS:
+            if distance <= radius and first_probed(probed, query, firm, stored[position]) < BLOCKS:
                 found = note_owners(row, position, signed(distance), limit, finds, found)
         return found
     directory, deeper = directory_of(row, 0)
@@ -268,7 +268,7 @@ def _wide_in_segment(
         first, after = range_at(directory, value << deeper, (value + 1) << deeper, count)
         for position in range(first, after):
             distance = ones(stored[position] ^ query)
-            if distance <= radius and _first_probed(probed, query, firm, stored[position]) == 0:
+            if distance <= radius and first_probed(probed, query, firm, stored[position]) == 0:
                 found = note_owners(row, position, signed(distance), limit, finds, found)
     for table in range(1, BLOCKS):
         directory, deeper = directory_of(row, table)
@@ -293,6 +293,6 @@ def _wide_in_segment(
                 if position >= count:
                     continue
                 distance = ones(stored[position] ^ query)
-                if distance <= radius and _first_probed(probed, query, firm, stored[position]) == table:
+                if distance <= radius and first_probed(probed, query, firm, stored[position]) == table:
                     found = note_owners(row, position, signed(distance), limit, finds, found)
     return found
