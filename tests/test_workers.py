@@ -102,16 +102,6 @@ def test_a_job_whose_worker_is_killed_once_is_tried_again(tmp_path: Path) -> Non
     run(test)
 
 
-def test_a_second_attempt_that_never_began_is_not_counted(tmp_path: Path) -> None:
-    async def test(pool: WorkerPool) -> None:
-        pid = await pool.run(worker_jobs.die_once, str(tmp_path / "1"))
-        os.kill(pid, signal.SIGKILL)  # the process that waits there for the next second attempt
-        await asyncio.sleep(0.2)
-        assert await pool.run(worker_jobs.die_once, str(tmp_path / "2")) != pid
-
-    run(test)
-
-
 def test_a_job_that_always_kills_its_worker_is_given_up_and_all_others_complete() -> None:
     async def test(pool: WorkerPool) -> None:
         innocent = [pool.run(worker_jobs.sleep, 0.02, i) for i in range(20)]
