@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
@@ -47,7 +48,7 @@ FindStanding = Callable[[list[bytes]], dict[bytes, str]]
 """Says which documents, by the digests of their keys, stand as originals, and the run that saw each last."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RowsOfRuns:
     """A table whose rows belong to runs.
 
@@ -66,7 +67,7 @@ class RowsOfRuns:
     runs_table: str | None = None
     key_column: str | None = None
 
-    @property
+    @cached_property
     def table(self) -> TableClause:
         """The table, with the columns that matter here."""
         names = {"id", self.run_column} | ({self.key_column} if self.key_column else set())
