@@ -127,7 +127,7 @@ def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) ->
     if differing:
         what = differing[0]
         if what == "settings":
-            what += f" ({differing_settings(saved['settings'], wanted['settings'])})"
+            what = differing_settings(saved["settings"], wanted["settings"])
         raise InputError(
             f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force to "
             "begin anew"

@@ -129,7 +129,7 @@ def _write_rows(saved: SavedIndex, output: Output) -> None:
                 "shingles": document.sketch.shingles,
                 "leader": document.leader_id,
                 "indexed": document.indexed,
-                "words": zlib.decompress(signed.words).decode() if signed.words else None,
+                "words": saved.inflate(document.id, signed.words).decode() if signed.words else None,
             }
         )
 

@@ -90,11 +90,21 @@ class SavedIndex:
 
     def words(self, number: int) -> bytes:
         """Return the words of a document; nothing where they were not kept."""
-        deflated = self._deflated_at(int(self.rows["words"][number]))
+        return self.inflate(number, self._deflated_at(int(self.rows["words"][number])))
+
+    def inflate(self, number: int, deflated: bytes) -> bytes:
+        """Return the words of a document of which the deflated ones are at hand.
+
+        Raises:
+            IndexFileError: they are damaged.
+        """
         try:
-            return b"" if deflated is None else zlib.decompress(deflated)
-        except zlib.error as error:
+            words = zlib.decompress(deflated) if deflated else b""
+            # Whoever compares words takes them as they are.
+            words.decode()
+        except (zlib.error, UnicodeDecodeError) as error:
             raise self._damaged(f"the words of document {number:,} cannot be read ({error})") from None
+        return words
 
     def stored(self, number: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it."""
@@ -122,22 +132,23 @@ class SavedIndex:
         except UnicodeDecodeError:
             raise self._damaged("a key cannot be read") from None
 
-    def _deflated_at(self, place: int) -> bytes | None:
-        return None if place == NOWHERE else self._read(self._words.fileno(), "words", place)
+    def _deflated_at(self, place: int) -> bytes:
+        return b"" if place == NOWHERE else self._read(self._words.fileno(), "words", place)
 
     def _read(self, file: int, name: str, place: int) -> bytes:
         if place >= 0:
             length = int.from_bytes(os.pread(file, LENGTH_BYTES, place), "little")
             data = os.pread(file, length, place + LENGTH_BYTES) if length <= os.fstat(file).st_size else b""
-            if len(data) == length:
+            # Only a key can be empty.
+            if len(data) == length and (data or name == "keys"):
                 return data
         raise self._damaged(f"{name} has nothing at {place:,}")
 
     @staticmethod
-    def _signed(document: StoredDocument, deflated: bytes | None) -> Signed:
+    def _signed(document: StoredDocument, deflated: bytes) -> Signed:
         digest = document.text_digest
         assert digest is not None
-        return Signed(digest, None, document.fingerprint, b"", document.sketch, deflated or b"", 0, None)
+        return Signed(digest, None, document.fingerprint, b"", document.sketch, deflated, 0, None)
 
     def _damaged(self, reason: str) -> IndexFileError:
         return IndexFileError(f"{self.folder}: damaged index, {reason}: build it again, or take a copy")
