@@ -142,7 +142,8 @@ def _summary(name: str, taken: TakenBack) -> Iterator[str]:
     yield f"kept        {_count(taken.kept, 'document')}   which another run knows as they are"
     yield f"verdicts    {taken.verdicts:,} deleted"
     for table, count in taken.rows.items():
-        yield f"rows        {count:,} of table {plain(table)} deleted"
+        if count:
+            yield f"rows        {count:,} of table {plain(table)} deleted"
     if taken.let_go or taken.freed:
         yield "What was let go or freed is decided anew when it is seen again: crawl once more."
 
