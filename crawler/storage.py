@@ -10,6 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from dedup.database import Database
 from dedup.ledger import key_digest
+from dedup.runs.rows import RowsOfRuns, register_rows
 from dedup.schema import Id
 
 metadata = MetaData()
@@ -38,6 +39,7 @@ pages = Table(
 )
 Index("pages_run", pages.c.run)
 
+_ROWS_OF_RUNS = RowsOfRuns("pages", "run", key_column="url_digest")
 _RESTORED = ("title", "author", "date", "language", "description", "text", "run")
 
 
@@ -60,6 +62,7 @@ class PageStore:
         )
         self._restore = select(*(pages.c[name] for name in _RESTORED)).where(pages.c.url_digest == bindparam("digest"))
         database.create(metadata)
+        register_rows(database, [_ROWS_OF_RUNS])
 
     def save(self, rows: list[dict[str, Any]]) -> None:
         """Insert or replace pages, in one transaction.

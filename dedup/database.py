@@ -134,14 +134,18 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
     return database
 
 
-def open_existing_database(url: str) -> Database:
-    """Open a database only to read it, for reports.
+def open_existing_database(url: str, *, read_only: bool = True) -> Database:
+    """Open a database that was made before: to read it, for reports, or to change what is in it.
+
+    Args:
+        url: a SQLAlchemy URL.
+        read_only: whether nothing may be changed.
 
     Raises:
         DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
         IncompatibleDatabaseError: its schema is newer than this program.
     """
-    database = Database(url, read_only=True)
+    database = Database(url, read_only=read_only)
     try:
         _require_verdicts(database)
     except DatabaseError:
@@ -150,11 +154,19 @@ def open_existing_database(url: str) -> Database:
     return database
 
 
-def _require_verdicts(database: Database) -> None:
+def require_file(database: Database) -> None:
+    """Refuse an SQLite database that is not there: connecting would make an empty file.
+
+    Raises:
+        DatabaseError: there is none.
+    """
     path = database.url.database
-    # Connecting would make an empty file.
     if database.is_sqlite and path and not Path(path).is_file():
         raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
+
+
+def _require_verdicts(database: Database) -> None:
+    require_file(database)
     with database.read() as connection:
         found = _properties(connection)
     if not found:

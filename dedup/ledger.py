@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from dedup.errors import DatabaseError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
 from dedup.schema import documents, runs, to_unsigned, verdicts, words
@@ -94,7 +95,12 @@ _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _ADD_WORDS = insert(words)
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 _FASTEST = 1
+
+CANCELLING = "cancelling"
+"""The outcome of a run that is being taken back."""
+
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
+_CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
 
 
 def key_digest(key: str) -> bytes:
@@ -160,6 +166,11 @@ def change_document(connection: Connection, document_id: int, values: Mapping[st
     connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
 
 
+def change_documents(connection: Connection, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
+    """Set the same columns of several documents."""
+    connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
+
+
 def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
     """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
     deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
@@ -184,11 +195,19 @@ def add_verdicts(connection: Connection, rows: list[dict[str, Any]]) -> None:
 
 
 def open_run(connection: Connection, name: str) -> int:
-    """Start the run of this name, or go on with it, and return its id."""
-    known = connection.execute(select(runs.c.id).where(runs.c.name == name)).scalar()
+    """Start the run of this name, or go on with it, and return its id.
+
+    Raises:
+        DatabaseError: it is being taken back.
+    """
+    known = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
     if known is not None:
-        connection.execute(update(runs).where(runs.c.id == known).values(finished=None, outcome=None))
-        return int(known)
+        if known.outcome == CANCELLING:
+            raise DatabaseError(
+                f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
+            )
+        connection.execute(update(runs).where(runs.c.id == known.id).values(finished=None, outcome=None))
+        return int(known.id)
     return int(
         connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
     )

@@ -6,6 +6,8 @@ SQL; `to_signed` and `to_unsigned` convert.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -20,7 +22,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -63,6 +65,8 @@ documents = Table(
     Column("indexed", Integer, nullable=False),
     Column("leader_id", Id, ForeignKey("dedup_documents.id")),
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    # The run that brought what it holds now; when that is cancelled, nobody knows its content any more.
+    Column("content_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
     comment="one row a key; a duplicate names the leader of its cluster, an original none",
 )
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
@@ -103,6 +107,15 @@ verdicts = Table(
 )
 Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
 Index("dedup_verdicts_document", verdicts.c.document_id)
+
+
+def _index_of_duplicates(name: str, column: Column[Any]) -> None:
+    # Without them, a database looks through all verdicts for every document that is removed.
+    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
+
+
+_index_of_duplicates("dedup_verdicts_original", verdicts.c.original_id)
+_index_of_duplicates("dedup_verdicts_matched", verdicts.c.matched_id)
 
 _SIGN_BIT = 1 << 63
 _ALL_BITS = (1 << 64) - 1

@@ -22,6 +22,7 @@ from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import Sketch
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
+from dedup.letting_go import let_go
 from dedup.schema import to_signed
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import PAPER_RADIUS, check, fewest_tokens
@@ -74,6 +75,7 @@ class DocumentStore:
         if content.body_digest is not None and content.body_digest != known.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
+                values["content_run_id"] = run_id
                 self._free(connection, ledger.find_led_by(connection, known.id))
         ledger.change_document(connection, known.id, values)
 
@@ -114,6 +116,7 @@ class DocumentStore:
             "indexed": int(indexed),
             "leader_id": None if match is None else match.leader.id,
             "last_run_id": run_id,
+            "content_run_id": run_id,
         }
         if not is_known_text:
             self._add_words(connection, content)
@@ -167,17 +170,8 @@ class DocumentStore:
         return check(member.sketch, content.sketch, words, self._settings).is_duplicate
 
     def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
-        """Let go of duplicates whose original is gone.
-
-        Their content is stored nowhere: without digests they are decided anew when they are seen
-        again, and without table entries nothing is dropped because of them.
-        """
-        self._index.remove(connection, [(member.id, member.fingerprint) for member in members if member.indexed])
-        for member in members:
-            ledger.change_document(
-                connection, member.id, {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
-            )
-        self._index_texts(connection, [member.text_digest for member in members])
+        """Let go of duplicates whose original is gone."""
+        let_go(connection, self._index, members)
 
     def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
         """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""

@@ -13,8 +13,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from crawler.frontier import statements
 from crawler.frontier.entries import Entry, Taken
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
-from crawler.frontier.table import State, metadata, runs, urls
+from crawler.frontier.table import ROWS_OF_RUNS, State, metadata, runs, urls
 from dedup.database import Database
+from dedup.runs.rows import register_rows
 
 _DELETED_AT_ONCE = 10_000
 
@@ -108,6 +109,7 @@ class FrontierStore:
         # Only thus do both databases say how many were new.
         self._add = statement.returning(urls.c.id)
         database.create(metadata)
+        register_rows(database, ROWS_OF_RUNS)
 
     def open(self) -> Opened:
         """Start the run of this name, or go on with it where it stopped.

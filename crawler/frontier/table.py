@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
+from dedup.runs.rows import RowsOfRuns
 from dedup.schema import Id
 
 
@@ -55,6 +56,10 @@ urls = Table(
     comment="one row a URL of a run; attempts: how many processes died with it; meta: JSON of redirects and retries",
 )
 Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
+
+
+ROWS_OF_RUNS = (RowsOfRuns("frontier", "run_id", runs_table="frontier_runs"), RowsOfRuns("frontier_runs", "name"))
+"""What `dedup runs cancel` takes back of these tables."""
 
 
 def _index(name: str, *columns: object, state: State, suspects: bool = False) -> None:

@@ -29,7 +29,6 @@ _INTERRUPTED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    defaults = ReadOptions()
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write kept, dropped and clusters into DIR")
     parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="of the files in DIR; default: jsonl")
@@ -38,19 +37,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clusters", type=Path, metavar="FILE", help="write clusters: leader and keys")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
+    add_reading_arguments(parser)
+    parser.add_argument("--against", type=Path, metavar="INDEX", help="documents of this index are known already")
+    parser.add_argument("--save-index", type=Path, metavar="INDEX", help="keep what is known for a later --against")
+    parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
+    add_settings_arguments(parser)
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say how documents are read and signed."""
+    defaults = ReadOptions()
     parser.add_argument("--text-field", default=defaults.text_field, metavar="NAME", help="field of the text")
     parser.add_argument("--html-field", default=defaults.html_field, metavar="NAME", help="of HTML without a text")
     parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id or key, else file and line")
     parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
     parser.add_argument("--limit", type=int, metavar="N", help="read only the first documents")
-    parser.add_argument("--against", type=Path, metavar="INDEX", help="documents of this index are known already")
-    parser.add_argument("--save-index", type=Path, metavar="INDEX", help="keep what is known for a later --against")
     parser.add_argument("--processes", type=int, metavar="N", help="how many make signatures (default: one a core)")
     parser.add_argument(
         "--checkpoint", type=float, default=30.0, metavar="SECONDS", help="how often the state is saved"
     )
-    parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
-    add_settings_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

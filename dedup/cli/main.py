@@ -14,7 +14,9 @@ _COMMANDS = {
     "evaluate": "measure how well labelled pairs of documents are told apart",
     "explain": "say in full why two documents are duplicates, or are not",
     "files": "keep one of all near-duplicates in files: JSONL, CSV, Parquet, WARC, text, HTML",
+    "index": "build, look up, merge, check and convert saved indexes of documents",
     "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
+    "runs": "list the runs of a database, or take one back",
 }
 _WRONG_USE = 2
 _FAILURE = 1

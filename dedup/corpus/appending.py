@@ -8,7 +8,9 @@ from pathlib import Path
 
 from dedup.errors import InputError
 
-_LENGTH_BYTES = 4
+LENGTH_BYTES = 4
+"""A byte string stands behind its length, in so many bytes, little-endian."""
+
 _WAITING = 1 << 20
 
 
@@ -34,7 +36,7 @@ class AppendingFile:
     def append(self, data: bytes) -> int:
         """Add a byte string; return where it begins."""
         place = self._written + len(self._waiting)
-        self._waiting += len(data).to_bytes(_LENGTH_BYTES, "little")
+        self._waiting += len(data).to_bytes(LENGTH_BYTES, "little")
         self._waiting += data
         if len(self._waiting) >= _WAITING:
             self._write()
@@ -42,14 +44,14 @@ class AppendingFile:
 
     def read(self, place: int) -> bytes:
         """Return the byte string that begins at a place."""
-        start = place + _LENGTH_BYTES
-        length = int.from_bytes(self._read(place, _LENGTH_BYTES), "little")
+        start = place + LENGTH_BYTES
+        length = int.from_bytes(self._read(place, LENGTH_BYTES), "little")
         return self._read(start, length)
 
     @staticmethod
     def behind(place: int, data: bytes) -> int:
         """Return where the next byte string begins behind one that was read."""
-        return place + _LENGTH_BYTES + len(data)
+        return place + LENGTH_BYTES + len(data)
 
     def checkpoint(self) -> int:
         """Make all of it safe; return its length."""

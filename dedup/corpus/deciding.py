@@ -20,10 +20,9 @@ from dedup.confirmation import Confirmation
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
-from dedup.corpus.signing import Signed
+from dedup.corpus.signing import Signed, identity_of
 from dedup.deduplicator import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import digest
 from dedup.index.memory.index import MemoryIndex
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
@@ -78,7 +77,7 @@ class CorpusDeduplicator:
         Returns:
             The decision, and the number of the leader that it is a duplicate of, if it is.
         """
-        identity = _identity(signed)
+        identity = identity_of(signed)
         if identity is None:
             return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
         twin = self._known.find(identity)
@@ -185,13 +184,3 @@ class _Index:
                 self._first = min(self._first + _WIDER, self._widest.radius)
                 return found.document_ids
             radius += _WIDER
-
-
-def _identity(signed: Signed) -> bytes | None:
-    """Return the digest of what makes two documents the same; None if nothing does.
-
-    Pages without text are the same only to the byte, texts without words never.
-    """
-    if signed.sketch.tokens:
-        return signed.text_digest
-    return None if signed.body_digest is None else digest(b"page without text" + signed.body_digest)

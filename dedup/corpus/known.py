@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,10 @@ from dedup.ledger import StoredDocument
 FILES = ("documents", "keys", "words")
 """The names of the files, in the folder of the state."""
 
-_NOWHERE = -1
-_ROW = np.dtype(
+NOWHERE = -1
+"""In the place of a leader, or of words, that there are none of."""
+
+ROW = np.dtype(
     [
         ("digest", "<u8", 2),
         ("fingerprint", "<u8"),
@@ -39,6 +41,28 @@ _ROW = np.dtype(
 _FIRST_ROWS = 1 << 12
 _GROWTH = 1.25
 _SLOTS_A_ROW = 1.5
+
+
+def stored_document(number: int, row: Any, key: str) -> StoredDocument:
+    """Return a document as the rules for verdicts want it, without what they do not look at.
+
+    Args:
+        number: its number.
+        row: its row, a scalar of the type `ROW`.
+        key: what it is called.
+    """
+    leader = int(row["leader"])
+    return StoredDocument(
+        id=number,
+        key=key,
+        body_digest=None,
+        text_digest=row["digest"].tobytes(),
+        text_bytes=0,
+        fingerprint=int(row["fingerprint"]),
+        sketch=Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"])),
+        indexed=bool(row["indexed"]),
+        leader_id=None if leader == NOWHERE else leader,
+    )
 
 
 class Lengths(NamedTuple):
@@ -67,8 +91,8 @@ class KnownDocuments:
         self._file = open_at(folder / "documents", lengths.documents)
         self._keys = AppendingFile(folder / "keys", lengths.keys)
         self._words = AppendingFile(folder / "words", lengths.words)
-        self._count = self._saved = lengths.documents // _ROW.itemsize
-        self._rows = np.zeros(max(_FIRST_ROWS, int(self._count * _GROWTH)), _ROW)
+        self._count = self._saved = lengths.documents // ROW.itemsize
+        self._rows = np.zeros(max(_FIRST_ROWS, int(self._count * _GROWTH)), ROW)
         if self._count:
             self._file.seek(0)
             view = self._rows[: self._count].view(np.uint8).data
@@ -123,9 +147,9 @@ class KnownDocuments:
             np.frombuffer(signed.sketch.minima, np.uint64),
             signed.sketch.shingles,
             signed.sketch.tokens,
-            _NOWHERE if leader is None else leader,
+            NOWHERE if leader is None else leader,
             self._keys.append(key.encode()),
-            self._words.append(signed.words) if words else _NOWHERE,
+            self._words.append(signed.words) if words else NOWHERE,
             indexed,
         )
         self._count += 1
@@ -135,23 +159,12 @@ class KnownDocuments:
     def stored(self, number: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
         row = self._rows[number]
-        leader = int(row["leader"])
-        return StoredDocument(
-            id=number,
-            key=self._keys.read(int(row["key"])).decode(),
-            body_digest=None,
-            text_digest=row["digest"].tobytes(),
-            text_bytes=0,
-            fingerprint=int(row["fingerprint"]),
-            sketch=Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"])),
-            indexed=bool(row["indexed"]),
-            leader_id=None if leader == _NOWHERE else leader,
-        )
+        return stored_document(number, row, self._keys.read(int(row["key"])).decode())
 
     def words(self, number: int) -> bytes:
         """Return the words of a document; nothing where they were not kept."""
         place = int(self._rows["words"][number])
-        return b"" if place == _NOWHERE else zlib.decompress(self._words.read(place))
+        return b"" if place == NOWHERE else zlib.decompress(self._words.read(place))
 
     def worth_checking(self, sketch: Sketch, candidates: NDArray[np.int64], thresholds: Thresholds) -> list[int]:
         """Return the candidates that may be confirmed, the most similar first; see `kernels`."""
@@ -174,7 +187,7 @@ class KnownDocuments:
             write_all(self._file, self._rows[self._saved : self._count].view(np.uint8).data)
         os.fsync(self._file.fileno())
         self._saved = self._count
-        return Lengths(self._count * _ROW.itemsize, self._keys.checkpoint(), self._words.checkpoint())
+        return Lengths(self._count * ROW.itemsize, self._keys.checkpoint(), self._words.checkpoint())
 
     def close(self) -> None:
         """Close the files."""

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+from dedup.corpus.clusters import FILE as MEMBERS
 from dedup.corpus.clusters import Members
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import CorpusDocument, ReadOptions, Rejected
@@ -20,6 +21,7 @@ from dedup.corpus.files import CorpusFile
 from dedup.corpus.known import Lengths
 from dedup.corpus.progress import Progress
 from dedup.corpus.reading import read_files
+from dedup.corpus.saved.folder import complete, put_in_place
 from dedup.corpus.signing import Item, Signed, sign_all
 from dedup.corpus.state import Checkpoint, about_settings, forget, known_from, locked, require_same
 from dedup.corpus.tally import Tally
@@ -280,6 +282,7 @@ def _put_away(state: Path, save_index: Path | None) -> None:
         forget(state)
         shutil.rmtree(state)
         return
-    if save_index.exists():
-        shutil.rmtree(save_index)
-    shutil.move(state, save_index)
+    complete(state)
+    put_in_place(state, save_index)
+    # What only the clusters were made of.
+    (save_index / MEMBERS).unlink(missing_ok=True)

@@ -57,6 +57,16 @@ class Signed(NamedTuple):
         return np.frombuffer(self.packed_margins, np.int64)
 
 
+def identity_of(signed: Signed) -> bytes | None:
+    """Return the digest of what makes two documents of a corpus the same; None if nothing does.
+
+    Pages without text are the same only to the byte, texts without words never.
+    """
+    if signed.sketch.tokens:
+        return signed.text_digest
+    return None if signed.body_digest is None else digest(b"page without text" + signed.body_digest)
+
+
 def sign(content: Content, scheme_name: str) -> Signed:
     """Make the signature of a text or a page; pages are extracted as in a crawl."""
     scheme = find_scheme(scheme_name)

@@ -26,7 +26,9 @@ from dedup.settings import DedupSettings
 
 VERSION = 1
 
-_NAME = "checkpoint.json"
+CHECKPOINT = "checkpoint.json"
+"""The file that says how far a run is."""
+
 OF_A_CRAWL = frozenset(
     {
         "enabled",
@@ -72,12 +74,12 @@ class Checkpoint:
 
     def save(self, folder: Path) -> None:
         """Replace the checkpoint that is there."""
-        new = folder / f"{_NAME}.new"
+        new = folder / f"{CHECKPOINT}.new"
         with new.open("w", encoding="utf-8") as file:
             json.dump({"version": VERSION, **asdict(self)}, file)
             file.flush()
             os.fsync(file.fileno())
-        new.replace(folder / _NAME)
+        new.replace(folder / CHECKPOINT)
         sync_folder(folder)
 
     @classmethod
@@ -88,7 +90,7 @@ class Checkpoint:
             InputError: it cannot be read.
         """
         try:
-            values = json.loads((folder / _NAME).read_text(encoding="utf-8"))
+            values = json.loads((folder / CHECKPOINT).read_text(encoding="utf-8"))
             if values.pop("version") != VERSION:
                 raise InputError(f"{folder}: written by another version of this program; begin anew with --force")
             position = values.pop("position")
@@ -101,12 +103,12 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise InputError(f"{folder / _NAME}: not a checkpoint ({error}); begin anew with --force") from None
+            raise InputError(f"{folder / CHECKPOINT}: not a checkpoint ({error}); begin anew with --force") from None
 
 
 def forget(folder: Path) -> None:
     """Remove the checkpoint of a folder, if there is one: nothing goes on from it any more."""
-    (folder / _NAME).unlink(missing_ok=True)
+    (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def about_settings(settings: DedupSettings) -> dict[str, str]:
@@ -123,10 +125,12 @@ def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) ->
     """
     differing = [name for name in wanted if saved.get(name) != wanted[name]]
     if differing:
-        names = _differing(saved["settings"], wanted["settings"]) if differing[0] == "settings" else differing[0]
+        what = differing[0]
+        if what == "settings":
+            what = differing_settings(saved["settings"], wanted["settings"])
         raise InputError(
-            f"{folder}: an unfinished run with other {differing[0] if names == differing[0] else names}; give the "
-            "same command to go on with it, or --force to begin anew"
+            f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force to "
+            "begin anew"
         )
 
 
@@ -144,7 +148,7 @@ def known_from(folder: Path, settings: DedupSettings, target: Path) -> Lengths:
     saved = Checkpoint.load(folder)
     if saved is None or not saved.is_read:
         raise InputError(f"{folder}: no index; give a folder that --save-index made")
-    settings_differ = _differing(saved.about["settings"], about_settings(settings))
+    settings_differ = differing_settings(saved.about["settings"], about_settings(settings))
     if settings_differ:
         raise InputError(f"{folder}: made with other settings ({settings_differ}); give the same ones")
     for name in FILES:
@@ -169,7 +173,8 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _differing(saved: dict[str, str], wanted: dict[str, str]) -> str:
+def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
+    """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
     return ", ".join(
         f"{name} {saved.get(name)} instead of {value}" for name, value in wanted.items() if saved.get(name) != value
     )

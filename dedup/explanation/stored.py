@@ -14,7 +14,7 @@ from dedup.deduplicator import Verdict
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.explanation.analysis import margins_of_words
 from dedup.explanation.sides import Origin, Side
-from dedup.fingerprint.schemes import Scheme, find_scheme
+from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.signature import Signature
 from dedup.index.design import TableDesign
 from dedup.ledger import StoredDocument
@@ -169,12 +169,8 @@ def _made_with(connection: Connection, database: str) -> MadeWith:
 
 
 def _scheme_of(stored: str, database: str) -> Scheme:
-    # VERSION:FEATURES/WEIGHTS/HASH/BITS/SKETCH, see `Scheme.name`.
-    spec = stored.partition(":")[2].rpartition("/")[0]
     with suppress(SettingsError):
-        scheme = find_scheme(spec)
-        if scheme.name == stored:
-            return scheme
+        return scheme_named(stored)
     raise IncompatibleDatabaseError(
         f"database {database} was made with scheme {stored!r}, which this program does not know; "
         "install the version of this program that made it, or name another database"

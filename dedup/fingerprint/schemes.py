@@ -24,6 +24,7 @@ weights are equal to its own.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -141,3 +142,20 @@ def find_scheme(name: str) -> Scheme:
     if match is None:
         raise SettingsError(f"no scheme '{name}': take {', '.join(SCHEMES)} or FEATURES/WEIGHTS/HASH/BITS")
     return Scheme(match[1], match[2], match[3], int(match[4]), int(match[5] or 0))
+
+
+def scheme_named(name: str) -> Scheme:
+    """Find a scheme by its name and version, as they are stored with every index.
+
+    Args:
+        name: what `Scheme.name` returned.
+
+    Raises:
+        SettingsError: this program does not know it.
+    """
+    # The spec stands between the version and what the sketch is made of.
+    with suppress(SettingsError):
+        scheme = find_scheme(name.partition(":")[2].rpartition("/")[0])
+        if scheme.name == name:
+            return scheme
+    raise SettingsError(f"scheme {name!r} is not known to this program; install the version that made it")

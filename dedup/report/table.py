@@ -56,7 +56,7 @@ def _totals(totals: Mapping[Verdict, Total]) -> Iterator[str]:
     documents, size = _everything(totals)
     unit, factor = unit_for(size)
     rows = [(verdict.value, total.documents, total.text_bytes) for verdict, total in totals.items()]
-    return _aligned(
+    return aligned(
         ("verdict", "documents", "text"),
         [
             (name, f"{count:,}", f"{text_bytes / factor:,.0f} {unit}")
@@ -76,7 +76,7 @@ def _hosts(report: Report, width: int | None) -> Iterator[str]:
         )
         for host in report.hosts
     ]
-    yield from _aligned(("host", "kept", "exact", "near", "dropped"), rows, width)
+    yield from aligned(("host", "kept", "exact", "near", "dropped"), rows, width)
     yield from _more(report.host_count - len(rows), "host")
 
 
@@ -178,8 +178,17 @@ def _range(least: str, most: str) -> str:
     return least if least == most else f"{least}-{most}"
 
 
-def _aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
-    """Align a first column of names, which is cut if need be, and columns of numbers."""
+def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
+    """Align a first column of names, which is cut if need be, and columns of numbers.
+
+    Args:
+        heading: what stands over the columns.
+        rows: as many cells each.
+        width: columns of the terminal; None where nothing has to be cut.
+
+    Yields:
+        The lines, without line ends.
+    """
     sizes = [max(map(columns_of, column)) for column in zip(heading, *rows, strict=True)]
     if width is not None:
         sizes[0] = max(_NARROWEST_COLUMN, min(sizes[0], width - sum(sizes[1:]) - len(_GAP) * len(sizes[1:])))

@@ -1,0 +1,92 @@
+"""`dedup index build`: an index of files, or of the documents that a crawl's database knows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from dedup.cli import files
+from dedup.cli.given import add_settings_arguments, given_settings, make_settings
+from dedup.corpus.files import KNOWN
+from dedup.corpus.saved.crawled import add_crawled, scheme_of
+from dedup.corpus.saved.folder import new_index, require_free
+from dedup.database import Database, open_existing_database
+from dedup.errors import InputError, SettingsError
+from dedup.fingerprint.schemes import find_scheme
+from dedup.settings import DedupSettings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument("inputs", nargs="*", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        help="instead of files: the database of a crawl, a URL or an SQLite file. Of the settings that the crawl had, "
+        "--mode, min_tokens and short_tokens matter",
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="INDEX", help="the folder to make")
+    parser.add_argument("--force", action="store_true", help="overwrite an index, and forget an interrupted run")
+    parser.add_argument("--against", type=Path, metavar="INDEX", help="begin with the documents of this index")
+    files.add_reading_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    add_settings_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build an index.
+
+    Returns:
+        The exit status: 0; 130 if the user stopped it.
+
+    Raises:
+        InputError: an argument or an input is not what it should be.
+        SettingsError: a setting has a value that cannot be used.
+        DatabaseError: the database cannot be read.
+    """
+    require_free(options.output, force=True)
+    if bool(options.inputs) == (options.database is not None):
+        raise InputError("give files and folders, or --database URL: dedup index build -h")
+    if options.database is None:
+        return _build_of_files(options)
+    if options.against is not None:
+        raise InputError("--against goes with files: build an index of the database, then merge the two")
+    return _build_of_database(options)
+
+
+def _build_of_files(options: argparse.Namespace) -> int:
+    """Do what `dedup files --save-index` does without other outputs."""
+    outputs = {"output": None, "format": "jsonl", "kept": None, "dropped": None, "clusters": None, "dry_run": False}
+    return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
+
+
+def _build_of_database(options: argparse.Namespace) -> int:
+    url = options.database if "://" in options.database else f"sqlite:///{options.database}"
+    with closing(open_existing_database(url)) as database:
+        settings = _settings(database, given_settings(options))
+        with new_index(options.output, settings, force=options.force) as known:
+            taken = add_crawled(database, settings, known)
+    if options.json:
+        print(json.dumps({"index": str(options.output), **taken._asdict()}))
+        return 0
+    print(f"{options.output}: {taken.added:,} documents of different contents, of {taken.read:,} in {database.name}")
+    return 0
+
+
+def _settings(database: Database, given: Mapping[str, str]) -> DedupSettings:
+    """Return the given settings with the scheme of a database.
+
+    Raises:
+        InputError: another scheme is asked for.
+    """
+    try:
+        scheme = scheme_of(database)
+    except SettingsError as error:
+        raise InputError(f"database {database.name}: {error}") from None
+    if "scheme" in given and find_scheme(given["scheme"]) != scheme:
+        raise InputError(f"--scheme {given['scheme']}: database {database.name} was made with {scheme.spec}")
+    settings, _ = make_settings({**given, "scheme": scheme.spec})
+    return settings

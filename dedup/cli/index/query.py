@@ -1,0 +1,141 @@
+"""`dedup index query`: what is like a text or a file, or near a fingerprint?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict
+from pathlib import Path
+
+from dedup.corpus.saved.folder import FINGERPRINTS
+from dedup.corpus.saved.querying import Found, Query, find_near
+from dedup.corpus.saved.reader import SavedIndex
+from dedup.errors import InputError
+from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
+from dedup.fingerprint.schemes import find_scheme
+from dedup.index.memory import files as index_files
+from dedup.report.display import cut, plain, readable, similarity
+from dedup.report.output import open_output
+from dedup.report.table import aligned
+
+_RADIUS = 3
+_WIDEST = 15
+_FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
+_NAME_WIDTH = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder; for fingerprints also a MemoryIndex file")
+    parser.add_argument(
+        "documents",
+        nargs="*",
+        metavar="DOCUMENT",
+        help=f"a file (text or HTML), or a text: {TEXT_PREFIX}...; compared as a crawl would, by the index's settings",
+    )
+    parser.add_argument(
+        "--fingerprint",
+        action="append",
+        default=[],
+        metavar="HEX",
+        help="16 hexadecimal digits; everything within --radius is found; may be given again",
+    )
+    parser.add_argument(
+        "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {_WIDEST}, for fingerprints; default: 3"
+    )
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
+    parser.add_argument("--json", action="store_true", help="print an object for a program")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Look up and print what was found.
+
+    Returns:
+        The exit status, 0, whether anything was found or not.
+
+    Raises:
+        InputError: an argument is not what it should be, or there is no index.
+        IndexFileError: the index is damaged.
+    """
+    if not options.documents and not options.fingerprint:
+        raise InputError("nothing to look up: give files, texts, or --fingerprint HEX")
+    if not 0 <= options.radius <= _WIDEST:
+        raise InputError(f"--radius {options.radius}: expected 0 to {_WIDEST} bits")
+    if options.limit < 1:
+        raise InputError(f"--limit {options.limit}: expected at least 1")
+    asked = [_fingerprint(text) for text in options.fingerprint]
+    materials = [_material(name) for name in options.documents]
+    with ExitStack() as stack:
+        is_file = options.index.is_file()
+        saved = None if is_file else stack.enter_context(closing(SavedIndex(options.index)))
+        answers = list(_like(saved, materials, options.index)) + list(_near(saved, asked, options))
+    answers = [(name, found[: options.limit]) for name, found in answers]
+    with open_output("") as stream:
+        if options.json:
+            objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
+            stream.write(json.dumps(objects, ensure_ascii=False, indent=2) + "\n")
+            return 0
+        for line in _table(answers):
+            stream.write(f"{line}\n")
+    return 0
+
+
+def _fingerprint(text: str) -> int:
+    if not _FINGERPRINT.fullmatch(text):
+        raise InputError(f"--fingerprint {text!r}: expected 16 hexadecimal digits, such as 0f3a5c7e9b1d2f40")
+    return int(text, 16)
+
+
+def _material(name: str) -> Material:
+    if name.startswith(TEXT_PREFIX):
+        text = name.removeprefix(TEXT_PREFIX)
+        return Material(text, Origin.TEXT, text)
+    material = read_file(name)
+    if material is None:
+        shown = cut(plain(name), _NAME_WIDTH)
+        raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")
+    return material
+
+
+def _like(saved: SavedIndex | None, materials: Sequence[Material], path: Path) -> Iterator[tuple[str, list[Found]]]:
+    if not materials:
+        return
+    if saved is None:
+        raise InputError(f"{path}: has fingerprints alone, to be asked with --fingerprint; texts need a folder")
+    query = Query(saved)
+    scheme = find_scheme(saved.settings.scheme)
+    for material in materials:
+        yield material.name, query.like(material.side(scheme).signature)
+
+
+def _near(
+    saved: SavedIndex | None, asked: Sequence[int], options: argparse.Namespace
+) -> Iterator[tuple[str, list[Found]]]:
+    path = options.index if saved is None else options.index / FINGERPRINTS
+    for fingerprint in asked:
+        scheme = index_files.read(path)[0].scheme
+        yield f"{fingerprint:016x}", find_near(path, saved, fingerprint, options.radius, scheme)
+
+
+def _table(answers: Sequence[tuple[str, list[Found]]]) -> Iterator[str]:
+    for number, (name, found) in enumerate(answers):
+        if number:
+            yield ""
+        yield f"query {cut(plain(name), _NAME_WIDTH)}"
+        if not found:
+            yield "nothing found"
+            continue
+        rows = [
+            (
+                readable(each.key),
+                str(each.distance),
+                "-" if each.similarity is None else similarity(each.similarity),
+                {None: "-", True: "yes", False: "no"}[each.is_duplicate],
+                "" if each.leader is None else readable(each.leader),
+            )
+            for each in found
+        ]
+        yield from (line.rstrip() for line in aligned(("found", "distance", "similarity", "duplicate", "leader"), rows))

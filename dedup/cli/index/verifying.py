@@ -1,0 +1,42 @@
+"""`dedup index verify`: is an index whole?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dedup.corpus.saved.verifying import verify
+from dedup.errors import IndexFileError
+
+_DAMAGED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.description = (
+        "Read all of an index and check it: lengths, checksums, order, and what one file says of another. "
+        "The exit status is 1 if one is damaged."
+    )
+    parser.add_argument("indexes", nargs="+", type=Path, metavar="INDEX", help="folders, or files of a MemoryIndex")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check indexes, each in one line.
+
+    Returns:
+        The exit status: 0; 1 if one is damaged.
+
+    Raises:
+        InputError: there is no such index.
+    """
+    status = 0
+    for path in options.indexes:
+        try:
+            documents = verify(path)
+        except IndexFileError as error:
+            print(f"error: {error}", file=sys.stderr)
+            status = _DAMAGED
+        else:
+            print(f"{path}: whole, {documents:,} documents")
+    return status

@@ -1,0 +1,152 @@
+"""`dedup runs`: the runs of a database; `dedup runs cancel RUN`: take one back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime
+
+from dedup.database import Database, open_existing_database, require_file
+from dedup.deduplicator import Verdict
+from dedup.report.display import plain
+from dedup.report.output import open_output
+from dedup.report.table import aligned
+from dedup.runs.cancelling import TakenBack, cancel_run
+from dedup.runs.listing import Run, read_runs
+
+_DATABASE = "crawl.db"
+_DATABASE_HELP = f"a URL or an SQLite file; default: {_DATABASE}"
+_CANCEL_HELP = (
+    "Take a run back: documents, table entries, verdicts, pages and queued URLs that it brought. Documents that it "
+    "changed, and duplicates that hung on what goes, are decided anew when they are seen again. If it is stopped, "
+    "the same command goes on."
+)
+_SHORT = {Verdict.EXACT_DUPLICATE: "exact", Verdict.NEAR_DUPLICATE: "near"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument("--database", default=_DATABASE, metavar="URL", help=_DATABASE_HELP)
+    parser.add_argument("--json", action="store_true", help="print an object for a program")
+    commands = parser.add_subparsers(dest="runs_command", metavar="cancel")
+    cancel = commands.add_parser("cancel", help="take a run back", description=_CANCEL_HELP)
+    cancel.add_argument("run", metavar="RUN", help="its name")
+    cancel.add_argument(
+        "--force", action="store_true", help="also if it has not ended, as far as the database knows: it was killed"
+    )
+    cancel.add_argument(
+        "--also",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="another database with rows of the run, such as that of CRAWLER_DATABASE_URL; may be given again",
+    )
+    # Without defaults, which would take the place of what stands before `cancel`.
+    cancel.add_argument("--database", default=argparse.SUPPRESS, metavar="URL", help=_DATABASE_HELP)
+    cancel.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print an object for a program")
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the runs, or take one back.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        DedupError: there is no such run, or it may be going on.
+        DatabaseError: a database cannot be read or written.
+    """
+    return _list(options) if options.runs_command is None else _cancel(options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    with closing(open_existing_database(_url(options.database))) as database:
+        found = read_runs(database)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    with open_output("") as stream:
+        if options.json:
+            json.dump({"database": database.name, "runs": [_object(each) for each in found]}, stream, indent=2)
+            stream.write("\n")
+            return 0
+        for line in _table(found, width):
+            stream.write(f"{line}\n")
+    return 0
+
+
+def _cancel(options: argparse.Namespace) -> int:
+    with ExitStack() as stack:
+        database = stack.enter_context(closing(open_existing_database(_url(options.database), read_only=False)))
+        others = [stack.enter_context(closing(Database(_url(url)))) for url in options.also]
+        for other in others:
+            require_file(other)
+        taken = cancel_run(database, options.run, force=options.force, others=others)
+    if options.json:
+        print(json.dumps({"run": options.run, **vars(taken)}, indent=2))
+        return 0
+    for line in _summary(options.run, taken):
+        print(line)
+    return 0
+
+
+def _url(name: str) -> str:
+    return name if "://" in name else f"sqlite:///{name}"
+
+
+def _table(found: Sequence[Run], width: int | None) -> Iterator[str]:
+    if not found:
+        yield "no runs"
+        return
+    heading = ("run", "started", "ended", "state", "documents", *(_SHORT.get(each, each.value) for each in Verdict))
+    rows = [
+        (
+            plain(each.name),
+            _shown(each.started),
+            "-" if each.finished is None else _shown(each.finished),
+            plain(each.state),
+            f"{sum(each.documents.values()):,}",
+            *(f"{each.documents[verdict]:,}" for verdict in Verdict),
+        )
+        for each in found
+    ]
+    yield from aligned(heading, rows, width)
+
+
+def _object(each: Run) -> dict[str, object]:
+    return {
+        "run": each.name,
+        "started": _moment(each.started).isoformat(),
+        "finished": None if each.finished is None else _moment(each.finished).isoformat(),
+        "outcome": each.outcome,
+        "state": each.state,
+        "documents": {verdict.value: count for verdict, count in each.documents.items()},
+    }
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _shown(seconds: float) -> str:
+    return f"{_moment(seconds):%Y-%m-%d %H:%M:%S}"
+
+
+def _summary(name: str, taken: TakenBack) -> Iterator[str]:
+    yield f"run {plain(name)} is taken back"
+    yield f"removed     {_count(taken.removed, 'document')}   which it alone had seen"
+    yield f"let go      {_count(taken.let_go, 'document')}   of other runs, whose content it had changed"
+    yield f"freed       {_count(taken.freed, 'duplicate')}   of other runs, whose original went"
+    yield f"kept        {_count(taken.kept, 'document')}   which another run knows as they are"
+    yield f"verdicts    {taken.verdicts:,} deleted"
+    for table, count in taken.rows.items():
+        if count:
+            yield f"rows        {count:,} of table {plain(table)} deleted"
+    if taken.let_go or taken.freed:
+        yield "What was let go or freed is decided anew when it is seen again: crawl once more."
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,122 @@
+"""An index of the documents that a crawl's database knows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, Select, select
+
+from dedup.corpus.known import KnownDocuments
+from dedup.corpus.signing import Signed, identity_of
+from dedup.database import Database
+from dedup.errors import DatabaseError
+from dedup.fingerprint.schemes import Scheme, scheme_named
+from dedup.fingerprint.sketch import Sketch
+from dedup.schema import documents, properties, to_unsigned, words
+from dedup.settings import DedupSettings, Mode
+from dedup.verification import fewest_tokens
+
+_ROWS_AT_ONCE = 1_000
+
+_KNOWN = (
+    select(
+        documents.c.id,
+        documents.c.key,
+        documents.c.text_digest,
+        documents.c.body_digest,
+        documents.c.text_bytes,
+        documents.c.fingerprint,
+        documents.c.sketch,
+        documents.c.leader_id,
+        words.c.words,
+    )
+    .select_from(documents.outerjoin(words, words.c.text_digest == documents.c.text_digest))
+    .where(documents.c.text_digest.is_not(None))
+    .order_by(documents.c.id)
+)
+
+
+class Taken(NamedTuple):
+    """What was taken of a database.
+
+    Attributes:
+        read: how many documents it has whose content is known.
+        added: how many of them are in the index; the others are copies of their texts to the letter, or
+            pages without text whose bytes are not known.
+    """
+
+    read: int
+    added: int
+
+
+def scheme_of(database: Database) -> Scheme:
+    """Return the scheme that a database was made with.
+
+    Raises:
+        SettingsError: this program does not know it.
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        name = connection.scalars(select(properties.c.value).where(properties.c.name == "scheme")).one()
+    return scheme_named(name)
+
+
+def add_crawled(database: Database, settings: DedupSettings, known: KnownDocuments) -> Taken:
+    """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
+
+    Args:
+        database: an existing database.
+        settings: those of its crawl, with its scheme.
+        known: where they are added.
+
+    Raises:
+        DatabaseError: the database cannot be read, or a duplicate has no original.
+    """
+    with database.read() as connection:
+        originals = _Adding(settings, known)
+        originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)))
+        duplicates = _Adding(settings, known, originals)
+        duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)))
+    return Taken(len(originals.ids) + len(duplicates.ids), len(known))
+
+
+class _Adding:
+    """Adds rows of a database; of equal contents the first stands for all."""
+
+    def __init__(self, settings: DedupSettings, known: KnownDocuments, leaders: _Adding | None = None) -> None:
+        self._settings = settings
+        self._known = known
+        self._leaders = leaders
+        self.ids: list[int] = []
+        self.numbers: list[int] = []
+
+    def add_all(self, connection: Connection, statement: Select[Any]) -> None:
+        leaders = None if self._leaders is None else (np.array(self._leaders.ids), np.array(self._leaders.numbers))
+        for row in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}):
+            leader = None
+            if leaders is not None:
+                place = int(np.searchsorted(leaders[0], row.leader_id))
+                if place == len(leaders[0]) or leaders[0][place] != row.leader_id or leaders[1][place] < 0:
+                    raise DatabaseError(f"{row.key!r} is a duplicate of a document that leads no cluster")
+                leader = int(leaders[1][place])
+            self.ids.append(row.id)
+            self.numbers.append(self._add(row, leader))
+
+    def _add(self, row: Any, leader: int | None) -> int:
+        """Add a document, if none of its content is there; return the number of that, -1 if there can be none."""
+        settings = self._settings
+        sketch = Sketch.from_bytes(bytes(row.sketch))
+        body_digest = None if row.body_digest is None else bytes(row.body_digest)
+        deflated = b"" if row.words is None else bytes(row.words)
+        fingerprint, text_digest = to_unsigned(row.fingerprint), bytes(row.text_digest)
+        signed = Signed(text_digest, body_digest, fingerprint, b"", sketch, deflated, row.text_bytes, None)
+        identity = identity_of(signed)
+        if identity is None:
+            return -1
+        number = self._known.find(identity)
+        if number is not None:
+            return number
+        is_left_out = settings.mode is Mode.PAPER and leader is not None
+        indexed = sketch.tokens >= fewest_tokens(settings) and not is_left_out
+        return self._known.add(row.key, identity, signed, leader, indexed=indexed, words=bool(deflated))

@@ -1,0 +1,145 @@
+"""The folder of a saved index: how it comes to be, whole or not at all.
+
+It is the state of a finished run over files (`dedup.corpus.state`), and beside it the fingerprints as a
+`MemoryIndex`, whose ids are the numbers of the documents, and the checksums of all files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from dedup.corpus.known import FILES, ROW, KnownDocuments
+from dedup.corpus.state import CHECKPOINT, Checkpoint, about_settings, locked
+from dedup.corpus.tally import Tally
+from dedup.corpus.writers.outputs import sync_folder
+from dedup.errors import InputError
+from dedup.fingerprint.schemes import scheme_named
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.probes import ProbePlan
+from dedup.settings import DedupSettings
+
+FORMAT = 1
+"""The version of the folder's format."""
+
+FINGERPRINTS = "fingerprints"
+"""The file of the `MemoryIndex`."""
+
+CHECKSUMS = "checksums.json"
+"""The file that says of every other one how long it is, and its CRC-32."""
+
+CHECKED = (CHECKPOINT, *FILES, FINGERPRINTS)
+"""The files that have a checksum."""
+
+_CHUNK = 1 << 24
+
+
+def settings_of(named: Mapping[str, str]) -> DedupSettings:
+    """Return the settings that an index was made with; the opposite of `dedup.corpus.state.about_settings`.
+
+    Raises:
+        SettingsError: a value cannot be used, or the scheme is not known.
+    """
+    values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
+    return DedupSettings.read({**values, "DEDUP_SCHEME": scheme_named(named["scheme"]).spec}.get)
+
+
+@contextmanager
+def new_index(target: Path, settings: DedupSettings, *, force: bool) -> Iterator[KnownDocuments]:
+    """Make an index: what is added in the block is saved at its end, all of it or nothing.
+
+    Args:
+        target: the folder that it will be.
+        settings: how its documents are decided.
+        force: whether an index that is there is replaced.
+
+    Yields:
+        Where documents are added.
+
+    Raises:
+        InputError: the folder is there already, is no index, or another process is making it.
+    """
+    require_free(target, force=force)
+    partial = target.with_name(f".{target.name}.partial")
+    partial.mkdir(exist_ok=True)
+    with locked(partial):
+        try:
+            with closing(KnownDocuments(partial)) as known:
+                yield known
+                lengths = known.checkpoint()
+            about = {"settings": about_settings(settings)}
+            Checkpoint(about, None, lengths, members=0, outputs={}, tally=Tally(), is_read=True).save(partial)
+            complete(partial)
+            (partial / "lock").unlink()
+        except BaseException:
+            shutil.rmtree(partial)
+            raise
+    put_in_place(partial, target)
+
+
+def require_free(target: Path, *, force: bool) -> None:
+    """Refuse to write an index where something is that must not be lost.
+
+    Raises:
+        InputError: it is, or there is no folder to write it to.
+    """
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: its folder is not there; make it first")
+    if not target.exists():
+        return
+    if not (target / CHECKPOINT).is_file():
+        raise InputError(f"{target}: is there and is no index; give another name")
+    if not force:
+        raise InputError(f"{target}: is there already; write elsewhere, or give --force to overwrite it")
+
+
+def complete(folder: Path) -> None:
+    """Make an index of the state of a finished run; to do so once more changes nothing."""
+    saved = Checkpoint.load(folder)
+    assert saved is not None
+    documents = folder / FILES[0]
+    count = saved.lengths.documents // ROW.itemsize
+    rows = np.memmap(documents, ROW, "r", shape=(count,)) if count else np.empty(0, ROW)
+    numbers = np.flatnonzero(rows["indexed"])
+    index = MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0), saved.about["settings"]["scheme"])
+    index.add_many(numbers, rows["fingerprint"][numbers])
+    index.save(folder / FINGERPRINTS)
+    new = folder / f"{CHECKSUMS}.new"
+    with new.open("w", encoding="utf-8") as file:
+        json.dump({"format": FORMAT, "files": {name: checksum(folder / name) for name in CHECKED}}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(folder / CHECKSUMS)
+    sync_folder(folder)
+
+
+def checksum(path: Path) -> list[int]:
+    """Return the length of a file and its CRC-32."""
+    length = crc = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            length += len(chunk)
+            crc = zlib.crc32(chunk, crc)
+    return [length, crc]
+
+
+def put_in_place(folder: Path, target: Path) -> None:
+    """Give a finished index its name; one that has the name is removed once the new one is there."""
+    if folder.stat().st_dev != target.parent.stat().st_dev:
+        moved = target.with_name(f".{target.name}.partial")
+        shutil.rmtree(moved, ignore_errors=True)
+        folder = Path(shutil.move(folder, moved))
+    old = target.with_name(f".{target.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if target.exists():
+        target.rename(old)
+    folder.rename(target)
+    sync_folder(target.parent)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,127 @@
+"""Looking up in a saved index: what is like a text, or near a fingerprint?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dedup.corpus.saved.reader import SavedIndex
+from dedup.deduplicator import is_confirmed
+from dedup.fingerprint.signature import Signature, distance
+from dedup.fingerprint.sketch import compare
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.probes import ProbePlan
+from dedup.ledger import StoredDocument
+from dedup.settings import Mode
+from dedup.store import Match
+from dedup.verification import fewest_tokens, plan_of
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+@dataclass(frozen=True)
+class Found:
+    """A document that a look-up brought.
+
+    Attributes:
+        key: what it is called; in a file of fingerprints alone the id of the document.
+        distance: how many bits its fingerprint differs in.
+        similarity: estimated Jaccard similarity; None where a fingerprint was looked up.
+        is_duplicate: whether a document with this text would be dropped because of it; None likewise.
+        leader: the leader of its cluster, if it is a duplicate.
+    """
+
+    key: str
+    distance: int
+    similarity: float | None = None
+    is_duplicate: bool | None = None
+    leader: str | None = None
+
+
+class Query:
+    """Looks up in a saved index.
+
+    Args:
+        saved: the index.
+
+    Raises:
+        IndexFileError: it is damaged.
+    """
+
+    def __init__(self, saved: SavedIndex) -> None:
+        self._saved = saved
+        self._settings = saved.settings
+        self._index = saved.fingerprints(plan_of(saved.settings))
+
+    def like(self, signature: Signature) -> list[Found]:
+        """Return the candidates of a text as a crawl finds them: duplicates first, then the most similar.
+
+        Args:
+            signature: that of the text, by the scheme of the index.
+        """
+        if signature.sketch.tokens < fewest_tokens(self._settings):
+            # Such texts do not stand among the fingerprints: they are compared exactly.
+            numbers = self._same_text(signature.text_digest) if signature.sketch.tokens else []
+        else:
+            limit = self._settings.max_candidates
+            candidates = self._index.query(signature.fingerprint, signature.margins, limit)
+            numbers = [each.document_id for each in candidates if each.document_id < len(self._saved)]
+        found = [self._compared(signature, self._saved.stored(number)) for number in numbers]
+        return sorted(found, key=lambda each: (not each.is_duplicate, -(each.similarity or 0), each.distance))
+
+    def _same_text(self, text_digest: bytes) -> list[int]:
+        wanted = np.frombuffer(text_digest, np.uint64)
+        digests = self._saved.rows["digest"]
+        for start in range(0, len(digests), _ROWS_AT_ONCE):
+            places = np.flatnonzero((digests[start : start + _ROWS_AT_ONCE] == wanted).all(axis=1))
+            if len(places):
+                return [start + int(places[0])]
+        return []
+
+    def _compared(self, signature: Signature, member: StoredDocument) -> Found:
+        leader = member if member.leader_id is None else self._saved.stored(member.leader_id)
+        is_same = member.text_digest == signature.text_digest
+
+        def words() -> tuple[bytes, bytes]:
+            return signature.words, self._saved.words(member.id)
+
+        is_duplicate = (
+            is_same
+            or self._settings.mode is Mode.PAPER
+            or is_confirmed(signature.sketch, Match(leader, member), words, self._settings)
+        )
+        return Found(
+            key=member.key,
+            distance=distance(signature.fingerprint, member.fingerprint),
+            similarity=1.0 if is_same else compare(signature.sketch, member.sketch).jaccard,
+            is_duplicate=is_duplicate,
+            leader=None if leader is member else leader.key,
+        )
+
+
+def find_near(path: Path, saved: SavedIndex | None, fingerprint: int, radius: int, scheme: str) -> list[Found]:
+    """Return everything within a radius of a fingerprint, the closest first.
+
+    Args:
+        path: the file of the fingerprints.
+        saved: the index that it belongs to; None: there is none.
+        fingerprint: 64 bits, unsigned.
+        radius: in bits.
+        scheme: name and version of the way the fingerprints were made.
+
+    Raises:
+        IndexFileError: the file is damaged.
+        SettingsError: the radius takes too many probes.
+    """
+    index = MemoryIndex.open(path, ProbePlan(DESIGN, radius=radius, exact_radius=radius, weak_bits=0), scheme)
+    found = []
+    for number, bits in index.query(fingerprint):
+        if saved is None or number >= len(saved):
+            found.append(Found(str(number), bits))
+            continue
+        document = saved.stored(number)
+        leader = None if document.leader_id is None else saved.key(document.leader_id)
+        found.append(Found(document.key, bits, leader=leader))
+    return found

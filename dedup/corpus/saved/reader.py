@@ -1,0 +1,154 @@
+"""A saved index, read where it lies: nothing is loaded that is not asked for."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.appending import LENGTH_BYTES
+from dedup.corpus.known import FILES, NOWHERE, ROW, stored_document
+from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
+from dedup.corpus.signing import Signed
+from dedup.corpus.state import Checkpoint
+from dedup.errors import IndexFileError, InputError, SettingsError
+from dedup.index.memory.index import MemoryIndex
+from dedup.index.probes import ProbePlan
+from dedup.ledger import StoredDocument
+
+_ROWS_AT_ONCE = 1 << 18
+
+
+class SavedIndex:
+    """The documents of a saved index, by their numbers from 0.
+
+    Args:
+        folder: where it is.
+
+    Attributes:
+        folder: where it is.
+        named_settings: the settings that it was made with, as `dedup.corpus.state.about_settings` writes them.
+        settings: the same.
+        rows: a row of the type `dedup.corpus.known.ROW` for each document, as they lie in the file.
+
+    Raises:
+        InputError: there is no index.
+        IndexFileError: something of it is missing or cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            saved = Checkpoint.load(folder)
+        except InputError as error:
+            raise IndexFileError(f"{folder}: damaged index, {error}") from None
+        except NotADirectoryError:
+            saved = None
+        if saved is None or not saved.is_read:
+            raise InputError(f"{folder}: no index; give a folder that `dedup index build` or --save-index made")
+        for name in (*FILES, FINGERPRINTS, CHECKSUMS):
+            if not (folder / name).is_file():
+                raise self._damaged(f"{name} is not there")
+        for name in FILES:
+            size, length = (folder / name).stat().st_size, getattr(saved.lengths, name)
+            if size != length:
+                raise self._damaged(f"{name} has {size:,} bytes instead of {length:,}")
+        if saved.lengths.documents % ROW.itemsize:
+            raise self._damaged("documents is cut off")
+        try:
+            self.named_settings: dict[str, str] = saved.about["settings"]
+            self.settings = settings_of(self.named_settings)
+        except (KeyError, TypeError, AttributeError, SettingsError) as error:
+            raise self._damaged(f"its settings cannot be read ({error})") from None
+        count = saved.lengths.documents // ROW.itemsize
+        # Not as np.memmap: arrays of this class are slower to take parts of.
+        self.rows: NDArray[Any] = np.empty(0, ROW)
+        if count:
+            self.rows = np.memmap(folder / FILES[0], ROW, "r", shape=(count,)).view(np.ndarray)
+        with ExitStack() as stack:
+            self._keys = stack.enter_context((folder / "keys").open("rb"))
+            self._words = stack.enter_context((folder / "words").open("rb"))
+            self._open = stack.pop_all()
+
+    def __len__(self) -> int:
+        """How many documents there are."""
+        return len(self.rows)
+
+    def close(self) -> None:
+        """Close the files."""
+        self._open.close()
+
+    def key(self, number: int) -> str:
+        """Return what a document is called."""
+        return self._key_at(int(self.rows["key"][number]))
+
+    def words(self, number: int) -> bytes:
+        """Return the words of a document; nothing where they were not kept."""
+        return self.inflate(number, self._deflated_at(int(self.rows["words"][number])))
+
+    def inflate(self, number: int, deflated: bytes) -> bytes:
+        """Return the words of a document of which the deflated ones are at hand.
+
+        Raises:
+            IndexFileError: they are damaged.
+        """
+        try:
+            words = zlib.decompress(deflated) if deflated else b""
+            # Whoever compares words takes them as they are.
+            words.decode()
+        except (zlib.error, UnicodeDecodeError) as error:
+            raise self._damaged(f"the words of document {number:,} cannot be read ({error})") from None
+        return words
+
+    def stored(self, number: int) -> StoredDocument:
+        """Return a document as the rules for verdicts want it."""
+        return stored_document(number, self.rows[number], self.key(number))
+
+    def documents(self) -> Iterator[tuple[StoredDocument, Signed]]:
+        """Yield all documents in their order, each as it is stored and as it can be added elsewhere."""
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            # A copy of some: what was read of the file itself would count as memory of this process.
+            for number, row in enumerate(self.rows[start : start + _ROWS_AT_ONCE].copy(), start):
+                document = stored_document(number, row, self._key_at(int(row["key"])))
+                yield document, self._signed(document, self._deflated_at(int(row["words"])))
+
+    def fingerprints(self, plan: ProbePlan) -> MemoryIndex:
+        """Open the fingerprints; their ids are the numbers of the documents.
+
+        Raises:
+            IndexFileError: they are damaged.
+        """
+        return MemoryIndex.open(self.folder / FINGERPRINTS, plan, self.named_settings["scheme"])
+
+    def _key_at(self, place: int) -> str:
+        try:
+            return self._read(self._keys.fileno(), "keys", place).decode()
+        except UnicodeDecodeError:
+            raise self._damaged("a key cannot be read") from None
+
+    def _deflated_at(self, place: int) -> bytes:
+        return b"" if place == NOWHERE else self._read(self._words.fileno(), "words", place)
+
+    def _read(self, file: int, name: str, place: int) -> bytes:
+        if place >= 0:
+            length = int.from_bytes(os.pread(file, LENGTH_BYTES, place), "little")
+            data = os.pread(file, length, place + LENGTH_BYTES) if length <= os.fstat(file).st_size else b""
+            # Only a key can be empty.
+            if len(data) == length and (data or name == "keys"):
+                return data
+        raise self._damaged(f"{name} has nothing at {place:,}")
+
+    @staticmethod
+    def _signed(document: StoredDocument, deflated: bytes) -> Signed:
+        digest = document.text_digest
+        assert digest is not None
+        return Signed(digest, None, document.fingerprint, b"", document.sketch, deflated, 0, None)
+
+    def _damaged(self, reason: str) -> IndexFileError:
+        return IndexFileError(f"{self.folder}: damaged index, {reason}: build it again, or take a copy")

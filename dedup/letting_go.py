@@ -1,0 +1,39 @@
+"""Letting go of documents whose content is not known any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from dedup import ledger
+from dedup.index.sql import SqlIndex
+from dedup.ledger import StoredDocument
+
+_UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
+
+
+def let_go(connection: Connection, index: SqlIndex, documents: Sequence[StoredDocument]) -> None:
+    """Forget what documents hold, but not their keys.
+
+    Their content is stored nowhere: without digests they are decided anew when they are seen again,
+    and without table entries nothing is dropped because of them. A text that one of them stood for in
+    the tables is handed on to another document that has it; the words of a text that none has are
+    forgotten. Documents that they lead have to be let go first, or with them.
+
+    Args:
+        connection: inside a writing transaction.
+        index: the permuted tables.
+        documents: as they are stored.
+    """
+    index.remove(connection, [(document.id, document.fingerprint) for document in documents if document.indexed])
+    ledger.change_documents(connection, [document.id for document in documents], _UNKNOWN)
+    stood = {document.text_digest for document in documents if document.indexed}
+    for text_digest in {document.text_digest for document in documents} - {None}:
+        assert text_digest is not None
+        heir = ledger.find_for_tables(connection, text_digest, originals_only=False)
+        if heir is None:
+            ledger.remove_words(connection, text_digest)
+        elif text_digest in stood and not heir.indexed:
+            index.add(connection, [(heir.id, heir.fingerprint)])
+            ledger.change_document(connection, heir.id, {"indexed": 1})

@@ -1,0 +1,1 @@
+"""The runs of a database: what each decided, and taking one back."""

@@ -1,0 +1,46 @@
+"""Saved indexes for the tests, made in this process, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.saved.folder import complete
+from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.signing import sign
+from dedup.corpus.state import Checkpoint, about_settings
+from dedup.corpus.tally import Tally
+from dedup.fingerprint.schemes import find_scheme
+from dedup.settings import DedupSettings
+
+
+def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **values: Any) -> Path:
+    """Make an index as `dedup files --save-index` does, of keys and texts, or pages where they are bytes."""
+    settings = DedupSettings(**values)
+    folder.mkdir()
+    with closing(CorpusDeduplicator(settings, folder)) as deduplicator:
+        for key, content in documents:
+            deduplicator.decide(key, sign(content, find_scheme(settings.scheme).spec))
+        lengths = deduplicator.checkpoint()
+    about = {"settings": about_settings(settings)}
+    Checkpoint(about, None, lengths, members=0, outputs={}, tally=Tally(), is_read=True).save(folder)
+    complete(folder)
+    return folder
+
+
+def held(folder: Path) -> dict[str, tuple[str | None, bool, bytes]]:
+    """Return leader, whether it is in the tables, and words by key; keys are unique here."""
+    with closing(SavedIndex(folder)) as saved:
+        rows = {
+            document.key: (
+                None if document.leader_id is None else saved.key(document.leader_id),
+                document.indexed,
+                saved.words(document.id),
+            )
+            for document, _ in saved.documents()
+        }
+        assert len(rows) == len(saved)
+    return rows
