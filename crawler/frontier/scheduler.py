@@ -92,7 +92,7 @@ class FrontierScheduler(BaseScheduler):
         self._spider = cast("FrontierSpider", spider)
         self._thread = ThreadPoolExecutor(1)
         if self._settings.is_shared:
-            self._end_if_run_is_over()
+            self._store = self._join_run()
 
     async def spider_opened(self) -> None:
         # Only now has the run a name.
@@ -202,26 +202,27 @@ class FrontierScheduler(BaseScheduler):
 
     def _open_store(self, run: str) -> Opened:
         if self._store is None:
-            self._store = self._make_store(run)
+            self._store = FrontierStore(self._open_database(), run, self._settings.max_attempts, worker_name())
         return self._store.open()
 
-    def _make_store(self, run: str) -> FrontierStore:
+    def _join_run(self) -> SharedFrontierStore:
+        """Return the store of a run that others crawl too, or end the process if they have finished it."""
         settings = self._settings
-        database = Database(settings.database_url, settings.lock_timeout, writers=_FRONTIER_WRITERS)
-        if settings.is_shared:
-            return SharedFrontierStore(database, run, settings.max_attempts, worker_name(), delay=settings.delay)
-        return FrontierStore(database, run, settings.max_attempts, worker_name())
-
-    def _end_if_run_is_over(self) -> None:
         try:
-            self._store = self._make_store(self._settings.run)
-            is_over = self._store.is_over()
+            store = SharedFrontierStore(
+                self._open_database(), settings.run, settings.max_attempts, worker_name(), delay=settings.delay
+            )
+            is_over = store.is_over()
         except DedupError as error:
             refuse_to_start(error)
         if is_over:
-            self._store.close()
-            logger.info("run %s has finished already: nothing is left to do", self._settings.run)
+            store.close()
+            logger.info("run %s has finished already: nothing is left to do", settings.run)
             raise SystemExit(0)
+        return store
+
+    def _open_database(self) -> Database:
+        return Database(self._settings.database_url, self._settings.lock_timeout, writers=_FRONTIER_WRITERS)
 
     def _standing(self) -> Standing:
         held = frozenset(self._under_way.rows | self._ready.rows)

@@ -52,6 +52,21 @@ class SharedFrontierStore(FrontierStore):
         said = {name: adding.excluded[name] for name in ("lease_until", "kept", "counts")}
         self._say = adding.on_conflict_do_update(index_elements=[workers.c.run_id, workers.c.name], set_=said)
 
+    def is_over(self) -> bool:
+        """Say whether the run of this name has finished; forget what is left of it if its last worker could not.
+
+        Raises:
+            DatabaseError: the database cannot be read or written.
+        """
+        with self._database.read() as connection:
+            query = select(runs.c.id, runs.c.finished).where(runs.c.name == self._name)
+            run = connection.execute(query).first()
+        if run is None or run.finished is None:
+            return False
+        self._run = run.id
+        self._forget_urls()
+        return True
+
     def open(self) -> Opened:
         """Join the run of this name, or start it.
 

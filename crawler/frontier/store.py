@@ -106,16 +106,6 @@ class FrontierStore:
             is_left = len(taken) >= room or self._is_left(connection)
         return Exchange(added, taken, is_left, given_up)
 
-    def is_over(self) -> bool:
-        """Say whether the run of this name has finished, and is remembered.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
-        with self._database.read() as connection:
-            query = select(runs.c.finished).where(runs.c.name == self._name)
-            return connection.execute(query).scalar() is not None
-
     def leave(self, changes: Changes, standing: Standing, *, is_finished: bool) -> Departure:
         """Write what happened at last, put back what is not done, and end the run if it is.
 
