@@ -96,7 +96,7 @@ def run(
         if workers == 1:
             killed, disturbed = _crawl(site, hosts, second, [moment.asked for moment in moments], seed)
         else:
-            killed, disturbed = _crawl_together(site, hosts, Path(folder), moments, workers, seed)
+            killed, disturbed = _crawl_together(site, hosts, Path(folder), moments, workers=workers, seed=seed)
     print(f"killed         {disturbed}, {len(killed.stored):,} pages kept, {disturbed.told(workers)}", flush=True)
     differences = [f"left alone: {line}" for line in truth.compare(alone)]
     differences += [f"killed: {line}" for line in truth.compare(killed)]
@@ -202,7 +202,7 @@ def _crawl(site: Site, hosts: int, database: str, moments: list[int], seed: int)
 
 
 def _crawl_together(
-    site: Site, hosts: int, folder: Path, moments: list[Moment], workers: int, seed: int
+    site: Site, hosts: int, folder: Path, moments: list[Moment], *, workers: int, seed: int
 ) -> tuple[_Result, Crawled]:
     """Crawl it with several, on a server that is stopped at some moments too."""
     with serve(site, hosts) as served, postgresql_server(folder) as server:

@@ -18,7 +18,7 @@ MOST_HOSTS = 16
 """How many hosts a worker has at most, if there are so many: as many as the requests it makes at once."""
 
 TURN_SECONDS = 60.0
-"""How long a worker keeps a host while others have nobody."""
+"""How long a worker keeps a host while another has been waiting for as long."""
 
 _OF_RUN = hosts.c.run_id == bindparam("run")
 _MINE = and_(_OF_RUN, hosts.c.worker == bindparam("me"))
@@ -111,7 +111,8 @@ class HostLeases:
             rows = [{**self._names, "name": row.host, "now": now} for row in claimed]
             connection.execute(_CLAIM, rows)
         own |= dict.fromkeys((row.host for row in claimed), now)
-        self._leaving |= set(_choose_to_leave(own, share, held, now, are_others_free=len(unowned) > len(claimed)))
+        is_waiting = any(row.free_from <= now - TURN_SECONDS for row in unowned if row not in claimed)
+        self._leaving |= set(_choose_to_leave(own, share, held, now, is_another_waiting=is_waiting))
         return [host for host in own if host not in self._leaving], {row.host: row.delay for row in claimed}
 
     def free_all(self, connection: Connection, now: float, delays: Mapping[str, float]) -> None:
@@ -140,13 +141,13 @@ class HostLeases:
 
 
 def _choose_to_leave(
-    own: Mapping[str, float], share: int, held: Counter[str], now: float, *, are_others_free: bool
+    own: Mapping[str, float], share: int, held: Counter[str], now: float, *, is_another_waiting: bool
 ) -> list[str]:
-    """Return what is above a worker's share, the quickest to leave first; else who has had its turn, if others wait."""
+    """Return what is above a worker's share, the quickest to leave first; or who has had its turn."""
     surplus = len(own) - share
     if surplus > 0:
         return sorted(own, key=lambda host: held[host])[:surplus]
-    if not are_others_free:
+    if not is_another_waiting:
         return []
     oldest = min(own, key=lambda host: own[host], default=None)
     return [oldest] if oldest is not None and now - own[oldest] > TURN_SECONDS else []
