@@ -37,6 +37,10 @@ def main() -> int:
         "--restarts", type=int, default=3, help="how often the server of several is stopped too (default: 3)"
     )
     kill_parser.add_argument("--databases", nargs=2, metavar="URL", help="two empty ones (default: SQLite files)")
+    workers_parser = commands.add_parser("workers", help="several workers on one crawl: copies met at once, and speed")
+    workers_parser.add_argument("--pairs", type=int, default=2000, help="pairs of copies (default: 2000)")
+    workers_parser.add_argument("--pages", type=int, default=480, help="pages of a crawl that is timed (default: 480)")
+    workers_parser.add_argument("--most", type=int, default=4, help="workers at most (default: 4)")
     frontier_parser = commands.add_parser("frontier", help="many queued URLs, beside Scrapy's disk queues")
     frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
     sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
@@ -51,6 +55,7 @@ def main() -> int:
         signatures_parser,
         index_parser,
         kill_parser,
+        workers_parser,
         frontier_parser,
         sql_parser,
     ):
@@ -101,6 +106,10 @@ def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
             workers=options.workers,
             restarts=options.restarts if options.workers > 1 else 0,
         )
+    if options.name == "workers":
+        from benchmarks import workers  # noqa: PLC0415
+
+        return workers.run(pairs=options.pairs, pages=options.pages, most=options.most, json_file=options.json)
     if options.name == "frontier":
         from benchmarks import frontier  # noqa: PLC0415
 

@@ -86,7 +86,7 @@ def make_site(pages: int, seed: int) -> Site:
         linked.append(path)
         if kind in ("exact", "near") and originals:
             original, text = chance.choice(originals)
-            _add_page(site, path, text if kind == "exact" else _edited(text, chance), linked, chance, of=original)
+            _add_page(site, path, text if kind == "exact" else edited(text, chance), linked, chance, of=original)
         elif kind == "redirect":
             target = path
             if chance.random() < 0.5:  # in two steps
@@ -178,7 +178,7 @@ def _add_page(
     site.clusters[path] = of or path
 
 
-def _edited(text: str, chance: random.Random) -> str:
+def edited(text: str, chance: random.Random) -> str:
     """Return a text with other sentences at its end, as an editor's note is."""
     sentences = text.split(". ")
     return ". ".join(sentences[:-_SENTENCES_CHANGED]) + f". Reprinted by permission of reader {chance.random()}"

@@ -73,9 +73,8 @@ class Progress:
         stats = self._crawler.stats
         seconds = time.monotonic() - self._started
         if stats.get_value(RUN_GOES_ON):
-            logger.info(
-                "the worker ends; the summary of the run is that of the last one: %s", progress_line(stats, seconds)
-            )
+            line = progress_line(stats, seconds)
+            logger.info("this worker ends, the summary is that of the whole run by the last one: %s", line)
             return
         if stats.get_value("frontier/workers"):
             take_verdicts_of_run(self._crawler)
@@ -100,8 +99,11 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
     fetched = stats.get_value("crawler/fetched", 0)
     kept, dropped = count_verdicts(stats, *KEPT), count_verdicts(stats, *DROPPED)
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
+    # What other workers have queued or taken is not known here.
+    is_shared = stats.get_value("frontier/is_shared")
     return (
-        f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   {queued:,} queued   "
+        f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   "
+        f"{'' if is_shared else f'{queued:,} queued   '}"
         f"{fetched / seconds if seconds else 0:.0f} pages/s   {duration(seconds)}"
     )
 

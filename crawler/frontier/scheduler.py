@@ -65,7 +65,7 @@ class FrontierScheduler(BaseScheduler):
     - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
       `frontier/kept_before` (both of a run that is continued; the latter of other workers too),
-      `frontier/left`, `frontier/workers` and `frontier/seconds` (both of a run that was shared).
+      `frontier/left`, `frontier/is_shared`, `frontier/workers` and `frontier/seconds` (both of a run that was shared).
     """
 
     def __init__(self, crawler: Crawler, settings: FrontierSettings) -> None:
@@ -103,6 +103,7 @@ class FrontierScheduler(BaseScheduler):
         except Exception as error:  # whatever it is, without its frontier the crawl would wait for ever
             self._fail(error)
             return
+        stats.set_value("frontier/is_shared", self._settings.is_shared)
         stats.inc_value("scheduler/enqueued", opened.queued)
         stats.set_value("frontier/done_before", opened.done)
         stats.set_value("frontier/kept_before", opened.kept)
