@@ -7,8 +7,9 @@ import random
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from benchmarks.workers_site import Hosts, serve
 from crawler.cluster.server import PostgresqlServer, postgresql_server
 from crawler.cluster.workers import start_worker
 from dedup.database import Database
+from dedup.fingerprint.signature import make_signature
+from dedup.pairwise import PairDecider
+from dedup.settings import DedupSettings
 
 _HOSTS = 8
 _SLOW_SECONDS = 2.0
@@ -67,11 +71,10 @@ def run(*, pairs: int, pages: int, most: int, json_file: Path | None) -> int:
 
 def _race(server: PostgresqlServer, pairs: int, workers: int) -> dict[str, int]:
     """Let the pages of each pair be fetched from two hosts at the same moment."""
-    chance = random.Random(1)
     hosts: list[dict[str, bytes]] = [{} for _ in range(workers + workers % 2)]
-    for number, original in enumerate(english(pairs)):
+    for number, pair in enumerate(islice(_pairs(pairs), pairs)):
         place = 2 * (number % (len(hosts) // 2))
-        for side, content in enumerate((original, edited(original, chance))):
+        for side, content in enumerate(pair):
             hosts[place + side][f"/{number}"] = _page(content)
     database = server.url("race")
     with serve(hosts, in_pairs=True) as served:
@@ -86,6 +89,17 @@ def _race(server: PostgresqlServer, pairs: int, workers: int) -> dict[str, int]:
     wrong = {number for number in range(pairs) if kept[str(number)] != 1}
     wrong |= {int(_number(copy)) for copy, original in drops if _number(copy) != _number(original)}
     return {"pairs": pairs, "at_once": at_once, "apart": apart, "kept": len(stored), "wrong": len(wrong)}
+
+
+def _pairs(count: int) -> Iterator[tuple[str, str]]:
+    """Yield at least so many pairs of which either text is found to be a copy of the other if they come alone."""
+    chance = random.Random(1)
+    decider = PairDecider(DedupSettings())
+    for original in english(count + count // 10 + 1):
+        copy = edited(original, chance)
+        a, b = make_signature(original), make_signature(copy)
+        if decider.decide(a, b).rule.is_duplicate and decider.decide(b, a).rule.is_duplicate:
+            yield original, copy
 
 
 def _speed(server: PostgresqlServer, pages: int, workers: int, seconds: float) -> float:
