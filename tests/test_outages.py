@@ -155,9 +155,9 @@ def test_file_that_is_locked_is_no_outage(tmp_path: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")
-        with closing(Database(f"sqlite:///{file}", 0.05)) as database, pytest.raises(DatabaseError) as failed:
-            with database.write():
-                pass
+        database = Database(f"sqlite:///{file}", 0.05)
+        with closing(database), pytest.raises(DatabaseError) as failed, database.write():
+            pass
     assert not isinstance(failed.value, OutageError)
 
 
