@@ -130,6 +130,10 @@ def _report_command(crawler: Crawler) -> str:
 
 def _command_to_continue(crawler: Crawler) -> str:
     words = [program("scrapy"), "crawl", getattr(crawler.spider, "name", "")]
+    if crawler.stats.get_value("frontier/is_shared"):
+        database = shown_url(make_url(crawler.settings["DEDUP_DATABASE_URL"]))
+        told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": crawler.settings["DEDUP_RUN"]}
+        words = ["env", *(f"{name}={value}" for name, value in told.items()), *words]
     for name, value in getattr(crawler.spider, "given", {}).items():
         words += ["-a", f"{name}={value}"]
     settings = crawler.settings
