@@ -1,5 +1,7 @@
 # make crawl                           crawl the bundled demo site
 # make crawl URL=https://example.com   crawl a site
+# make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
+# make cluster-report                  what they dropped, and why
 # make test                            run the tests
 # make check                           lint and types
 # make bench DATA=DIR                  crawl labelled pages and measure
@@ -12,10 +14,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := crawl
 
-.PHONY: crawl test check bench clean clean-kernels
+.PHONY: crawl cluster cluster-report test check bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -24,6 +27,12 @@ else
 crawl: $(VENV)/crawl
 	@$(BIN)/python -m crawler.demo crawl -L WARNING $(ARGS)
 endif
+
+cluster: $(VENV)/cluster
+	@$(BIN)/python -m crawler.cluster crawl --workers $(WORKERS) $(if $(URL),--url "$(URL)") $(ARGS)
+
+cluster-report: $(VENV)/cluster
+	@$(BIN)/python -m crawler.cluster report $(ARGS)
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
@@ -44,6 +53,10 @@ $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@# Compiles what makes signatures, which the first crawl would wait for.
 	$(BIN)/python -m dedup.preloaded
+	@touch $@
+
+$(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt $(VENV)/crawl

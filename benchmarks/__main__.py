@@ -32,7 +32,15 @@ def main() -> int:
     kill_parser.add_argument("--pages", type=int, default=2000, help="pages of the site (default: 2000)")
     kill_parser.add_argument("--kills", type=int, default=20, help="how often it is killed (default: 20)")
     kill_parser.add_argument("--seed", type=int, default=1, help="of the site and of the moments (default: 1)")
+    kill_parser.add_argument("--workers", type=int, default=1, help="how many crawl at the same time (default: 1)")
+    kill_parser.add_argument(
+        "--restarts", type=int, default=3, help="how often the server of several is stopped too (default: 3)"
+    )
     kill_parser.add_argument("--databases", nargs=2, metavar="URL", help="two empty ones (default: SQLite files)")
+    workers_parser = commands.add_parser("workers", help="several workers on one crawl: copies met at once, and speed")
+    workers_parser.add_argument("--pairs", type=int, default=2000, help="pairs of copies (default: 2000)")
+    workers_parser.add_argument("--pages", type=int, default=480, help="pages of a crawl that is timed (default: 480)")
+    workers_parser.add_argument("--most", type=int, default=4, help="workers at most (default: 4)")
     frontier_parser = commands.add_parser("frontier", help="many queued URLs, beside Scrapy's disk queues")
     frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
     sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
@@ -47,6 +55,7 @@ def main() -> int:
         signatures_parser,
         index_parser,
         kill_parser,
+        workers_parser,
         frontier_parser,
         sql_parser,
     ):
@@ -94,7 +103,13 @@ def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
             seed=options.seed,
             databases=options.databases,
             json_file=options.json,
+            workers=options.workers,
+            restarts=options.restarts if options.workers > 1 else 0,
         )
+    if options.name == "workers":
+        from benchmarks import workers  # noqa: PLC0415
+
+        return workers.run(pairs=options.pairs, pages=options.pages, most=options.most, json_file=options.json)
     if options.name == "frontier":
         from benchmarks import frontier  # noqa: PLC0415
 

@@ -14,23 +14,20 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
+from benchmarks.kill_crawls import DATABASE, Crawled, Moment, crawl_alone, crawl_together
 from benchmarks.kill_site import Site, make_site, serve
+from crawler.cluster.server import postgresql_server
 from crawler.extraction import LinkRules, extract_page
 from dedup.database import Database
 from dedup.fingerprint.normalise import clean
@@ -39,17 +36,7 @@ from dedup.fingerprint.signature import Signature, make_signature
 from dedup.settings import DedupSettings
 from dedup.verification import check
 
-PROJECT = Path(__file__).parent.parent
-_RUN = "killed"
-_LONGEST_PAUSE = 0.3
-_SECONDS = 1800
-_SETTINGS = {
-    "AUTOTHROTTLE_ENABLED": "False",
-    "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
-    "DEDUP_RUN": _RUN,
-    "LOG_LEVEL": "WARNING",
-    "RETRY_GIVE_UP_LOG_LEVEL": "INFO",
-}
+_HOSTS_OF_WORKERS = 8
 
 
 @dataclass(frozen=True)
@@ -70,15 +57,27 @@ class _Result:
     in_frontier: int
 
 
-def run(*, pages: int, kills: int, seed: int, databases: list[str] | None, json_file: Path | None) -> int:
+def run(
+    *,
+    pages: int,
+    kills: int,
+    seed: int,
+    databases: list[str] | None,
+    json_file: Path | None,
+    workers: int = 1,
+    restarts: int = 0,
+) -> int:
     """Crawl a site of so many pages twice, once killed so many times, and compare.
 
     Args:
         pages: how many addresses the site has, besides its hubs.
-        kills: how often the second crawl is killed.
+        kills: how often the second crawl is killed; with several workers, one of them.
         seed: what the site and the moments of the kills depend on.
-        databases: URLs of two empty databases; None: SQLite files that are removed afterwards.
+        databases: URLs of two empty databases; None: SQLite files that are removed afterwards. Several workers
+            have a PostgreSQL server of their own.
         json_file: where to write the figures too.
+        workers: how many crawl at the same time while they are killed.
+        restarts: how often their server is stopped at once and started again.
 
     Returns:
         0 if the two crawls are identical, 1 if they differ.
@@ -88,31 +87,35 @@ def run(*, pages: int, kills: int, seed: int, databases: list[str] | None, json_
     """
     site = make_site(pages, seed)
     truth = _Truth(site)
-    with tempfile.TemporaryDirectory() as folder:
+    hosts = 1 if workers == 1 else _HOSTS_OF_WORKERS
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         first, second = databases or [f"sqlite:///{Path(folder) / name}.db" for name in ("alone", "killed")]
-        alone, asked, seconds, _ = _crawl(site, first, [], seed)
-        print(f"left alone     {asked:,} requests in {seconds:.0f} s, {len(alone.stored):,} pages kept", flush=True)
-        moments = sorted(random.Random(seed).randrange(asked) for _ in range(kills))
-        killed, asked_again, seconds_again, killed_at = _crawl(site, second, moments, seed)
-    print(
-        f"killed         {asked_again:,} requests in {seconds_again:.0f} s, {len(killed.stored):,} pages kept, "
-        f"killed {len(killed_at)} times",
-        flush=True,
-    )
+        alone, undisturbed = _crawl(site, hosts, first, [], seed)
+        print(f"left alone     {undisturbed}, {len(alone.stored):,} pages kept", flush=True)
+        moments = _choose_moments(undisturbed.asked, kills, restarts, seed)
+        if workers == 1:
+            killed, disturbed = _crawl(site, hosts, second, [moment.asked for moment in moments], seed)
+        else:
+            killed, disturbed = _crawl_together(site, hosts, Path(folder), moments, workers=workers, seed=seed)
+    print(f"killed         {disturbed}, {len(killed.stored):,} pages kept, {disturbed.told(workers)}", flush=True)
     differences = [f"left alone: {line}" for line in truth.compare(alone)]
     differences += [f"killed: {line}" for line in truth.compare(killed)]
     differences += _compare(alone, killed)
-    if len(killed_at) < kills:
-        differences.append(f"it was killed {len(killed_at)} times instead of {kills}")
+    if len(disturbed.killed_at) < kills:
+        differences.append(f"it was killed {len(disturbed.killed_at)} times instead of {kills}")
+    if disturbed.restarts < restarts:
+        differences.append(f"the server was stopped {disturbed.restarts} times instead of {restarts}")
     for line in differences:
         print(line)
     print("differs" if differences else "identical")
     figures: dict[str, Any] = {
         "pages": pages,
-        "kills": len(killed_at),
-        "killed_at_request": killed_at,
-        "requests": asked,
-        "requests_killed": asked_again,
+        "workers": workers,
+        "kills": len(disturbed.killed_at),
+        "killed_at_request": disturbed.killed_at,
+        "restarts": disturbed.restarts,
+        "requests": undisturbed.asked,
+        "requests_killed": disturbed.asked,
         "kept": len(alone.stored),
         "kept_killed": len(killed.stored),
         "dropped": len(alone.drops),
@@ -121,6 +124,12 @@ def run(*, pages: int, kills: int, seed: int, databases: list[str] | None, json_
     if json_file is not None:
         json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     return 1 if differences else 0
+
+
+def _choose_moments(asked: int, kills: int, restarts: int, seed: int) -> list[Moment]:
+    chance = random.Random(seed)
+    moments = [Moment(chance.randrange(asked), is_restart=False) for _ in range(kills)]
+    return sorted(moments + [Moment(chance.randrange(asked), is_restart=True) for _ in range(restarts)])
 
 
 class _Truth:
@@ -185,43 +194,23 @@ def _compare(alone: _Result, killed: _Result) -> list[str]:
     return lines + [f"decided only when killed: {path}" for path in sorted(killed.decided - alone.decided)]
 
 
-def _crawl(site: Site, database: str, moments: list[int], seed: int) -> tuple[_Result, int, float, list[int]]:
-    """Crawl the site to its end, killed when so many requests have been made."""
-    started = time.monotonic()
-    chance = random.Random(seed)
-    with serve(site) as (url, asked):
-        killed_at = [
-            asked.value
-            for moment in moments
-            if _is_killed(url, database, asked, moment, chance.uniform(0, _LONGEST_PAUSE))
-        ]
-        if _run_crawl(url, database).wait(_SECONDS) != 0:
-            raise ValueError("the crawl did not end with status 0")
-        return _read(database, url), asked.value, time.monotonic() - started, killed_at
+def _crawl(site: Site, hosts: int, database: str, moments: list[int], seed: int) -> tuple[_Result, Crawled]:
+    """Crawl the site with one worker to its end, killed when so many requests have been made."""
+    with serve(site, hosts) as served:
+        crawled = crawl_alone(served, database, moments, random.Random(seed))
+        return _read(database), crawled
 
 
-def _run_crawl(url: str, database: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}/", f"-sDEDUP_DATABASE_URL={database}"]
-    command += [f"-s{name}={value}" for name, value in _SETTINGS.items()]
-    return subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.DEVNULL, start_new_session=True)
+def _crawl_together(
+    site: Site, hosts: int, folder: Path, moments: list[Moment], *, workers: int, seed: int
+) -> tuple[_Result, Crawled]:
+    """Crawl it with several, on a server that is stopped at some moments too."""
+    with serve(site, hosts) as served, postgresql_server(folder) as server:
+        crawled = crawl_together(served, server, moments, workers, random.Random(seed))
+        return _read(server.url(DATABASE)), crawled
 
 
-def _is_killed(url: str, database: str, asked: Synchronized[int], moment: int, pause: float) -> bool:
-    """Crawl until so many requests have been made and a little longer; say whether it had to be killed."""
-    process = _run_crawl(url, database)
-    # At least one request of its own, or a crawl would be killed again and again before it begins.
-    moment = max(moment, asked.value + 1)
-    while asked.value < moment and process.poll() is None:
-        time.sleep(0.005)
-    time.sleep(pause)
-    if process.poll() is not None:
-        return False
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    return True
-
-
-def _read(database: str, url: str) -> _Result:
+def _read(database: str) -> _Result:
     with closing(Database(database, read_only=True)) as opened, opened.read() as connection:
         stored = connection.execute(text("SELECT url, text FROM pages ORDER BY id")).all()
         decided = connection.execute(text("SELECT key FROM dedup_documents")).scalars().all()
@@ -230,8 +219,12 @@ def _read(database: str, url: str) -> _Result:
         ).all()
         left = int(connection.execute(text("SELECT count(*) FROM frontier")).scalar_one())
     return _Result(
-        stored=[(row[0].removeprefix(url), row[1]) for row in stored],
-        decided={key.removeprefix(url) for key in decided},
-        drops=[_Drop(row[0].removeprefix(url), row[1].removeprefix(url)) for row in drops],
+        stored=[(_path(row[0]), row[1]) for row in stored],
+        decided={_path(key) for key in decided},
+        drops=[_Drop(_path(row[0]), _path(row[1])) for row in drops],
         in_frontier=left,
     )
+
+
+def _path(url: str) -> str:
+    return urlsplit(url).path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from typing import NamedTuple
+from zlib import crc32
 
 from benchmarks.texts import english
 
 _LINKS_OF_A_HUB = 40
 _SENTENCES_CHANGED = 2
+_LINK = re.compile(rb'href="(/[^"]*)"')
 
 # Shares of the pages; what is left are pages of their own.
 _SHARES = {
@@ -83,7 +86,7 @@ def make_site(pages: int, seed: int) -> Site:
         linked.append(path)
         if kind in ("exact", "near") and originals:
             original, text = chance.choice(originals)
-            _add_page(site, path, text if kind == "exact" else _edited(text, chance), linked, chance, of=original)
+            _add_page(site, path, text if kind == "exact" else edited(text, chance), linked, chance, of=original)
         elif kind == "redirect":
             target = path
             if chance.random() < 0.5:  # in two steps
@@ -110,16 +113,36 @@ def make_site(pages: int, seed: int) -> Site:
     return site
 
 
+class Served(NamedTuple):
+    """A site that is served.
+
+    Attributes:
+        url: its front page.
+        hosts: those that it is spread over.
+        asked: the number of requests so far.
+    """
+
+    url: str
+    hosts: list[str]
+    asked: Synchronized[int]
+
+
 @contextmanager
-def serve(site: Site) -> Iterator[tuple[str, Synchronized[int]]]:
-    """Serve a site in a process of its own; yield its address and the number of requests so far."""
+def serve(site: Site, hosts: int = 1) -> Iterator[Served]:
+    """Serve a site in a process of its own.
+
+    Args:
+        site: the site.
+        hosts: how many hosts its pages are spread over: 127.0.0.1, 127.0.0.2 and so on.
+    """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     asked = context.Value("i", 0)
-    server = context.Process(target=_serve, args=(site.answers, there, asked), daemon=True)
+    names = [f"127.0.0.{number}" for number in range(1, hosts + 1)]
+    server = context.Process(target=_serve, args=(site.answers, names, there, asked), daemon=True)
     server.start()
     try:
-        yield f"http://127.0.0.1:{here.recv()}", asked
+        yield Served(f"http://{names[0]}:{here.recv()}/", names, asked)
     finally:
         server.terminate()
         server.join()
@@ -155,7 +178,7 @@ def _add_page(
     site.clusters[path] = of or path
 
 
-def _edited(text: str, chance: random.Random) -> str:
+def edited(text: str, chance: random.Random) -> str:
     """Return a text with other sentences at its end, as an editor's note is."""
     sentences = text.split(". ")
     return ". ".join(sentences[:-_SENTENCES_CHANGED]) + f". Reprinted by permission of reader {chance.random()}"
@@ -166,8 +189,19 @@ def _shuffled(texts: list[str], chance: random.Random) -> list[str]:
     return texts
 
 
-def _serve(answers: dict[str, Answer], pipe: Connection, asked: Synchronized[int]) -> None:
+def _serve(answers: dict[str, Answer], names: list[str], pipe: Connection, asked: Synchronized[int]) -> None:
     hits: Counter[str] = Counter()
+    port = 0
+
+    def address_of(path: str) -> str:
+        # The front page is where the crawl starts.
+        return f"http://{names[crc32(path.encode()) % len(names) if path != '/' else 0]}:{port}{path}"
+
+    def spread(found: Answer) -> Answer:
+        if len(names) == 1:
+            return found
+        body = _LINK.sub(lambda link: b'href="%b"' % address_of(link[1].decode()).encode(), found.body)
+        return found._replace(body=body, location=address_of(found.location) if found.location else "")
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -178,15 +212,18 @@ def _serve(answers: dict[str, Answer], pipe: Connection, asked: Synchronized[int
                 with asked.get_lock():
                     asked.value += 1
                 await asyncio.sleep(found.stall)
-                writer.write(_reply(Answer(500) if hits[path] <= found.failures else found))
+                writer.write(_reply(Answer(500) if hits[path] <= found.failures else spread(found)))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
     async def run() -> None:
-        server = await asyncio.start_server(answer, "127.0.0.1", 0)
-        pipe.send(server.sockets[0].getsockname()[1])
-        await server.serve_forever()
+        nonlocal port
+        server = await asyncio.start_server(answer, names[0], 0)
+        port = server.sockets[0].getsockname()[1]
+        others = [await asyncio.start_server(answer, name, port) for name in names[1:]]
+        pipe.send(port)
+        await asyncio.gather(*(each.serve_forever() for each in (server, *others)))
 
     asyncio.run(run())
 

@@ -18,7 +18,7 @@ from crawler.workers import Workers
 from dedup.batching import MicroBatcher
 from dedup.database import Database
 from dedup.errors import DatabaseError, DedupError
-from dedup.failures import CrawlStopper, read_settings, refuse_to_start
+from dedup.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.pipelines import BATCH_PATIENCE
 from dedup.settings import DedupSettings
@@ -115,6 +115,7 @@ class StoragePipeline:
         self._crawler = crawler
         self._settings = settings
         self._stopper = CrawlStopper.of(crawler)
+        self._outages = outages_of(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -176,11 +177,12 @@ class StoragePipeline:
         return Description.of_nothing(page.html)
 
     def _restore_all(self, urls: list[str]) -> list[Mapping[str, Any] | None]:
-        return [self._store.restore(url) for url in urls]
+        return self._outages.survive(lambda: [self._store.restore(url) for url in urls])
 
     def _save(self, rows: list[dict[str, Any]]) -> list[None]:
         # The same URL twice in one statement would be an error; the later one is the newer.
-        self._store.save(list({row["url"]: row for row in rows}.values()))
+        latest = list({row["url"]: row for row in rows}.values())
+        self._outages.survive(lambda: self._store.save(latest))
         return [None] * len(rows)
 
 

@@ -14,8 +14,9 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from crawler.skipping import PREFIX as SKIPPED
-from crawler.summary import DROPPED, KEPT, count_verdicts, duration, summarise
+from crawler.summary import DROPPED, KEPT, count_verdicts, duration, summarise, take_verdicts_of_run
 from dedup.failures import fail_at_the_end
+from dedup.pipelines import RUN_GOES_ON
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class Progress:
     """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
 
     The live line goes to standard error, the summary to standard output. A crawl that fetched
-    nothing at all ends with status 1.
+    nothing at all ends with status 1. Of a run that workers share the last one tells, of all.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -62,12 +63,23 @@ class Progress:
         self._reason = reason
         stats = self._crawler.stats
         is_continued = stats.get_value("frontier/done_before", 0) > 0
-        if reason == "finished" and not stats.get_value("crawler/fetched") and not is_continued:
+        # Where others go on with the run, they may have fetched everything.
+        has_nothing = not stats.get_value("crawler/fetched") and not stats.get_value(RUN_GOES_ON)
+        if reason == "finished" and has_nothing and not is_continued:
             logger.error("nothing was fetched: %s", _why_nothing(stats))
             fail_at_the_end(self._crawler)
 
     def engine_stopped(self) -> None:
-        print(summarise(self._crawler, self._reason, time.monotonic() - self._started), flush=True)
+        stats = self._crawler.stats
+        seconds = time.monotonic() - self._started
+        if stats.get_value(RUN_GOES_ON):
+            line = progress_line(stats, seconds)
+            logger.info("this worker ends, the summary is that of the whole run by the last one: %s", line)
+            return
+        if stats.get_value("frontier/workers"):
+            take_verdicts_of_run(self._crawler)
+            seconds = stats.get_value("frontier/seconds")
+        print(summarise(self._crawler, self._reason, seconds), flush=True)
 
     def _show(self) -> None:
         line = progress_line(self._crawler.stats, time.monotonic() - self._started)
@@ -87,8 +99,11 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
     fetched = stats.get_value("crawler/fetched", 0)
     kept, dropped = count_verdicts(stats, *KEPT), count_verdicts(stats, *DROPPED)
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
+    # What other workers have queued or taken is not known here.
+    is_shared = stats.get_value("frontier/is_shared")
     return (
-        f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   {queued:,} queued   "
+        f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   "
+        f"{'' if is_shared else f'{queued:,} queued   '}"
         f"{fetched / seconds if seconds else 0:.0f} pages/s   {duration(seconds)}"
     )
 

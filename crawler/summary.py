@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from crawler.skipping import PREFIX as SKIPPED
 from dedup.database import open_existing_database, shown_url
 from dedup.errors import DatabaseError
-from dedup.report import Cluster, read_largest_clusters
+from dedup.report import Cluster, read_largest_clusters, read_totals
 from dedup.report.display import readable
 
 _CLUSTERS_NAMED = 3
@@ -55,6 +55,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
+        *_workers(stats),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", f"{_report_command(crawler)}   every dropped page, its original and why"),
     ]
@@ -73,6 +74,23 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     return "\n".join(screen)
 
 
+def take_verdicts_of_run(crawler: Crawler) -> None:
+    """Let the stats of verdicts be those of the whole run, as they stand in the database.
+
+    The stats of workers that were killed tell of some pages that others fetched again.
+    """
+    try:
+        with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
+            totals = read_totals(database, crawler.stats.get_value("dedup/run"))
+    except DatabaseError:  # as below
+        return
+    for verdict, total in totals.items():
+        crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents)
+    dropped = sum(total.text_bytes for verdict, total in totals.items() if verdict.is_duplicate)
+    crawler.stats.set_value("dedup/text_bytes", sum(total.text_bytes for total in totals.values()))
+    crawler.stats.set_value("dedup/text_bytes_dropped", dropped)
+
+
 def duration(seconds: float) -> str:
     """Write a time as hours, minutes and seconds, 0:01:05."""
     whole = round(seconds)
@@ -87,6 +105,11 @@ def program(name: str) -> str:
     return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
 
 
+def _workers(stats: StatsCollector) -> list[tuple[str, str]]:
+    workers = stats.get_value("frontier/workers")
+    return [("workers", f"{workers:,}")] if workers else []
+
+
 def _not_followed(on_duplicates: int, forbidden: int) -> str:
     told = f"{on_duplicates:,} links on duplicates"
     return f"{told}, {forbidden:,} forbidden by robots.txt" if forbidden else told
@@ -99,13 +122,18 @@ def _site(urls: Sequence[str]) -> str:
 
 def _report_command(crawler: Crawler) -> str:
     command = f"{program('scrapy')} duplicates"
-    if crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]:
+    is_named = crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]
+    if is_named or crawler.stats.get_value("frontier/workers"):
         command += f" --database {shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL']))}"
     return command
 
 
 def _command_to_continue(crawler: Crawler) -> str:
     words = [program("scrapy"), "crawl", getattr(crawler.spider, "name", "")]
+    if crawler.stats.get_value("frontier/is_shared"):
+        database = shown_url(make_url(crawler.settings["DEDUP_DATABASE_URL"]))
+        told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": crawler.settings["DEDUP_RUN"]}
+        words = ["env", *(f"{name}={value}" for name, value in told.items()), *words]
     for name, value in getattr(crawler.spider, "given", {}).items():
         words += ["-a", f"{name}={value}"]
     settings = crawler.settings

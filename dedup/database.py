@@ -15,12 +15,15 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from dedup import schema
-from dedup.errors import DatabaseError, IncompatibleDatabaseError, SettingsError
+from dedup.errors import DatabaseError, IncompatibleDatabaseError, OutageError, SettingsError
+from dedup.outages import is_outage
 
-# Any number serves, as long as it is always the same one.
-_WRITER_LOCK = 0x6E656172
+DEDUP_WRITERS = 0x6E656172
+"""The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
 
 _POLL_SECONDS = 0.05
+# In seconds; without these a server that lost its power would be waited for without end.
+_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _USER_AND_PASSWORD = re.compile("//.*@")
 
 # Words of the drivers' messages, and what a user can do.
@@ -41,31 +44,37 @@ class Database:
         url: a SQLAlchemy URL, `sqlite:///FILE` or `postgresql://...`.
         lock_timeout: seconds to wait for another writer.
         read_only: whether nothing at all may be changed, not even how an SQLite file is written.
+        writers: number of the lock on PostgreSQL by which writers wait for each other; tables that no other
+            writers touch can have one of their own.
 
     Raises:
         SettingsError: the URL is none, or names an engine that is not supported.
     """
 
-    def __init__(self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False) -> None:
+    def __init__(
+        self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False, writers: int = DEDUP_WRITERS
+    ) -> None:
         self.url = _supported(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.name = shown_url(self.url)
+        self._writers = writers
         make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
         self.engine = make_engine(self.url, lock_timeout, read_only)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Open a transaction as the only writer of this database; commit it at the end.
+        """Open a transaction as the only writer of this database (of its tables, see `writers`); commit it at the end.
 
         Whoever reads here reads what every earlier writer has written, in this process and in
         any other: so there is no moment between a look-up and the insert that follows from it.
 
         Raises:
+            OutageError: the server is away; whether anything was written is not known.
             DatabaseError: the database cannot be reached, is locked, or cannot be written.
         """
         with self._explained("write"), self.engine.begin() as connection:
             if not self.is_sqlite:
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITER_LOCK})")
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self._writers})")
             yield connection
 
     @contextmanager
@@ -101,7 +110,10 @@ class Database:
             yield
         except SQLAlchemyError as error:
             cause = " ".join(str(getattr(error, "orig", None) or error).split())
-            raise DatabaseError(f"cannot {what} database {self.name}: {cause}{_way_out(cause)}") from error
+            message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
+            if not self.is_sqlite and is_outage(error):
+                raise OutageError(message, self.name) from error
+            raise DatabaseError(message) from error
 
 
 def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float = 60.0) -> Database:
@@ -224,7 +236,12 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
     try:
         # Under a stricter isolation a writer would not see what the one before it has written
         # while it was waiting.
-        engine = create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
+        engine = create_engine(
+            url,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+            connect_args={name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
+        )
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
@@ -236,6 +253,9 @@ def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine
             cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
             if read_only:
                 cursor.execute("SET default_transaction_read_only = on")
+            else:
+                # A writer that was halted must not hold up the others for longer than they wait.
+                cursor.execute(f"SET idle_in_transaction_session_timeout = {round(lock_timeout * 500)}")
         connection.commit()
 
     return engine

@@ -19,6 +19,18 @@ class DatabaseError(DedupError):
     """The database cannot be reached, read or written."""
 
 
+class OutageError(DatabaseError):
+    """The database's server is away: the same may succeed later.
+
+    Attributes:
+        database: the database, as it may be shown.
+    """
+
+    def __init__(self, message: str, database: str) -> None:
+        super().__init__(message)
+        self.database = database
+
+
 class IncompatibleDatabaseError(DatabaseError):
     """The database was made with another scheme, table design or a newer schema."""
 

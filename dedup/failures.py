@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.reactor import is_reactor_installed
 
 from dedup.errors import DedupError, SettingsError
+from dedup.outages import Outages
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
 
@@ -58,10 +60,25 @@ def fail_at_the_end(crawler: Crawler) -> None:
 
 def close_when_forced(pool: WorkerPool) -> None:
     """Close a pool when its crawl is stopped by force, by Ctrl-C twice: else the process waits for it."""
+    _call_when_forced(pool.close)
+
+
+def outages_of(crawler: Crawler) -> Outages:
+    """Return what the components of a crawl survive outages of their database with, one for all of them.
+
+    It waits for `DEDUP_OUTAGE_TIMEOUT` seconds, and no longer once the crawl is stopped by force.
+    """
+    if crawler not in _outages:
+        _outages[crawler] = Outages(read_settings(crawler).outage_timeout)
+        _call_when_forced(_outages[crawler].abandon)
+    return _outages[crawler]
+
+
+def _call_when_forced(function: Callable[[], None]) -> None:
     if is_reactor_installed():
         from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs one
 
-        cast("Any", reactor).addSystemEventTrigger("before", "shutdown", pool.close)
+        cast("Any", reactor).addSystemEventTrigger("before", "shutdown", function)
 
 
 class CrawlStopper:
@@ -98,3 +115,4 @@ class CrawlStopper:
 
 
 _stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()
+_outages: WeakKeyDictionary[Crawler, Outages] = WeakKeyDictionary()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Self
 
 from itemadapter import ItemAdapter
@@ -16,7 +17,7 @@ from dedup.batching import MicroBatcher
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import DatabaseError, DedupError
 from dedup.extraction import analyse_html
-from dedup.failures import CrawlStopper, close_when_forced, read_settings, refuse_to_start
+from dedup.failures import CrawlStopper, close_when_forced, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, digest, make_signature
@@ -27,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 # Four or five pages of a crawl at full speed share a transaction; nobody notices the delay.
 BATCH_PATIENCE = 0.1
+
+RUN_GOES_ON = "dedup/run_goes_on"
+"""The stat by which an application says that other processes go on with the run, so that it stays open."""
 
 
 class DroppedByDedup(DropItem):
@@ -77,6 +81,7 @@ class NearDuplicatePipeline:
         self.settings = settings
         self._crawler = crawler
         self._stopper = CrawlStopper.of(crawler)
+        self._outages = outages_of(crawler)
         self._scheme = find_scheme(settings.scheme)
         self._workers = WorkerPool(settings.workers)
         close_when_forced(self._workers)
@@ -108,7 +113,9 @@ class NearDuplicatePipeline:
 
     async def spider_closed(self, reason: str) -> None:
         try:
-            await asyncio.to_thread(self._deduplicator.close_run, self._run_id, reason)
+            if not self._crawler.stats.get_value(RUN_GOES_ON):
+                close = partial(self._deduplicator.close_run, self._run_id, reason)
+                await asyncio.to_thread(self._outages.survive, close)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
         finally:
@@ -186,10 +193,11 @@ class NearDuplicatePipeline:
         return Document(document.key, signature, len(text.encode("utf-8", "replace")), body_digest)
 
     def _decide(self, documents: list[Document]) -> list[Decision | None]:
-        return self._deduplicator.decide(documents, self._run_id)
+        # What was decided though the connection broke is found unchanged, and its verdict stands.
+        return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id))
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
-        known = self._deduplicator.known_bodies(body_digests)
+        known = self._outages.survive(partial(self._deduplicator.known_bodies, body_digests))
         return [body_digest in known for body_digest in body_digests]
 
     def _count(self, decision: Decision) -> None:

@@ -35,6 +35,7 @@ class DedupSettings:
         enabled: whether anything is done at all.
         database_url: where documents, tables and verdicts are kept.
         lock_timeout: seconds to wait for another writer of the database.
+        outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
         run: name of the run that the verdicts belong to; empty: the time of its start.
         scheme: how signatures are made; a name in `dedup.fingerprint.schemes`, of 64 bits.
         mode: `checked` or `paper`.
@@ -76,6 +77,7 @@ class DedupSettings:
     enabled: bool = True
     database_url: str = "sqlite:///dedup.db"
     lock_timeout: float = 60.0
+    outage_timeout: float = 300.0
     run: str = ""
     scheme: str = "words"
     mode: Mode = Mode.CHECKED
@@ -147,6 +149,7 @@ class DedupSettings:
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
+        _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
         _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
         for name in ("max_candidates", "batch_size"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")

@@ -274,7 +274,7 @@ def test_server_that_goes_away_ends_the_crawl_and_the_next_one_completes(
         server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
 
     when_asked(site, "/15", go_away)
-    result = crawl(url, url=f"{site.url}/")
+    result = crawl(url, {"DEDUP_OUTAGE_TIMEOUT": 1}, url=f"{site.url}/")
     server.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     fails(result, name)
     assert len(result.pages) < len(TEXTS)

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.frontier.entries import Entry, Taken
+from crawler.frontier.exchange import Changes, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
-from crawler.frontier.store import Changes, Exchange, FrontierStore, Opened
+from crawler.frontier.store import FrontierStore
 from dedup.database import Database
 from tests.crawling import ask
 
@@ -77,7 +78,7 @@ def workers(database_url: str) -> Iterator[Workers]:
 
 
 def take(store: FrontierStore, room: int, *, suspect: bool = True) -> list[Taken]:
-    return store.exchange(Changes(), room, suspect=suspect).taken
+    return store.exchange(Changes(), room, Standing(has_suspect=not suspect)).taken
 
 
 def add(store: FrontierStore, *entries: Entry) -> Exchange:
@@ -143,14 +144,14 @@ def test_url_to_be_tried_again_is_queued_with_its_new_priority_and_meta(workers:
 
 def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: Workers) -> None:
     store, opened = workers.start("one")
-    assert opened == (0, 0, 0, [])
+    assert opened == Opened(0, 0, 0, [])
     add(store, *map(entry, range(6)))
     taken = take(store, 4)
     finish(store, taken[0])
     finish(store, taken[1], kept=False)
     workers.ended.add("one")
     store, opened = workers.start("two")
-    assert opened == (4, 2, 1, [])
+    assert opened == Opened(4, 2, 1, [])
     assert numbers(take(store, 10)) == [2, 3, 4, 5]
 
 
@@ -241,7 +242,7 @@ def test_suspects_are_taken_one_at_a_time(workers: Workers) -> None:
 
 
 def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crawler.frontier.store._DELETED_AT_ONCE", 3)
+    monkeypatch.setattr("crawler.frontier.store.DELETED_AT_ONCE", 3)
     other, _ = workers.start("other", "another run")
     add(other, entry(1))
     store, _ = workers.start("one")
@@ -253,7 +254,7 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
     assert workers.states() == {1: "queued"}
     store, opened = workers.start("two")
-    assert opened == (0, 0, 0, [])
+    assert opened == Opened(0, 0, 0, [])
     assert add(store, entry(1)).added == 1
 
 

@@ -46,13 +46,14 @@ def crawl(scrapy_arguments: list[str]) -> int:
     # Ctrl-C reaches the crawl as well, which then finishes the pages under way and still
     # needs the site. A handler, unlike SIG_IGN, is not handed down to the child.
     signal.signal(signal.SIGINT, lambda signum, frame: None)
-    with _server_at_its_usual_address() as server:
+    with server_at_its_usual_address() as server:
         command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={server.url}/"]
         finished = subprocess.run([*command, *scrapy_arguments], check=False)  # noqa: S603 -- the user's own arguments
         return finished.returncode
 
 
-def _server_at_its_usual_address() -> DemoServer:
+def server_at_its_usual_address() -> DemoServer:
+    """Return a server of the site, at its usual port if that is free."""
     # A second crawl then finds the same pages again, and not copies of them at another address.
     try:
         return DemoServer(USUAL_PORT)

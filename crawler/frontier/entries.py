@@ -17,6 +17,8 @@ KIND = "kind"
 """Key of a request's meta: which of the spider's callbacks it is for."""
 
 _HOPS = "depth"
+# Longer ones are none, and would not fit an index.
+_LONGEST_HOST = 255
 # What redirects and retries have to know of what came before them.
 _CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times")
 
@@ -65,6 +67,7 @@ class Taken(NamedTuple):
         referrer: the page whose link led to it.
         meta: as in `Entry`.
         attempts: how many processes died with it.
+        host: its host.
     """
 
     id: int
@@ -75,6 +78,7 @@ class Taken(NamedTuple):
     referrer: str | None
     meta: str | None
     attempts: int
+    host: str = ""
 
 
 def to_entry(request: Request, url_digest: bytes) -> Entry:
@@ -91,7 +95,7 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
     return Entry(
         url=request.url,
         url_digest=url_digest,
-        host=urlparse_cached(request).hostname or "",
+        host=(urlparse_cached(request).hostname or "")[:_LONGEST_HOST],
         kind=request.meta[KIND],
         depth=request.cb_kwargs.get("depth", 0),
         priority=request.priority,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Self, TypeVar, cast
@@ -17,17 +19,21 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from crawler.frontier.entries import FrontierSpider, Taken, carried, to_entry, to_request
-from crawler.frontier.leases import RENEWAL_SECONDS, worker_name
+from crawler.frontier.delays import read_delays, set_delays
+from crawler.frontier.entries import FrontierSpider, carried, to_entry, to_request
+from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
+from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
 from crawler.frontier.pacing import Pacer
+from crawler.frontier.ready import Ready
 from crawler.frontier.settings import FrontierSettings
-from crawler.frontier.store import Changes, FrontierStore, Opened
-from crawler.frontier.table import SUSPECT
+from crawler.frontier.shared import SharedFrontierStore
+from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
 from crawler.skipping import skip
 from dedup.database import Database
 from dedup.errors import DedupError
-from dedup.failures import CrawlStopper
+from dedup.failures import CrawlStopper, outages_of, refuse_to_start
+from dedup.pipelines import RUN_GOES_ON
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +44,9 @@ BATCH = 64
 
 _LOW = BATCH // 4
 _POLL_SECONDS = 1.0
+# Any number serves, but for that of the verdicts: neither waits for the other.
+_FRONTIER_WRITERS = 0x66726F6E
+_COUNTED = ("crawler/", "dedup/")
 
 
 class FrontierScheduler(BaseScheduler):
@@ -51,16 +60,22 @@ class FrontierScheduler(BaseScheduler):
     - Order: the highest priority first, then the earliest found.
     - A URL that `CRAWLER_MAX_ATTEMPTS` processes died with is given up.
     - A run is forgotten when it finishes: a crawl of that name starts anew.
+    - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
+      `SharedFrontierStore`. Who ends it gets the stats of all as its own.
+    - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
-      `frontier/kept_before` (both of a run that is continued), `frontier/left`.
+      `frontier/kept_before` (both of a run that is continued; the latter of other workers too),
+      `frontier/left`, `frontier/is_shared`, `frontier/workers` and `frontier/seconds` (both of a run that was shared).
     """
 
     def __init__(self, crawler: Crawler, settings: FrontierSettings) -> None:
         self._crawler = crawler
         self._settings = settings
         self._stopper = CrawlStopper.of(crawler)
+        self._outages = outages_of(crawler)
         self._under_way = UnderWay(crawler)
-        self._ready: deque[Taken] = deque()
+        self._ready = Ready(turns=settings.is_shared)
+        self._valid_until = 0.0
         self._changes = Changes()
         self._is_left = True
         self._store: FrontierStore | None = None
@@ -76,20 +91,24 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         self._spider = cast("FrontierSpider", spider)
         self._thread = ThreadPoolExecutor(1)
+        if self._settings.is_shared:
+            self._store = self._join_run()
 
     async def spider_opened(self) -> None:
         # Only now has the run a name.
         stats = self._crawler.stats
         run = stats.get_value("dedup/run") or self._settings.run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         try:
-            opened = await self._in_thread(partial(self._open_store, run))
+            opened = await self._in_thread(partial(self._outages.survive, partial(self._open_store, run)))
         except Exception as error:  # whatever it is, without its frontier the crawl would wait for ever
             self._fail(error)
             return
+        stats.set_value("frontier/is_shared", self._settings.is_shared)
         stats.inc_value("scheduler/enqueued", opened.queued)
         stats.set_value("frontier/done_before", opened.done)
         stats.set_value("frontier/kept_before", opened.kept)
         self._name_given_up(opened.given_up)
+        self._is_left = not opened.is_over
         if opened.queued or opened.done:
             logger.info("run %s goes on: %d done, %d queued", run, opened.done, opened.queued)
         else:
@@ -100,7 +119,7 @@ class FrontierScheduler(BaseScheduler):
         return deferred_from_coro(self._close(reason))
 
     def has_pending_requests(self) -> bool:
-        return not self._has_failed and (self._is_left or bool(self._ready))
+        return not self._has_failed and (self._is_left or len(self._ready) > 0)
 
     def enqueue_request(self, request: Request) -> bool:
         if request.url in request.meta.get("redirect_urls", ()):
@@ -120,13 +139,19 @@ class FrontierScheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         done = self._under_way.take_finished()
         self._changes.done += done
-        request = self._take() if self._ready else None
+        request = self._take() if self._may_take() else None
         if done or self._is_hungry():
             self._ask()
         return request
 
+    def _may_take(self) -> bool:
+        if not self._ready or not self._settings.is_shared:
+            return len(self._ready) > 0
+        # Later, others may have what is ready here. A monotonic clock would stand still while a machine sleeps.
+        return time.time() < self._valid_until
+
     def _take(self) -> Request:
-        taken = self._ready.popleft()
+        taken = self._ready.next(self._under_way.hosts if self._settings.is_shared else Counter())
         request = to_request(taken, self._spider)
         self._under_way.add(taken, request)
         self._crawler.stats.inc_value("scheduler/dequeued")
@@ -141,16 +166,19 @@ class FrontierScheduler(BaseScheduler):
 
     async def _exchange(self) -> float | None:
         changes, self._changes = self._changes, Changes()
-        has_suspect = self._under_way.has_suspect or any(taken.attempts >= SUSPECT for taken in self._ready)
+        standing = self._standing()
+        room = BATCH - len(self._ready)
+        started = time.time()
         try:
-            result = await self._in_thread(
-                partial(self._opened_store.exchange, changes, BATCH - len(self._ready), suspect=not has_suspect)
-            )
+            result = await self._survive(partial(self._opened_store.exchange, changes, room), standing)
         except Exception as error:  # as above
             self._fail(error)
             return None
-        self._ready += result.taken
-        self._is_left = result.is_left or bool(self._changes.found or self._changes.again)
+        # The leases of what was taken earlier were renewed at the time before this one.
+        self._valid_until = started + LEASE_SECONDS - RENEWAL_SECONDS
+        self._ready.add(result.taken)
+        self._share(result)
+        self._is_left = result.is_left or bool(self._changes.found or self._changes.again or self._changes.back)
         self._crawler.stats.inc_value("scheduler/enqueued", result.added + len(changes.again))
         self._name_given_up(result.given_up)
         if result.taken or not self._is_left:
@@ -163,8 +191,9 @@ class FrontierScheduler(BaseScheduler):
                 await self._pacer.close()
             if self._pacer is not None and not self._has_failed:
                 self._changes.done += self._under_way.take_finished()
-                left = await self._in_thread(partial(self._settle, reason))
-                self._crawler.stats.set_value("frontier/left", left)
+                is_finished = reason == "finished"
+                leave = partial(self._opened_store.leave, self._changes, is_finished=is_finished)
+                self._note_departure(await self._survive(leave, self._standing()))
         except Exception as error:  # as above; the crawl ends all the same, with status 1
             self._fail(error)
         finally:
@@ -173,18 +202,60 @@ class FrontierScheduler(BaseScheduler):
                 self._store.close()
 
     def _open_store(self, run: str) -> Opened:
-        database = Database(self._settings.database_url, self._settings.lock_timeout)
-        self._store = FrontierStore(database, run, self._settings.max_attempts, worker_name())
+        if self._store is None:
+            self._store = FrontierStore(self._open_database(), run, self._settings.max_attempts, worker_name())
         return self._store.open()
 
-    def _settle(self, reason: str) -> int:
-        store = self._opened_store
-        store.exchange(self._changes, 0)
-        store.release()
-        left = store.count_left()
-        if reason == "finished" and not left:
-            store.finish()
-        return left
+    def _join_run(self) -> SharedFrontierStore:
+        """Return the store of a run that others crawl too, or end the process if they have finished it."""
+        settings = self._settings
+        try:
+            store = SharedFrontierStore(
+                self._open_database(), settings.run, settings.max_attempts, worker_name(), delay=settings.delay
+            )
+            is_over = store.is_over()
+        except DedupError as error:
+            refuse_to_start(error)
+        if is_over:
+            store.close()
+            logger.info("run %s has finished already: nothing is left to do", settings.run)
+            raise SystemExit(0)
+        return store
+
+    def _open_database(self) -> Database:
+        return Database(self._settings.database_url, self._settings.lock_timeout, writers=_FRONTIER_WRITERS)
+
+    def _standing(self) -> Standing:
+        held = frozenset(self._under_way.rows | self._ready.rows)
+        has_suspect = self._under_way.has_suspect or self._ready.has_suspect
+        if not self._settings.is_shared:
+            return Standing(held, has_suspect)
+        stats = self._crawler.stats.get_stats().items()
+        counts = {name: value for name, value in stats if name.startswith(_COUNTED) and isinstance(value, int)}
+        return Standing(held, has_suspect, delays=read_delays(self._crawler), counts=counts)
+
+    def _share(self, result: Exchange) -> None:
+        """Take note of what other workers of the run have, or are to have."""
+        if not self._settings.is_shared:
+            return
+        self._ready.remove(rows=result.lost)
+        back = self._ready.remove(hosts=result.leaving)
+        if back:
+            self._changes.back += back
+            self._ask()
+        set_delays(self._crawler, result.delays)
+        self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
+
+    def _note_departure(self, departure: Departure) -> None:
+        stats = self._crawler.stats
+        stats.set_value("frontier/left", departure.left)
+        if departure.goes_on:
+            stats.set_value(RUN_GOES_ON, True)
+        elif self._settings.is_shared:
+            for name, count in departure.counts.items():
+                stats.set_value(name, count)
+            stats.set_value("frontier/workers", departure.workers)
+            stats.set_value("frontier/seconds", departure.seconds)
 
     @property
     def _opened_store(self) -> FrontierStore:
@@ -208,6 +279,11 @@ class FrontierScheduler(BaseScheduler):
         slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
         if slot is not None:
             slot.nextcall.schedule()
+
+    async def _survive(self, work: Callable[[Standing], T], standing: Standing) -> T:
+        """Return what the work returns, in a thread, however long the database is away."""
+        again = replace(standing, is_after_outage=True)
+        return await self._in_thread(partial(self._outages.survive, partial(work, standing), partial(work, again)))
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)

@@ -22,12 +22,16 @@ class FrontierSettings:
         run: name of the run: `DEDUP_RUN`; "" for one of its own.
         max_attempts: how many processes may end while a URL is under way before it is given up:
             `CRAWLER_MAX_ATTEMPTS`.
+        is_shared: whether other processes crawl the same run at the same time: `CRAWLER_SHARED_RUN`.
+        delay: seconds between two requests to a host of which nothing else is known, as Scrapy's settings say.
     """
 
     database_url: str
     lock_timeout: float
     run: str
     max_attempts: int
+    is_shared: bool
+    delay: float
 
     @classmethod
     def read(cls, crawler: Crawler) -> FrontierSettings:
@@ -45,4 +49,18 @@ class FrontierSettings:
             attempts = 0
         if attempts < 1:
             refuse_to_start(SettingsError(f"CRAWLER_MAX_ATTEMPTS = {given!r}: expected a whole number above 0"))
-        return cls(url, settings.lock_timeout, settings.run, attempts)
+        try:
+            is_shared = crawler.settings.getbool("CRAWLER_SHARED_RUN")
+        except ValueError:
+            given = crawler.settings.get("CRAWLER_SHARED_RUN")
+            refuse_to_start(SettingsError(f"CRAWLER_SHARED_RUN = {given!r}: expected True or False"))
+        if is_shared and not settings.run:
+            refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
+        return cls(url, settings.lock_timeout, settings.run, attempts, is_shared, _delay(crawler))
+
+
+def _delay(crawler: Crawler) -> float:
+    delay = crawler.settings.getfloat("DOWNLOAD_DELAY")
+    if crawler.settings.getbool("AUTOTHROTTLE_ENABLED"):
+        return max(delay, crawler.settings.getfloat("AUTOTHROTTLE_START_DELAY"))
+    return delay

@@ -53,6 +53,12 @@ REQUEUE = (
     .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
     .values(state=State.QUEUED.value, priority=bindparam("new_priority"), meta=bindparam("new_meta"), **FREE)
 )
+PUT_BACK = (
+    update(urls)
+    .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
+    .values(state=State.QUEUED.value, **FREE)
+)
+MY_ROWS = select(urls.c.id, urls.c.host).where(MINE)
 RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value, **FREE)
 RENEW = update(urls).where(MINE).values(lease_until=bindparam("until"))
 COUNTS = select(urls.c.state, func.count(), func.sum(urls.c.kept)).where(OF_RUN).group_by(urls.c.state)

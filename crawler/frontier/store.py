@@ -3,69 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.frontier import statements
-from crawler.frontier.entries import Entry, Taken
+from crawler.frontier.entries import Taken
+from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
-from crawler.frontier.table import ROWS_OF_RUNS, State, metadata, runs, urls
+from crawler.frontier.table import ROWS_OF_RUNS, State, hosts, metadata, runs, urls, workers
 from dedup.database import Database
 from dedup.runs.rows import register_rows
 
-_DELETED_AT_ONCE = 10_000
-
-
-@dataclass
-class Changes:
-    """What happened to URLs since the last exchange; written in one transaction.
-
-    Attributes:
-        found: URLs that may be new.
-        done: rows whose page is dealt with for good, and whether it was kept.
-        again: rows to be fetched once more, with their new priority and meta.
-    """
-
-    found: list[Entry] = field(default_factory=list)
-    done: list[tuple[int, bool]] = field(default_factory=list)
-    again: list[tuple[int, int, str | None]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """What an exchange brought.
-
-    Attributes:
-        added: how many of the found URLs were new.
-        taken: the URLs to fetch next, in order.
-        is_left: whether others are left, in the queue or in the hands of other workers.
-        given_up: URLs that too many processes died with.
-    """
-
-    added: int
-    taken: list[Taken]
-    is_left: bool
-    given_up: list[str]
-
-
-class Opened(NamedTuple):
-    """A run at the start of a process.
-
-    Attributes:
-        queued: how many URLs are to be fetched.
-        done: how many were dealt with before.
-        kept: how many of these were kept.
-        given_up: URLs that too many processes died with.
-    """
-
-    queued: int
-    done: int
-    kept: int
-    given_up: list[str]
+DELETED_AT_ONCE = 10_000
+"""Rows that are deleted in one transaction, since others write to the same database."""
 
 
 class FrontierStore:
@@ -107,7 +60,7 @@ class FrontierStore:
         statement = sqlite.insert(urls) if database.is_sqlite else postgresql.insert(urls)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
         # Only thus do both databases say how many were new.
-        self._add = statement.returning(urls.c.id)
+        self._add = statement.returning(urls.c.host)
         database.create(metadata)
         register_rows(database, ROWS_OF_RUNS)
 
@@ -130,23 +83,51 @@ class FrontierStore:
         done, kept = counts.get(State.DONE.value, (0, 0))
         return Opened(queued, done, int(kept), given_up)
 
-    def exchange(self, changes: Changes, room: int, *, suspect: bool = True) -> Exchange:
+    def exchange(self, changes: Changes, room: int, standing: Standing | None = None) -> Exchange:
         """Write what happened and take what comes next, in one transaction.
+
+        It may be called again with the same where the connection was lost, whether the transaction was
+        committed or not.
 
         Args:
             changes: what happened since the last time.
             room: how many URLs to take at most.
-            suspect: whether one of them may be one that several processes died with.
+            standing: how the worker stands; None for one that holds nothing.
 
         Raises:
+            OutageError: the server is away; whether anything was written is not known.
             DatabaseError: nothing was written and nothing taken.
         """
+        standing = standing or Standing()
         with self._database.write() as connection:
-            added = self._write(connection, changes)
+            added = len(self._write(connection, changes))
+            if standing.is_after_outage:
+                self._put_back_unknown(connection, standing.held)
             given_up = self._keep_leases(connection)
-            taken = self._next(connection, room, suspect=suspect) if room else []
+            taken = self._next(connection, room, suspect=not standing.has_suspect) if room else []
             is_left = len(taken) >= room or self._is_left(connection)
         return Exchange(added, taken, is_left, given_up)
+
+    def leave(self, changes: Changes, standing: Standing, *, is_finished: bool) -> Departure:
+        """Write what happened at last, put back what is not done, and end the run if it is.
+
+        Args:
+            changes: what happened since the last exchange.
+            standing: how the worker stands.
+            is_finished: whether the worker ends because nothing was left to do.
+
+        Raises:
+            DatabaseError: the database cannot be written.
+        """
+        if standing.is_after_outage and self._has_ended_run():
+            self._forget_if_finished()
+            return Departure(0)
+        self.exchange(changes, 0, standing)
+        self.release()
+        left = self.count_left()
+        if is_finished and not left:
+            self.finish()
+        return Departure(left)
 
     def release(self) -> None:
         """Put everything that this worker has taken and not done back into the queue.
@@ -182,6 +163,11 @@ class FrontierStore:
         """Close the database."""
         self._database.close()
 
+    def _has_ended_run(self) -> bool:
+        with self._database.read() as connection:
+            run = connection.execute(select(runs.c.finished).where(runs.c.id == self._run)).first()
+        return run is None or run.finished is not None
+
     def _open_run(self, connection: Connection) -> int:
         known = connection.execute(select(runs.c.id).where(runs.c.name == self._name)).scalar()
         if known is None:
@@ -191,26 +177,42 @@ class FrontierStore:
 
     def _forget_if_finished(self) -> None:
         finished = select(runs.c.id).where(runs.c.name == self._name, runs.c.finished.is_not(None)).scalar_subquery()
-        some = select(urls.c.id).where(urls.c.run_id == finished).limit(_DELETED_AT_ONCE)
+        some = select(urls.c.id).where(urls.c.run_id == finished).limit(DELETED_AT_ONCE)
         deleted = 1
         while deleted:  # not all at once: others write to this database too
             with self._database.write() as connection:
                 deleted = connection.execute(delete(urls).where(urls.c.id.in_(some))).rowcount
                 if not deleted:
+                    for table in (hosts, workers):
+                        connection.execute(delete(table).where(table.c.run_id == finished))
                     connection.execute(delete(runs).where(runs.c.name == self._name, runs.c.finished.is_not(None)))
 
-    def _write(self, connection: Connection, changes: Changes) -> int:
-        added = 0
+    def _write(self, connection: Connection, changes: Changes) -> Sequence[str]:
+        """Write what happened; return the hosts of the URLs that were new."""
+        added: Sequence[str] = ()
         if changes.found:
             new = {"run_id": self._run, "state": State.QUEUED.value, "attempts": 0, "kept": 0}
-            added = len(connection.execute(self._add, [{**entry._asdict(), **new} for entry in changes.found]).all())
+            rows = [{**entry._asdict(), **new} for entry in changes.found]
+            added = connection.execute(self._add, rows).scalars().all()
         if changes.again:
             names = ("row", "new_priority", "new_meta")
             rows = [{**dict(zip(names, row, strict=True)), "me": self._me} for row in changes.again]
             connection.execute(statements.REQUEUE, rows)
+        if changes.back:
+            self._put_back(connection, changes.back)
         if changes.done:
             connection.execute(statements.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
         return added
+
+    def _put_back(self, connection: Connection, rows: Sequence[int]) -> None:
+        connection.execute(statements.PUT_BACK, [{"row": row, "me": self._me} for row in rows])
+
+    def _put_back_unknown(self, connection: Connection, held: frozenset[int]) -> None:
+        """Put back what this worker took in a transaction of which it does not know that it was committed."""
+        mine = connection.execute(statements.MY_ROWS, {"run": self._run, "me": self._me})
+        unknown = [row.id for row in mine if row.id not in held]
+        if unknown:
+            self._put_back(connection, unknown)
 
     def _next(self, connection: Connection, room: int, *, suspect: bool) -> list[Taken]:
         rows = connection.execute(statements.NEXT, {"run": self._run, "room": room}).all()
@@ -218,10 +220,13 @@ class FrontierStore:
             suspects = connection.execute(statements.NEXT_SUSPECT, {"run": self._run}).all()
             self._may_have_suspects = bool(suspects)
             rows = [*suspects, *rows]
+        self._take(connection, rows)
+        return [Taken(*row) for row in rows]
+
+    def _take(self, connection: Connection, rows: Sequence[Any]) -> None:
         if rows:
             values = {"ids": [row.id for row in rows], "me": self._me, "until": self._clock() + LEASE_SECONDS}
             connection.execute(statements.TAKE, values)
-        return [Taken(*row) for row in rows]
 
     def _is_left(self, connection: Connection) -> bool:
         left = connection.execute(statements.IS_LEFT, {"run": self._run, "me": self._me}).one()
@@ -237,12 +242,18 @@ class FrontierStore:
         connection.execute(statements.RENEW, {"run": self._run, "me": self._me, "until": self._clock() + LEASE_SECONDS})
         return self._take_back(connection)
 
-    def _take_back(self, connection: Connection) -> list[str]:
-        """Queue what was taken by workers that have ended; give up what too many of them died with."""
+    def _take_back(self, connection: Connection, *, is_expired: bool = True) -> list[str]:
+        """Queue what was taken by workers that have ended; give up what too many of them died with.
+
+        Args:
+            connection: inside a writing transaction.
+            is_expired: whether the end of a lease counts as the end of its worker.
+        """
         values = {"run": self._run, "me": self._me}
         others = connection.execute(select(urls.c.worker).where(statements.OF_OTHERS).distinct(), values).scalars()
         ended = [worker for worker in others if self._has_ended(worker, self._me)]
-        lost = and_(statements.OF_OTHERS, or_(urls.c.lease_until < self._clock(), urls.c.worker.in_(ended)))
+        latest = self._clock() if is_expired else 0.0
+        lost = and_(statements.OF_OTHERS, or_(urls.c.lease_until < latest, urls.c.worker.in_(ended)))
         is_last = urls.c.attempts + 1 >= self._most_attempts
         given_up = list(connection.execute(select(urls.c.url).where(lost, is_last), values).scalars())
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):

@@ -58,7 +58,11 @@ urls = Table(
 Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
 
 
-ROWS_OF_RUNS = (RowsOfRuns("frontier", "run_id", runs_table="frontier_runs"), RowsOfRuns("frontier_runs", "name"))
+_TABLES_OF_RUNS = ("frontier", "frontier_hosts", "frontier_workers")
+ROWS_OF_RUNS = (
+    *(RowsOfRuns(name, "run_id", runs_table="frontier_runs") for name in _TABLES_OF_RUNS),
+    RowsOfRuns("frontier_runs", "name"),
+)
 """What `dedup runs cancel` takes back of these tables."""
 
 
@@ -73,3 +77,52 @@ def _index(name: str, *columns: object, state: State, suspects: bool = False) ->
 _index("frontier_queued", urls.c.run_id, urls.c.priority.desc(), urls.c.id, state=State.QUEUED)
 _index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
 _index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)
+
+# What follows is used only by runs that several workers share.
+hosts = Table(
+    "frontier_hosts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False),
+    Column("host", Text, nullable=False),
+    # Whether it may have queued URLs; only who owns it can say that it has none.
+    Column("is_open", Integer, nullable=False),
+    Column("worker", Text),
+    Column("owned_since", Float),
+    Column("free_from", Float, nullable=False),
+    Column("delay", Float, nullable=False),
+    comment="one row a host of a run; it belongs to one worker at a time; delay: seconds between requests",
+)
+Index("frontier_host", hosts.c.run_id, hosts.c.host, unique=True)
+_is_open = hosts.c.is_open == 1
+Index(
+    "frontier_hosts_open",
+    hosts.c.run_id,
+    hosts.c.free_from,
+    hosts.c.id,
+    sqlite_where=_is_open,
+    postgresql_where=_is_open,
+)
+_is_owned = hosts.c.worker.is_not(None)
+Index("frontier_hosts_owned", hosts.c.run_id, hosts.c.worker, sqlite_where=_is_owned, postgresql_where=_is_owned)
+
+workers = Table(
+    "frontier_workers",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("lease_until", Float),
+    Column("kept", Integer, nullable=False),
+    Column("counts", Text, nullable=False),
+    Column("has_closed", Integer, nullable=False),
+    comment="one row a worker of a run; lease_until: empty once it has left; kept: pages; counts: JSON of its stats; "
+    "has_closed: whether it ended the run",
+)
+Index("frontier_worker", workers.c.run_id, workers.c.name, unique=True)
+
+QUEUED_BY_HOST = (
+    "CREATE INDEX IF NOT EXISTS frontier_queued_by_host ON frontier (run_id, host, priority DESC, id) "
+    f"WHERE state = '{State.QUEUED.value}'"
+)
+"""An index of `frontier` that a crawl of one worker does without, and pays nothing for."""

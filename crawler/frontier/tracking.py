@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from scrapy import Request, signals
@@ -20,6 +21,7 @@ _UNSETTLED = (NotStored, OverLimit, Undecided)
 class _OnItsWay(NamedTuple):
     request: Request
     is_suspect: bool
+    host: str
 
 
 class UnderWay:
@@ -49,9 +51,19 @@ class UnderWay:
         """Whether a URL that several processes died with is among them."""
         return any(row.is_suspect for row in self._rows.values())
 
+    @property
+    def rows(self) -> set[int]:
+        """The rows of these requests, and of those that ended without their page being stored or dropped."""
+        return self._rows.keys() | self._unsettled
+
+    @property
+    def hosts(self) -> Counter[str]:
+        """How many of these requests go to each host."""
+        return Counter(row.host for row in self._rows.values())
+
     def add(self, taken: Taken, request: Request) -> None:
         """Remember a request that is handed to the engine now."""
-        self._rows[taken.id] = _OnItsWay(request, taken.attempts >= SUSPECT)
+        self._rows[taken.id] = _OnItsWay(request, taken.attempts >= SUSPECT, taken.host)
 
     def row_to_retry(self, request: Request) -> int | None:
         """Return the row that a request is another try of, and let it end here; None if it is of none."""

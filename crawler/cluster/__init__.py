@@ -1,0 +1,1 @@
+"""Many workers on this machine, on a PostgreSQL server that comes as a package."""
