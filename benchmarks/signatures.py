@@ -15,8 +15,8 @@ from gaoya.simhash import SimHashStringIndex
 
 from benchmarks import texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, simhash
+from dedup.fingerprint.features import load_jieba
 from dedup.fingerprint.schemes import SCHEMES
-from dedup.fingerprint.tokens import load_dictionary
 
 Sign = Callable[[str], object]
 
@@ -87,7 +87,7 @@ def _chinese_methods() -> dict[str, Sign]:
     return {
         "dedup words": SCHEMES["words"].signature,
         "dedup pairs": SCHEMES["pairs"].signature,
-        "jieba alone": lambda text: list(load_dictionary().cut(text, HMM=False)),
+        "jieba alone": lambda text: list(load_jieba().cut(text, HMM=False)),
         "PyPI simhash": simhash,
         "datasketch MinHash, characters": lambda text: minhash(list(text), ""),
         **_gaoya("char", 2),

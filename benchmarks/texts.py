@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from dedup.fingerprint.tokens import load_dictionary
+from dedup.fingerprint.features import load_jieba
 
 ENGLISH_WORDS = 800
 CHINESE_CHARACTERS = 1_500
@@ -49,7 +49,7 @@ def english(count: int) -> list[str]:
 def chinese(count: int) -> list[str]:
     """Make Chinese texts of the commonest words of jieba's dictionary, as frequent as it says."""
     chance = random.Random(1)
-    frequent = sorted(load_dictionary().FREQ.items(), key=lambda item: item[1], reverse=True)[:_COMMON_CHINESE]
+    frequent = sorted(load_jieba().FREQ.items(), key=lambda item: item[1], reverse=True)[:_COMMON_CHINESE]
     words = [word for word, _ in frequent if not word.isascii()]
     weights = [weight for word, weight in frequent if not word.isascii()]
     texts = []

@@ -11,15 +11,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 from dedup import ledger
+from dedup.confirmation import Confirmation
 from dedup.database import Database, open_dedup_database
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, distance
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.fingerprint.sketch import compare
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, DocumentStore, Match
-from dedup.verification import WordPair, belongs_to_cluster, check, fewest_tokens, plan_of
+from dedup.verification import fewest_tokens, plan_of
 
 
 class Verdict(StrEnum):
@@ -90,6 +91,7 @@ class Deduplicator:
         self._is_paper = settings.mode is Mode.PAPER
         self._index = SqlIndex(plan_of(settings))
         self._store = DocumentStore(self._index, settings)
+        self._confirmation = Confirmation(settings)
         self.database: Database = open_dedup_database(
             settings.database_url, find_scheme(settings.scheme).name, str(settings.tables), settings.lock_timeout
         )
@@ -211,7 +213,7 @@ class Deduplicator:
         def words() -> tuple[bytes, bytes]:
             return signature.words, ledger.find_words(connection, match.member.text_digest)
 
-        return is_confirmed(signature.sketch, match, words, self._settings)
+        return self._confirmation.holds(signature.fingerprint, signature.sketch, match, words)
 
     def _leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         if member.leader_id is None:
@@ -234,20 +236,6 @@ def _is_unchanged(known: StoredDocument, content: Content) -> bool:
         return False
     # A page without text that was dropped because of its bytes has to be looked at when these change.
     return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest
-
-
-def is_confirmed(sketch: Sketch, match: Match, words: WordPair, settings: DedupSettings) -> bool:
-    """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.
-
-    Args:
-        sketch: that of the document.
-        match: the candidate as member, and its leader; one and the same object if it leads itself.
-        words: gives the words of document and candidate; asked only where they are needed.
-        settings: the thresholds.
-    """
-    if not check(sketch, match.member.sketch, words, settings).is_duplicate:
-        return False
-    return match.leader is match.member or belongs_to_cluster(compare(sketch, match.leader.sketch), settings)
 
 
 def decision_of(verdict: Verdict, content: Content, match: Match | None) -> Decision:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import BITS, Signature, distance
 from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.probes import ProbePlan
+from dedup.mutual import MutualProbes
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import Rule, check, fewest_tokens, plan_of
 
@@ -46,6 +48,7 @@ class PairDecider:
         self._settings = settings
         self._plan: ProbePlan = plan_of(settings)
         self._has_tables = bits == BITS
+        self._mutual = MutualProbes(self._plan, find_scheme(settings.scheme))
         self.radius = self._plan.radius * bits // BITS
 
     def decide(self, first: Signature, second: Signature) -> PairDecision:
@@ -77,6 +80,11 @@ class PairDecider:
             return Rule.TOO_FAR
         if probe is None:
             return Rule.NO_PROBE
-        if self._settings.mode is Mode.PAPER:
-            return Rule.PAPER
-        return check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)
+        return Rule.PAPER if self._settings.mode is Mode.PAPER else self._confirm(first, second)
+
+    def _confirm(self, first: Signature, second: Signature) -> Rule:
+        rule = check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)
+        is_wanted_both_ways = rule.is_duplicate and self._has_tables
+        if is_wanted_both_ways and not self._mutual.hold(second.fingerprint, first.fingerprint, lambda: first.words):
+            return Rule.ONE_WAY
+        return rule

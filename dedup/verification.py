@@ -37,6 +37,7 @@ class Rule(StrEnum):
     TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
     TOO_FAR = "the fingerprints differ in more bits than radius"
     NO_PROBE = "no probe brings the fingerprint"
+    ONE_WAY = "the probes of one document bring the other, but not the other way round"
     PAPER = "the fingerprints differ in at most 3 bits, and mode is paper"
     JACCARD = "estimated Jaccard similarity reaches min_jaccard"
     CONTAINMENT = "estimated containment reaches min_containment, and the length ratio min_length_ratio"

@@ -74,13 +74,19 @@ def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
 def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> None:
     done = evaluate(
         labelled,
-        *("--json", "--with", "min_jaccard=0,max_replaced=100,radius=64,max_flips=1000", "--with", "scheme=python128"),
+        *(
+            "--json",
+            "--with",
+            "min_jaccard=0,max_replaced=100,radius=64,weak_bits=10,max_flips=1000",
+            "--with",
+            "scheme=python128",
+        ),
         *("--reference", "containment=.15", "--reference", "cosine=.995", "--reference", "jaccard=1"),
     )
     assert done.returncode == 0, done.stderr
     compared = {each["method"]: each["all"] for each in json.loads(done.stdout)["compared"]}
     assert {name: each["true_positives"] for name, each in compared.items()} == {
-        "with min_jaccard=0,max_replaced=100,radius=64,max_flips=1000": 2,
+        "with min_jaccard=0,max_replaced=100,radius=64,weak_bits=10,max_flips=1000": 2,
         "with scheme=python128": 1,
         "exact containment 0.15": 2,
         "exact cosine 0.995": 0,

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from dedup.fingerprint import minhash
 from dedup.fingerprint.characters import character_classes
+from dedup.fingerprint.features import load_jieba
 from dedup.fingerprint.hashes import murmur3
 from dedup.fingerprint.normalise import normalise
 from dedup.fingerprint.simhash import fold
-from dedup.fingerprint.tokens import has_digit, load_dictionary, tokenise
+from dedup.fingerprint.tokens import has_digit, tokenise
 
 HASHES = st.integers(0, 2**64 - 1)
 SCRIPTS = st.sampled_from(
@@ -46,7 +47,7 @@ def plain_tokens(normalised: str) -> list[str]:
     tokens = []
     for run in runs:
         if regex.match(f"[{HAN}{KANA}]", run) and not is_japanese:
-            tokens += load_dictionary().cut(run, HMM=False)
+            tokens += load_jieba().cut(run, HMM=False)
         elif regex.match(f"[{OWN_RULE}]", run):
             tokens += [run[i : i + 2] for i in range(max(1, len(run) - 1))]
         else:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.confirmation import Confirmation
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Signed, identity_of
-from dedup.deduplicator import Decision, Verdict, decision_of, is_confirmed
+from dedup.deduplicator import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.index import MemoryIndex
 from dedup.settings import DedupSettings, Mode
@@ -51,6 +53,7 @@ class CorpusDeduplicator:
         self._thresholds = Thresholds(
             settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         )
+        self._confirmation = Confirmation(settings)
         self._index = _Index(settings)
         self._known = KnownDocuments(folder, lengths)
         self._index.add_many(*self._known.indexed)
@@ -105,7 +108,8 @@ class CorpusDeduplicator:
             return self._match(int(candidates[0])) if len(candidates) else None
         for number in self._known.worth_checking(sketch, candidates, self._thresholds):
             match = self._match(number)
-            if is_confirmed(sketch, match, lambda: self._words(signed, match.member.id), self._settings):  # noqa: B023 -- asked at once
+            words = partial(self._words, signed, number)
+            if self._confirmation.holds(signed.fingerprint, sketch, match, words):
                 return match
         return None
 

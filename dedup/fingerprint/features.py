@@ -6,6 +6,7 @@ folded, because their sources do neither.
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections import Counter
@@ -16,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jieba import Tokenizer
     from jieba.analyse import TFIDF, TextRank
 
     from dedup.fingerprint.tokens import Tokens
@@ -83,10 +85,20 @@ def _encoded(keywords: list[tuple[str, float]]) -> Mapping[bytes, float]:
 
 
 @cache
-def _load_tfidf() -> TFIDF:
-    from dedup.fingerprint.tokens import load_dictionary  # noqa: PLC0415 -- loads the compiler
+def load_jieba() -> Tokenizer:
+    """Load jieba's own tokenizer, once."""
+    import jieba  # noqa: PLC0415 -- half a second and 100 MB: only for keywords
 
-    dictionary = load_dictionary()
+    jieba.setLogLevel(logging.WARNING)
+    # Not the module's own one, to which anybody may have added words.
+    tokenizer = jieba.Tokenizer()
+    tokenizer.initialize()
+    return tokenizer
+
+
+@cache
+def _load_tfidf() -> TFIDF:
+    dictionary = load_jieba()
     with _files_left_open():
         from jieba.analyse import TFIDF  # noqa: PLC0415 -- reads a file of 7 MB
 
@@ -97,9 +109,7 @@ def _load_tfidf() -> TFIDF:
 
 @cache
 def _load_textrank() -> TextRank:
-    from dedup.fingerprint.tokens import load_dictionary  # noqa: PLC0415 -- loads the compiler
-
-    dictionary = load_dictionary()
+    dictionary = load_jieba()
     with _files_left_open():
         from jieba.analyse import TextRank  # noqa: PLC0415 -- reads a file of 7 MB
         from jieba.posseg import POSTokenizer  # noqa: PLC0415 -- as above

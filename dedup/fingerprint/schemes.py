@@ -87,9 +87,14 @@ class Scheme:
         return self._features.segmenter
 
     @property
+    def is_of_tokens(self) -> bool:
+        """Whether the features are the tokens that a signature has as its words."""
+        return self.features in {"words", "pairs"}
+
+    @property
     def is_compiled(self) -> bool:
         """Whether the fingerprint can be made of tokens by compiled code alone."""
-        return self.features in {"words", "pairs"} and (self.weights, self.hash, self.bits) == ("count", "mmh3", 64)
+        return self.is_of_tokens and (self.weights, self.hash, self.bits) == ("count", "mmh3", 64)
 
     def signature(self, text: str) -> Signature:
         """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""

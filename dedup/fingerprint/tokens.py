@@ -13,19 +13,14 @@ Punctuation and white space separate tokens and are dropped.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
 from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
-
-if TYPE_CHECKING:
-    from jieba import Tokenizer
+from dedup.fingerprint.segmenter import NO_DICTIONARY, cut_run, load_dictionary
 
 # The first bytes of U+3000 to U+9FFF: kana and most Han characters, no decimal digit among them.
 _FIRST_OF_HAN, _LAST_OF_HAN = 0xE3, 0xE9
@@ -67,18 +62,6 @@ class Tokens:
         return len(self.starts)
 
 
-@cache
-def load_dictionary() -> Tokenizer:
-    """Load jieba's dictionary, once, and return the tokenizer that has it."""
-    import jieba  # noqa: PLC0415 -- half a second and 100 MB: only where there is Chinese
-
-    jieba.setLogLevel(logging.WARNING)
-    # Not the module's own one, to which anybody may have added words.
-    tokenizer = jieba.Tokenizer()
-    tokenizer.initialize()
-    return tokenizer
-
-
 def tokenise(data: bytes, *, segmenter: bool = True) -> Tokens:
     """Split a text into tokens.
 
@@ -92,19 +75,8 @@ def tokenise(data: bytes, *, segmenter: bool = True) -> Tokens:
     if not han + kana + unspaced:
         return Tokens(data, starts, ends)
     is_chinese = segmenter and han > 0 and kana < _JAPANESE_KANA_SHARE * (han + kana)
-    lengths = _lengths_of_chinese_words(data, starts[kinds == HAN], ends[kinds == HAN]) if is_chinese else _NO_LENGTHS
-    return Tokens(data, *_refine(array, starts, ends, kinds, lengths, is_chinese))
-
-
-_NO_LENGTHS = np.empty(0, np.int32)
-
-
-def _lengths_of_chinese_words(data: bytes, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return how many characters each word has; a line feed, of length 1, stands between two runs."""
-    runs = [data[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    # One call for all runs of a text: jieba's cost a call is that of some twenty characters.
-    words = load_dictionary().cut(b"\n".join(runs).decode(), HMM=False)
-    return np.fromiter(map(len, words), np.int32)
+    dictionary = load_dictionary() if is_chinese else NO_DICTIONARY
+    return Tokens(data, *_refine(array, starts, ends, kinds, *dictionary))
 
 
 @compiled
@@ -213,32 +185,28 @@ def _refine(  # noqa: PLR0917 -- numba takes no keyword-only arguments
     starts: NDArray[np.int32],
     ends: NDArray[np.int32],
     kinds: NDArray[np.uint8],
-    word_lengths: NDArray[np.int32],
-    is_chinese: bool,
+    edges: NDArray[np.uint64],
+    weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Cut runs of Han into words of the given lengths if the text is Chinese, other runs into pairs."""
+    """Cut runs of Han into the words of a dictionary if there is one, other runs into pairs."""
     most = 0
     for run in range(len(starts)):
         most += 1 if kinds[run] == START else ends[run] - starts[run]
     token_starts = np.empty(most, np.int32)
     token_ends = np.empty(most, np.int32)
     tokens = 0
-    word = 0
     for run in range(len(starts)):
         at, end = starts[run], ends[run]
         if kinds[run] == START:
             token_starts[tokens] = at
             token_ends[tokens] = end
             tokens += 1
-        elif kinds[run] == HAN and is_chinese:
-            while at < end:
+        elif kinds[run] == HAN and len(edges):
+            for word_end in cut_run(data, at, end, edges, weights):
                 token_starts[tokens] = at
-                for _ in range(word_lengths[word]):
-                    at += _character_at(data, at)[1]
-                token_ends[tokens] = at
+                token_ends[tokens] = word_end
                 tokens += 1
-                word += 1
-            word += 1  # the line feed between two runs
+                at = word_end
         else:
             before = at
             at += _character_at(data, at)[1]

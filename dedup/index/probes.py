@@ -125,6 +125,19 @@ class ProbePlan:
         ]
         return np.concatenate([mask.ravel() for mask in masks])
 
+    def brings_without_margins(self, fingerprint: int, stored: int) -> bool:
+        """Say whether the probes of the exact radius, which know no margins, bring a stored fingerprint.
+
+        Args:
+            fingerprint: that of the query, 64 bits, unsigned.
+            stored: the stored fingerprint; the order of the two makes no difference.
+        """
+        differing = fingerprint ^ stored
+        return any(
+            (table.permute(differing) >> BITS - len(table.prefix)).bit_count() <= flips
+            for table, flips in zip(self.design.tables, self._flips_needed, strict=True)
+        )
+
     def find(self, fingerprint: int, margins: NDArray[np.int64], stored: int) -> tuple[int, int] | None:
         """Say which probe brings a stored fingerprint, whatever its distance.
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dedup.confirmation import Confirmation
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.deduplicator import is_confirmed
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.memory.index import DESIGN, MemoryIndex
@@ -53,6 +53,7 @@ class Query:
     def __init__(self, saved: SavedIndex) -> None:
         self._saved = saved
         self._settings = saved.settings
+        self._confirmation = Confirmation(saved.settings)
         self._index = saved.fingerprints(plan_of(saved.settings))
 
     def like(self, signature: Signature) -> list[Found]:
@@ -90,7 +91,7 @@ class Query:
         is_duplicate = (
             is_same
             or self._settings.mode is Mode.PAPER
-            or is_confirmed(signature.sketch, Match(leader, member), words, self._settings)
+            or self._confirmation.holds(signature.fingerprint, signature.sketch, Match(leader, member), words)
         )
         return Found(
             key=member.key,

@@ -1,0 +1,41 @@
+"""Candidate to match: what has to hold before a document is dropped because of another one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.sketch import Sketch, compare
+from dedup.mutual import MutualProbes
+from dedup.settings import DedupSettings
+from dedup.store import Match
+from dedup.verification import WordPair, belongs_to_cluster, check, plan_of
+
+
+class Confirmation:
+    """Confirms or refuses candidates, in checked mode.
+
+    Args:
+        settings: the thresholds, the probes and the scheme.
+    """
+
+    def __init__(self, settings: DedupSettings) -> None:
+        self._settings = settings
+        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme))
+
+    def holds(self, fingerprint: int, sketch: Sketch, match: Match, words: WordPair) -> bool:
+        """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.
+
+        Args:
+            fingerprint: that of the document, 64 bits, unsigned.
+            sketch: that of the document.
+            match: the candidate as member, and its leader; one and the same object if it leads itself.
+            words: gives the words of document and candidate; asked only where they are needed.
+        """
+        member = match.member
+        once = cache(words)
+        if not check(sketch, member.sketch, once, self._settings).is_duplicate:
+            return False
+        if not self._mutual.hold(fingerprint, member.fingerprint, lambda: once()[1]):
+            return False
+        return match.leader is member or belongs_to_cluster(compare(sketch, match.leader.sketch), self._settings)

@@ -1,0 +1,69 @@
+"""Whether each of two documents would bring the other as a candidate.
+
+A look-up knows the weak bits of its own document alone. A candidate counts only if its own look-up
+would have brought the document too: so it makes no difference which of the two came first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.fingerprint.features import WEIGHTS
+from dedup.fingerprint.named_hashes import HASHES
+from dedup.fingerprint.schemes import Scheme
+from dedup.fingerprint.signature import BITS
+from dedup.index.probes import ProbePlan
+
+
+class MutualProbes:
+    """Says of candidates whether their own probes would have brought the document.
+
+    Args:
+        plan: the probes.
+        scheme: the way the fingerprints are made.
+    """
+
+    def __init__(self, plan: ProbePlan, scheme: Scheme) -> None:
+        self._plan = plan
+        self._scheme = scheme
+
+    def hold(self, fingerprint: int, candidate: int, words: Callable[[], bytes]) -> bool:
+        """Say whether a candidate's probes would have brought the document that they were brought by.
+
+        Args:
+            fingerprint: that of the document, 64 bits, unsigned.
+            candidate: that of the candidate.
+            words: gives the candidate's tokens, a line feed between them; asked only where it
+                depends on its margins, which are made of them anew.
+
+        Returns:
+            Also True where its margins cannot be known: its words are not stored, or the scheme's
+            features are not tokens.
+        """
+        if not self._scheme.is_of_tokens or self._plan.brings_without_margins(fingerprint, candidate):
+            return True
+        tokens = words()
+        return not tokens or self._plan.find(candidate, margins_of(tokens, self._scheme), fingerprint) is not None
+
+
+def margins_of(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
+    """Return the margins of a text's fingerprint, as its signature had them.
+
+    This is slower than making a signature, but does without the compiler, which the process that
+    decides documents need not load.
+
+    Args:
+        words: the tokens in UTF-8, a line feed between them; at least one.
+        scheme: the way the signature was made; its features are tokens, its width 64 bits.
+    """
+    counts = Counter(words.split(b"\n"))
+    hash_of, weigh = HASHES[scheme.hash].of, WEIGHTS[scheme.weights]
+    hashes = b"".join(hash_of(token, BITS).to_bytes(BITS // 8, "little") for token in counts)
+    bits = np.unpackbits(np.frombuffer(hashes, np.uint8).reshape(len(counts), -1), axis=1, bitorder="little")
+    weights = np.array([weigh(count) for count in counts.values()], np.int64)
+    margins: NDArray[np.int64] = np.abs(2 * (weights @ bits.astype(np.int64)) - weights.sum())
+    return margins
