@@ -104,7 +104,7 @@ def assert_nothing_left(crawl: Crawl, run: str = THE_RUN) -> None:
     assert run not in {row.name for row in crawl.query(select(schema.runs))}
 
 
-law = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @law

@@ -60,7 +60,8 @@ def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest
         timeout=120,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    # Where it takes long, progress is shown.
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("read        5 documents of 1 file\n")
     assert run("verify", tmp_path / "built", capsys=capsys).endswith("built: whole, 4 documents\n")
     expected = save_index(tmp_path / "expected", DOCUMENTS)
