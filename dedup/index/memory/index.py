@@ -13,11 +13,12 @@ from dedup.fingerprint.signature import BITS, SCHEME
 from dedup.index.design import TableDesign
 from dedup.index.memory import files
 from dedup.index.memory.crowds import Crowd, crowds
+from dedup.index.memory.flips import Flips
 from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_few, look_up_many
 from dedup.index.memory.parts import EVERY, Parts
 from dedup.index.memory.recent import add_one
 from dedup.index.memory.segment import BLOCKS
-from dedup.index.memory.wide import Flips, look_up_wide
+from dedup.index.memory.wide import look_up_wide
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import Candidate
 
