@@ -18,7 +18,7 @@ from dedup.fingerprint.signature import BITS
 from dedup.index.lookups.kernels import ones
 from dedup.index.memory.addresses import fingerprints_at, numbers_at, prefetch, shorts_at, signed, words_at
 from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
-from dedup.index.memory.owners import note, note_owners, offer, offer_owners, settle
+from dedup.index.memory.owners import note, note_owners, offer, offer_owners, owner_of, settle
 from dedup.index.memory.ranges import directory_of, range_at
 from dedup.index.memory.recent import CAPACITY, FILLED, RECENT, RECENT_IDS, block_of
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS, COUNT, FINGERPRINTS, POSITIONS, TAGS, tags_length
@@ -193,7 +193,12 @@ def _by_scan(
             continue
         for position in range(first, after):
             distance = ones(stored[position] ^ query)
-            if distance <= most and first_probed(probed, query, firm, stored[position]) < BLOCKS:
+            if distance > most:
+                continue
+            # Most of those that are as far away as the last one come after it.
+            if distance == most and found - start == limit and owner_of(row, position) > finds[found - 1, 1]:
+                continue
+            if first_probed(probed, query, firm, stored[position]) < BLOCKS:
                 found = _take_owners(row, position, signed(distance), limit, finds, start, found)
                 most = _most(radius, limit, finds, start, found)
     return found
