@@ -36,7 +36,7 @@ from dedup.schema import to_signed
 from dedup.settings import DedupSettings, IndexKind
 from dedup.verification import check_sketches, plan_of
 
-_STEPS = (10_000, 100_000, 1_000_000)
+_STEPS = (10_000, 100_000, 300_000, 1_000_000)
 _QUERIES = 100 * len(EDITS)
 _DECISIONS = 1_000
 _BATCH = 50
@@ -185,7 +185,7 @@ class _World:
             },
             "candidates": {radius: mean(map(len, each["found"])) for radius, each in everything.items()},
             "recall": {radius: self._recall(self._look_up(self._asking(radius, self._limit))) for radius in _RADII},
-            "confirmed_of_all": self._confirmed_of_all(),
+            "confirmed": _by_edit([self._is_confirmed(number) for number in range(_QUERIES)]),
             "decisions_ms": {kind.value: self._decide(kind, fresh) for kind in IndexKind},
         }
 
@@ -221,10 +221,7 @@ class _World:
     def _recall(self, looked_up: dict[str, Any]) -> dict[str, float]:
         """Return by edit which share of originals was brought and confirmed by the sketches."""
         right = [number + 1 in found and self._is_confirmed(number) for number, found in enumerate(looked_up["found"])]
-        return {edit: mean(right[place :: len(EDITS)]) for place, edit in enumerate(EDITS)}
-
-    def _confirmed_of_all(self) -> float:
-        return mean(self._is_confirmed(number) for number in range(_QUERIES))
+        return _by_edit(right)
 
     def _is_confirmed(self, number: int) -> bool:
         original = Sketch.from_bytes(self._stored.sketches[number].tobytes())
@@ -249,6 +246,10 @@ class _World:
         return 1000 * spent / (len(fresh) - _BATCH)
 
 
+def _by_edit(right: list[bool]) -> dict[str, float]:
+    return {edit: mean(right[place :: len(EDITS)]) for place, edit in enumerate(EDITS)}
+
+
 def _ids(candidates: Sequence[Any]) -> list[int]:
     return [candidate.document_id for candidate in candidates]
 
@@ -260,10 +261,15 @@ def _table(step: dict[str, Any]) -> str:
         f"  {name:28}{each['per_second']:>10,.0f}{each['ms']:>9.3f}{each['returned']:>10.1f}"
         for name, each in step["look_ups"].items()
     ]
-    for radius, recall in step["recall"].items():
-        shown = ", ".join(f"{edit} {share:.2f}" for edit, share in recall.items())
-        lines.append(f"  radius {radius}: {step['candidates'][radius]:,.0f} candidates; found and confirmed: {shown}")
-    lines.append(f"  of all originals the sketches confirm {step['confirmed_of_all']:.3f}")
+    lines.append(
+        f"  {'copies found and confirmed':28}" + "".join(f"{edit:>20}" for edit in EDITS) + f"{'candidates':>12}"
+    )
+    rows = {f"radius {radius}": (recall, step["candidates"][radius]) for radius, recall in step["recall"].items()}
+    rows["every pair, by the sketches"] = (step["confirmed"], step["documents"])
+    lines += [
+        f"  {name:28}" + "".join(f"{recall[edit]:>20.2f}" for edit in EDITS) + f"{candidates:>12,.0f}"
+        for name, (recall, candidates) in rows.items()
+    ]
     decisions = ", ".join(f"{kind} {ms:.2f}" for kind, ms in step["decisions_ms"].items())
     lines.append(f"  CPU ms a decision on a new document, written to SQLite: {decisions}")
     return "\n".join(lines)
