@@ -45,6 +45,9 @@ def main() -> int:
     frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
     sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
     sql_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
+    wide_parser = commands.add_parser("wide", help="wide look-ups on texts made of real ones: scan, memory, SQL")
+    wide_parser.add_argument("--data", type=Path, required=True, help="labelled set whose texts others are made of")
+    wide_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
     files_parser = commands.add_parser("files", help="`dedup files` beside MinHash LSH by datasketch")
     files_parser.add_argument("--n", type=float, default=2e5, help="how many documents (default: 2e5)")
     files_parser.add_argument("--peer-n", type=float, default=1e4, help="how many of them the peer gets (default: 1e4)")
@@ -58,6 +61,7 @@ def main() -> int:
         workers_parser,
         frontier_parser,
         sql_parser,
+        wide_parser,
     ):
         each.add_argument("--json", type=Path, help="write the figures to this file too")
     try:
@@ -82,6 +86,10 @@ def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
         from benchmarks import sql_index  # noqa: PLC0415
 
         return sql_index.run(n=int(options.n), json_file=options.json)
+    if options.name == "wide":
+        from benchmarks import wide  # noqa: PLC0415
+
+        return wide.run(options.data, n=int(options.n), json_file=options.json)
     if options.name == "files":
         from benchmarks import files  # noqa: PLC0415
 

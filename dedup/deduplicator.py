@@ -13,10 +13,11 @@ from sqlalchemy import Connection
 from dedup import ledger
 from dedup.confirmation import Confirmation
 from dedup.database import Database, open_dedup_database
+from dedup.errors import DedupError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
-from dedup.index.sql import SqlIndex
+from dedup.index.opening import open_index
 from dedup.ledger import Relatives, StoredDocument
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, DocumentStore, Match
@@ -89,12 +90,21 @@ class Deduplicator:
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
-        self._index = SqlIndex(plan_of(settings))
-        self._store = DocumentStore(self._index, settings)
         self._confirmation = Confirmation(settings)
         self.database: Database = open_dedup_database(
             settings.database_url, find_scheme(settings.scheme).name, str(settings.tables), settings.lock_timeout
         )
+        try:
+            self._index = open_index(plan_of(settings), settings, self.database)
+        except DedupError:
+            self.database.close()
+            raise
+        self._store = DocumentStore(self._index, settings)
+
+    def close(self) -> None:
+        """Save the index, if it is one in memory, and close the database."""
+        self._index.close()
+        self.database.close()
 
     def open_run(self, name: str) -> int:
         """Start a run, or go on with the one of this name; return its id."""

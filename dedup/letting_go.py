@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from dedup import ledger
-from dedup.index.sql import SqlIndex
+from dedup.index.protocol import Index
 from dedup.ledger import StoredDocument
 
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
-def let_go(connection: Connection, index: SqlIndex, documents: Sequence[StoredDocument]) -> None:
+def let_go(connection: Connection, index: Index, documents: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
     Their content is stored nowhere: without digests they are decided anew when they are seen again,

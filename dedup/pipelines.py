@@ -119,7 +119,7 @@ class NearDuplicatePipeline:
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
         finally:
-            self._deduplicator.database.close()
+            await asyncio.to_thread(self._deduplicator.close)
 
     async def process_item(self, item: Any) -> Any:
         adapter = ItemAdapter(item)

@@ -14,6 +14,8 @@ from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
 
 MAX_SECONDS = 86_400.0
+MEMORY_TABLES = TableDesign(4, 1)
+"""The only table design that the index in memory has."""
 
 
 class Mode(StrEnum):
@@ -25,6 +27,13 @@ class Mode(StrEnum):
 
     CHECKED = "checked"
     PAPER = "paper"
+
+
+class IndexKind(StrEnum):
+    """Where candidates are looked up: in the tables of the database, or in memory tables that follow them."""
+
+    SQL = "sql"
+    MEMORY = "memory"
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,9 @@ class DedupSettings:
         scheme: how signatures are made; a name in `dedup.fingerprint.schemes`, of 64 bits.
         mode: `checked` or `paper`.
         tables: the table design, "N choose R".
+        index: `sql` or `memory`, where candidates are looked up; both find the same.
+        index_file: where the tables in memory are saved; empty: beside an SQLite database, and
+            nowhere with PostgreSQL.
         radius: the largest distance of a candidate in checked mode, in bits.
         weak_bits: how many of the weakest bits of each prefix may be flipped in checked mode.
         max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
@@ -82,6 +94,8 @@ class DedupSettings:
     scheme: str = "words"
     mode: Mode = Mode.CHECKED
     tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
+    index: IndexKind = IndexKind.SQL
+    index_file: str = ""
     radius: int = 16
     weak_bits: int = 8
     max_flips: int = 32
@@ -132,6 +146,7 @@ class DedupSettings:
     def __post_init__(self) -> None:
         # A mode is a string too, and in code it is easily written as one.
         object.__setattr__(self, "mode", _to_mode("DEDUP_MODE", self.mode))
+        object.__setattr__(self, "index", _to_index_kind("DEDUP_INDEX", self.index))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
         for name in (
@@ -145,6 +160,8 @@ class DedupSettings:
             "leader_containment",
         ):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
+        has_memory_tables = self.index is IndexKind.SQL or self.tables == MEMORY_TABLES
+        _require(has_memory_tables, "tables", str(self.tables), f"'{MEMORY_TABLES}', as DEDUP_INDEX is '{self.index}'")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
@@ -191,6 +208,13 @@ def _to_mode(name: str, value: Any) -> Mode:
         raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(Mode)}") from None
 
 
+def _to_index_kind(name: str, value: Any) -> IndexKind:
+    try:
+        return IndexKind(value)
+    except ValueError:
+        raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(IndexKind)}") from None
+
+
 def _bits_of(name: str, value: str) -> int:
     try:
         return find_scheme(value).bits
@@ -211,5 +235,6 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "float": _to_float,
     "str": lambda name, value: str(value),
     "Mode": _to_mode,
+    "IndexKind": _to_index_kind,
     "TableDesign": _to_design,
 }

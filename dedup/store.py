@@ -20,7 +20,7 @@ from dedup import ledger
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import Sketch
-from dedup.index.sql import SqlIndex
+from dedup.index.protocol import Index
 from dedup.ledger import Relatives, StoredDocument
 from dedup.letting_go import let_go
 from dedup.schema import to_signed
@@ -65,7 +65,7 @@ class DocumentStore:
         settings: what counts as a near-duplicate, and which texts are too short for the tables.
     """
 
-    def __init__(self, index: SqlIndex, settings: DedupSettings) -> None:
+    def __init__(self, index: Index, settings: DedupSettings) -> None:
         self._index = index
         self._settings = settings
 

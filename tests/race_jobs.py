@@ -20,12 +20,17 @@ def copies(pair: int) -> tuple[str, str]:
 
 
 def decide_copies(
-    url: str, side: int, pairs: int, at_once: int, barrier: Barrier, results: Queue[tuple[str, tuple[str, str | None]]]
+    settings: DedupSettings,
+    side: int,
+    pairs: int,
+    at_once: int,
+    barrier: Barrier,
+    results: Queue[tuple[str, tuple[str, str | None]]],
 ) -> None:
     """Decide one copy of each pair, so many at once, each batch at the same moment as the other process."""
     documents = [Document(f"{pair}/{side}", make_signature(copies(pair)[side])) for pair in range(pairs)]
     barrier.wait(60)
-    deduplicator = Deduplicator(DedupSettings(database_url=url))
+    deduplicator = Deduplicator(settings)
     run = deduplicator.open_run("race")
     for start in range(0, pairs, at_once):
         batch = documents[start : start + at_once]
@@ -33,4 +38,4 @@ def decide_copies(
         for seen, decision in zip(batch, deduplicator.decide(batch, run), strict=True):
             assert decision is not None
             results.put((seen.key, (decision.verdict.value, decision.original)))
-    deduplicator.database.close()
+    deduplicator.close()

@@ -23,6 +23,7 @@ EXACT = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
 WIDE = ProbePlan(DESIGN, radius=16, exact_radius=3, weak_bits=3, max_flips=8)
 MARGINS = np.arange(64)
 COUNT = 2000
+FAR = 0xF0F0_1234_5678_9ABC
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,28 @@ def test_what_is_added_to_an_opened_index_leaves_the_file_until_it_is_saved(copy
     # Who had opened the old file goes on reading it.
     assert 5 in {each.document_id for each in other.query(int(values()[5]))}
     assert sorted(each.name for each in copy.parent.iterdir()) == ["copy.idx"]
+
+
+def test_what_was_frozen_is_saved_as_it_was(tmp_path: Path) -> None:
+    index = MemoryIndex(EXACT)
+    index.add_many(np.arange(COUNT), values())
+    index.compact()
+    assert index.remove(3, int(values()[3]))
+    assert not index.remove(3, int(values()[3]))
+    index.add(10**6, FAR)
+    frozen = index.freeze()
+    index.remove(4, int(values()[4]))
+    index.remove(10**6, FAR)
+    index.add(10**6 + 1, FAR)
+    frozen.save(tmp_path / "frozen.idx", "an origin")
+    opened = MemoryIndex.open(tmp_path / "frozen.idx", EXACT)
+    assert opened.origin == "an origin"
+    assert (len(opened), len(index)) == (COUNT, COUNT - 1)
+    assert opened.query(FAR) == [(10**6, 0)]
+    assert index.query(FAR) == [(10**6 + 1, 0)]
+    for document, there, still in ((3, False, False), (4, True, False), (5, True, True)):
+        for each, expected in ((opened, there), (index, still)):
+            assert (document in {one.document_id for one in each.query(int(values()[document]))}) == expected
 
 
 @pytest.mark.parametrize("ids", [[], [0], [2**63 - 1], [0, 2**63 - 1]], ids=str)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 from contextlib import closing
+from pathlib import Path
 from queue import Empty
 
 import pytest
@@ -10,23 +11,30 @@ from sqlalchemy import func, select
 from dedup import schema
 from dedup.database import Database
 from dedup.deduplicator import Deduplicator
-from dedup.settings import DedupSettings
+from dedup.settings import DedupSettings, IndexKind
 from tests.race_jobs import decide_copies
 
 PAIRS = 200
 SIDES = (0, 1)
 
 
-@pytest.mark.parametrize("at_once", [1, 20])
+@pytest.mark.parametrize(
+    ("at_once", "indexes"),
+    [(1, ("sql", "sql")), (20, ("sql", "sql")), (20, ("memory", "sql"))],
+)
 def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_is_kept(
-    database_url: str, at_once: int
+    database_url: str, at_once: int, indexes: tuple[str, str], tmp_path: Path
 ) -> None:
     Deduplicator(DedupSettings(database_url=database_url)).database.close()
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(len(SIDES)), context.Queue()
+    settings = [
+        DedupSettings(database_url=database_url, index=IndexKind(index), index_file=str(tmp_path / "saved.index"))
+        for index in indexes
+    ]
     processes = [
-        context.Process(target=decide_copies, args=(database_url, side, PAIRS, at_once, barrier, results))
-        for side in SIDES
+        context.Process(target=decide_copies, args=(each, side, PAIRS, at_once, barrier, results))
+        for side, each in enumerate(settings)
     ]
     for process in processes:
         process.start()

@@ -9,7 +9,6 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 import zlib
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,8 +27,6 @@ from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
 from dedup.verification import fewest_tokens, plan_of
 
-_FIRST_RADIUS = 4
-_WIDER = 2
 _MOST_SCANNED = 500_000
 
 
@@ -134,10 +131,7 @@ class CorpusDeduplicator:
 class _Index:
     """Candidates, the closest: by a scan while there are few fingerprints, by the index in memory then.
 
-    Both find the same. Where frequent words make fingerprints alike, a wide look-up in the index brings
-    a large part of a corpus, of which only the closest are wanted. So it is looked up with a small
-    radius first, one that lately was enough: if it brings as many as are wanted, no farther one is
-    among the closest.
+    Both find the same.
     """
 
     def __init__(self, settings: DedupSettings) -> None:
@@ -145,9 +139,6 @@ class _Index:
         self._limit = settings.max_candidates
         self._index = MemoryIndex(plan, find_scheme(settings.scheme).name)
         self._scan: Scan | None = Scan(plan, self._limit)
-        self._plans = {radius: replace(plan, radius=radius) for radius in range(plan.exact_radius + 1, plan.radius)}
-        self._widest = plan
-        self._first = _FIRST_RADIUS
 
     @property
     def nbytes(self) -> int:
@@ -173,14 +164,4 @@ class _Index:
         if self._scan is not None:
             return self._scan.closest(fingerprint, margins)
         queries = np.array([fingerprint], np.uint64)
-        radius = self._first
-        while True:
-            self._index.plan = self._plans.get(radius, self._widest)
-            found = self._index.query_many(queries, margins[np.newaxis], self._limit)
-            if len(found.distances) >= self._limit:
-                self._first = int(found.distances[-1]) + 1
-                return found.document_ids
-            if self._index.plan is self._widest:
-                self._first = min(self._first + _WIDER, self._widest.radius)
-                return found.document_ids
-            radius += _WIDER
+        return self._index.query_many(queries, margins[np.newaxis], self._limit).document_ids

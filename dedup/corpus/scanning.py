@@ -17,8 +17,8 @@ from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
 from dedup.index.lookups.kernels import ones
 from dedup.index.memory.addresses import signed
+from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
-from dedup.index.memory.wide import Flips, firm_bits, first_probed, probe
 from dedup.index.probes import ProbePlan
 
 _AT_ONCE = 64

@@ -7,17 +7,18 @@ are, so that only candidates leave the database.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
-from typing import NamedTuple
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, insert
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from dedup.fingerprint.signature import BITS
+from dedup.index.journal import Change, Journal, changes
 from dedup.index.probes import ProbePlan
+from dedup.index.protocol import Candidate
 from dedup.schema import fingerprints, to_signed
 
 # A fingerprint in the range of a probe differs from `near` below the prefix only, so that what
@@ -66,12 +67,12 @@ _DELETE = delete(fingerprints).where(
     fingerprints.c.document_id == bindparam("document"),
 )
 
-
-class Candidate(NamedTuple):
-    """A stored fingerprint that a probe brought, and its distance in bits."""
-
-    document_id: int
-    distance: int
+_AT_ONCE = 50_000
+_FIRST_TABLE = (
+    select(fingerprints.c.document_id, fingerprints.c.permuted)
+    .where(fingerprints.c.table_number == 0)
+    .execution_options(yield_per=_AT_ONCE)
+)
 
 
 class SqlIndex:
@@ -83,6 +84,7 @@ class SqlIndex:
 
     def __init__(self, plan: ProbePlan) -> None:
         self.plan = plan
+        self._journal = Journal()
 
     def add(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
         """Store fingerprints.
@@ -91,23 +93,39 @@ class SqlIndex:
             connection: inside a writing transaction.
             entries: pairs of document id and fingerprint.
         """
-        rows = [
-            {"table_number": table.number, "permuted": to_signed(table.permute(fingerprint)), "document_id": document}
-            for document, fingerprint in entries
-            for table in self.plan.design.tables
-        ]
-        if rows:
-            connection.execute(insert(fingerprints), rows)
+        self.write(connection, changes(entries, added=True))
 
     def remove(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
         """Take fingerprints out of every table; the arguments are those of `add`."""
-        rows = [
-            {"number": table.number, "value": to_signed(table.permute(fingerprint)), "document": document}
-            for document, fingerprint in entries
-            for table in self.plan.design.tables
+        self.write(connection, changes(entries, added=False))
+
+    def write(self, connection: Connection, made: Sequence[Change]) -> None:
+        """Make changes, additions before removals, and write them into the journal.
+
+        Whoever changes the tables in another way leaves indexes in memory behind.
+        """
+        if not made:
+            return
+        added = [
+            {"table_number": number, "permuted": permuted, "document_id": change.document_id}
+            for change in made
+            if change.is_added
+            for number, permuted in self._permuted(change.fingerprint)
         ]
-        if rows:
-            connection.execute(_DELETE, rows)
+        removed = [
+            {"number": number, "value": permuted, "document": change.document_id}
+            for change in made
+            if not change.is_added
+            for number, permuted in self._permuted(change.fingerprint)
+        ]
+        if added:
+            connection.execute(insert(fingerprints), added)
+        if removed:
+            connection.execute(_DELETE, removed)
+        self._journal.write(connection, made)
+
+    def close(self) -> None:
+        """Do nothing: all is in the database."""
 
     def query(
         self, connection: Connection, fingerprint: int, margins: NDArray[np.int64], limit: int
@@ -140,6 +158,9 @@ class SqlIndex:
         )
         return [Candidate(*row) for row in islice(dict.fromkeys(map(tuple, rows)), limit)]
 
+    def _permuted(self, fingerprint: int) -> list[tuple[int, int]]:
+        return [(table.number, to_signed(table.permute(fingerprint))) for table in self.plan.design.tables]
+
     @cached_property
     def _sqlite_query(self) -> str:
         # Tables and widths of the probes are the same for all fingerprints.
@@ -147,3 +168,15 @@ class SqlIndex:
         widths = (probes.lows ^ probes.highs).tolist()
         values = (f"({table},{free},?,?,?)" for table, free in zip(probes.tables.tolist(), widths, strict=True))
         return _SQLITE_QUERY.format(values=",".join(values))
+
+
+def read_entries(connection: Connection) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
+    """Yield documents and fingerprints, many at once, of tables that cut fingerprints into single blocks.
+
+    The first of these tables holds the fingerprints as they are.
+    """
+    rows = connection.execute(_FIRST_TABLE)
+    for part in rows.partitions():
+        # Rows are slow to make an array of.
+        table = np.fromiter(chain.from_iterable(part), np.int64, 2 * len(part)).reshape(-1, 2)
+        yield table[:, 0], table[:, 1].astype(np.uint64)

@@ -59,6 +59,7 @@ class Header(NamedTuple):
         deeper: how many bits beyond the block the directories tell apart.
         deeper_first: the same of the first directory.
         checksums: CRC-32 of each array.
+        origin: what the fingerprints were taken from, up to where, if whoever saved them says.
     """
 
     scheme: str
@@ -72,6 +73,7 @@ class Header(NamedTuple):
     deeper: int
     deeper_first: int
     checksums: dict[str, int]
+    origin: str = ""
 
     @property
     def shapes(self) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -105,7 +107,7 @@ class Header(NamedTuple):
         return offset + -(-length // _PAGE) * _PAGE
 
 
-def write(path: Path, segment: Segment, scheme: str, design: str) -> None:
+def write(path: Path, segment: Segment, scheme: str, design: str, origin: str = "") -> None:
     """Write a segment from which nothing was removed.
 
     Until all is on the disk, the file that was there stays.
@@ -128,6 +130,7 @@ def write(path: Path, segment: Segment, scheme: str, design: str) -> None:
         depth(segment.directories.shape[1]),
         depth(len(segment.first_directory)),
         {},
+        origin,
     )
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".partial", delete=False) as file:
         try:
@@ -258,7 +261,7 @@ def _decoded(path: Path, text: bytes) -> Header:
     whole = all(
         type(getattr(header, name)) is int and 0 <= getattr(header, name) <= most for name, most in limits.items()
     )
-    texts = isinstance(header.scheme, str) and isinstance(header.design, str)
+    texts = all(isinstance(each, str) for each in (header.scheme, header.design, header.origin))
     if not whole or not texts or header.owner_bytes not in (4, 8) or not isinstance(header.checksums, dict):
         _refuse(path, "its header is damaged")
     if header.checksums.keys() != header.shapes.keys() or max(header.deeper, header.deeper_first) > BLOCK_BITS:

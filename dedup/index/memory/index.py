@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +12,16 @@ from dedup.errors import IndexFileError, SettingsError
 from dedup.fingerprint.signature import BITS, SCHEME
 from dedup.index.design import TableDesign
 from dedup.index.memory import files
-from dedup.index.memory.crowds import Crowd, crowds
+from dedup.index.memory.crowds import crowds
+from dedup.index.memory.flips import Flips
 from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_few, look_up_many
-from dedup.index.memory.parts import EVERY, Parts
+from dedup.index.memory.parts import EVERY, Parts, compacted
 from dedup.index.memory.recent import add_one
-from dedup.index.memory.segment import BLOCKS
-from dedup.index.memory.wide import Flips, look_up_wide
+from dedup.index.memory.results import Finds, Report
+from dedup.index.memory.segment import BLOCKS, Segment
+from dedup.index.memory.wide import look_up_wide
 from dedup.index.probes import ProbePlan
-from dedup.index.sql import Candidate
+from dedup.index.protocol import Candidate
 
 DESIGN = TableDesign(BLOCKS, 1)
 NO_LIMIT = 1 << 62
@@ -32,40 +34,15 @@ _IN_ORDER = 4096
 """From so many queries on it pays to look them up in the order of the tables."""
 
 
-class Finds(NamedTuple):
-    """What many queries found.
+class Frozen:
+    """What an index holds at one moment; it can be saved in another thread."""
 
-    Attributes:
-        queries: for each find the number of its query, ascending; shape (m,).
-        document_ids: the documents, those of a query the closest first, then by id; shape (m,).
-        distances: how far away they are, in bits; shape (m,).
-    """
+    def __init__(self, segments: list[Segment], scheme: str, design: str) -> None:
+        self._segments, self._scheme, self._design = segments, scheme, design
 
-    queries: NDArray[np.int64]
-    document_ids: NDArray[np.int64]
-    distances: NDArray[np.int64]
-
-
-class Report(NamedTuple):
-    """What an index consists of.
-
-    Attributes:
-        documents: how many there are.
-        fingerprints: how many different ones the segments have, added up.
-        newest: how many documents stand in no segment yet.
-        segments: how many fingerprints each segment has, the largest first.
-        merging: whether two segments are being merged.
-        nbytes: the bytes of all arrays, without those of a merge that is under way.
-        crowds: blocks that very many fingerprints have in common, the largest first.
-    """
-
-    documents: int
-    fingerprints: int
-    newest: int
-    segments: tuple[int, ...]
-    merging: bool
-    nbytes: int
-    crowds: tuple[Crowd, ...]
+    def save(self, path: Path | str, origin: str = "") -> None:
+        """Compact it and write it to a file; see `MemoryIndex.save`."""
+        files.write(Path(path), compacted(self._segments), self._scheme, self._design, origin)
 
 
 class MemoryIndex:
@@ -81,6 +58,9 @@ class MemoryIndex:
         plan: how far around a fingerprint is looked; its design is four tables of one block of 16 bits.
         scheme: name and version of the way the fingerprints are made.
 
+    Attributes:
+        origin: what the opened file says of where it comes from; see `save`.
+
     Raises:
         SettingsError: the design is another one; that is left to the tables in SQL.
     """
@@ -90,6 +70,7 @@ class MemoryIndex:
             raise SettingsError(f"the index in memory has tables '{DESIGN}': take these instead of '{plan.design}'")
         self.plan = plan
         self.scheme = scheme
+        self.origin = ""
         self._flips = Flips.of(plan)
         self._is_near = plan.radius <= min(plan.exact_radius, MAX_RADIUS)
         self._needs_margins = plan.weak_bits > 0 and plan.max_flips > 0 and not self._is_near
@@ -137,9 +118,9 @@ class MemoryIndex:
             raise ValueError(f"document id {documents.min()}: expected 0 to {_MAX_ID}")
         self._parts.add_many(documents, values)
 
-    def remove(self, document_id: int, fingerprint: int) -> None:
-        """Take a document out; nothing happens where it is not there with this fingerprint."""
-        self._parts.remove(document_id, _signed(fingerprint))
+    def remove(self, document_id: int, fingerprint: int) -> bool:
+        """Take a document out, if it is there with this fingerprint; return whether it was."""
+        return self._parts.remove(document_id, _signed(fingerprint))
 
     def query(
         self, fingerprint: int, margins: NDArray[np.int64] | None = None, limit: int = NO_LIMIT
@@ -195,15 +176,23 @@ class MemoryIndex:
         """Make one segment of everything, and leave out what was removed."""
         self._parts.compact()
 
-    def save(self, path: Path | str) -> None:
+    def freeze(self) -> Frozen:
+        """Return what the index holds now, to be saved while it goes on changing; little is copied."""
+        return Frozen(self._parts.frozen(), self.scheme, str(self.plan.design))
+
+    def save(self, path: Path | str, origin: str = "") -> None:
         """Compact the index and write it to a file.
 
         A process that is killed, or a disk that is full, leaves the file that was there before.
 
+        Args:
+            path: of the file.
+            origin: what the fingerprints were taken from, up to where; for whoever opens it.
+
         Raises:
             OSError: the file cannot be written.
         """
-        files.write(Path(path), self._parts.compact(), self.scheme, str(self.plan.design))
+        files.write(Path(path), self._parts.compact(), self.scheme, str(self.plan.design), origin)
 
     @classmethod
     def open(cls, path: Path | str, plan: ProbePlan, scheme: str = SCHEME) -> Self:
@@ -227,6 +216,7 @@ class MemoryIndex:
             )
         if header.design != str(plan.design):
             raise IndexFileError(f"{path}: has tables '{header.design}' instead of '{plan.design}': build it again")
+        index.origin = header.origin
         if len(segment):
             index._parts.append(segment)
         return index

@@ -103,6 +103,65 @@ def note_owners(
 
 
 @compiled
+def offer(finds: NDArray[np.int64], start: int, found: int, limit: int, distance: int, document: int) -> int:
+    """Put a find in its place among those of its query, of which the first `limit` are kept, each once.
+
+    Args:
+        finds: distances and documents, the closest first, then by document; shape (m, 2), with room
+            for `limit` of them.
+        start: where those of the query start.
+        found: where they end.
+        limit: how many are kept at most; at least 1.
+        distance: how far away the find is, in bits.
+        document: the document.
+
+    Returns:
+        Where they end now.
+    """
+    place = found
+    while place > start and (
+        finds[place - 1, 0] > distance or (finds[place - 1, 0] == distance and finds[place - 1, 1] > document)
+    ):
+        place -= 1
+    is_there = place > start and finds[place - 1, 0] == distance and finds[place - 1, 1] == document
+    if is_there or place == start + limit:
+        return found
+    last = min(found, start + limit - 1)
+    for following in range(last, place, -1):
+        finds[following, 0] = finds[following - 1, 0]
+        finds[following, 1] = finds[following - 1, 1]
+    finds[place, 0] = distance
+    finds[place, 1] = document
+    return last + 1
+
+
+@compiled
+def offer_owners(
+    row: NDArray[np.int64],
+    position: int,
+    distance: int,
+    limit: int,
+    finds: NDArray[np.int64],
+    start: int,
+    found: int,
+) -> int:
+    """Offer the documents at a position, of several the first `limit`; return where the finds end then."""
+    owner = owner_of(row, position)
+    if owner >= 0:
+        return found if is_removed(row, position) else offer(finds, start, found, limit, distance, owner)
+    first, after = members_of(row, ~owner)
+    ids = numbers_at(row[MEMBER_IDS], row[MEMBERS])
+    offered = 0
+    for member in range(first, after):
+        if offered == limit:
+            break
+        if not is_removed(row, row[COUNT] + member):
+            found = offer(finds, start, found, limit, distance, ids[member])
+            offered += 1
+    return found
+
+
+@compiled
 def settle(finds: NDArray[np.int64], start: int, found: int, limit: int) -> int:
     """Sort the finds of a query, the closest first, then by document; leave each once, and the first `limit`.
 

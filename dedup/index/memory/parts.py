@@ -6,6 +6,7 @@ like size are merged, a little with every few additions.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from dedup.index.memory.building import build
 from dedup.index.memory.merging import Merge
 from dedup.index.memory.near import ENTRIES_A_QUERY
-from dedup.index.memory.owners import slot_of
+from dedup.index.memory.owners import is_removed, slot_of
 from dedup.index.memory.recent import CAPACITY, FILLED, Recent, add_many, remove_recent
 from dedup.index.memory.segment import Segment
 
@@ -88,14 +89,15 @@ class Parts:
         self.segments.append(segment)
         self._changed()
 
-    def remove(self, document_id: int, fingerprint: int) -> None:
-        """Take a document out, wherever it stands with this fingerprint."""
-        remove_recent(self.table, document_id, fingerprint)
+    def remove(self, document_id: int, fingerprint: int) -> bool:
+        """Take a document out, wherever it stands with this fingerprint; return whether it was there."""
+        was_there = remove_recent(self.table, document_id, fingerprint) > 0
         for segment in self.segments:
-            _remove_from(segment, document_id, fingerprint)
+            was_there |= _remove_from(segment, document_id, fingerprint)
         self._changed()
         if self.merge is not None:
             self._removed_in_merge.append((document_id, fingerprint))
+        return was_there
 
     def advance(self, count: int) -> None:
         """Do what is due after some additions: a part of a merge, and making room for new ones.
@@ -110,10 +112,9 @@ class Parts:
 
     def flush(self) -> None:
         """Make a segment of the newest fingerprints."""
-        ids = self.recent.ids[: self.newest]
-        there = ids >= 0
-        if there.any():
-            self.segments.append(build(ids[there], self.recent.fingerprints[: self.newest][there]))
+        newest = self._newest_segment()
+        if newest is not None:
+            self.segments.append(newest)
         self.recent.clear()
         self.table[0, FILLED] = 0
         self._changed()
@@ -137,15 +138,27 @@ class Parts:
 
     def compact(self) -> Segment:
         """Make one segment of everything, without what was removed, and return it."""
-        self._finish_merge()
-        self.flush()
-        self._finish_merge()
-        while len(self.segments) > 1 or any(segment.removed is not None for segment in self.segments):
-            self.segments.sort(key=len)
-            if self.merge is None:
-                self._begin_merge(self.segments[0], self.segments[1] if len(self.segments) > 1 else _empty())
-            self._finish_merge()
-        return self.segments[0] if self.segments else _empty()
+        whole = compacted(self.frozen())
+        self.merge, self._removed_in_merge = None, []
+        self.segments = [whole] if len(whole) else []
+        self.recent.clear()
+        self.table[0, FILLED] = 0
+        self._changed()
+        return whole
+
+    def frozen(self) -> list[Segment]:
+        """Return segments of everything that stay as it is now, whatever is added or removed."""
+        segments = [
+            replace(segment, removed=None if segment.removed is None else segment.removed.copy())
+            for segment in self.segments
+        ]
+        newest = self._newest_segment()
+        return segments if newest is None else [*segments, newest]
+
+    def _newest_segment(self) -> Segment | None:
+        ids = self.recent.ids[: self.newest]
+        there = ids >= 0
+        return build(ids[there], self.recent.fingerprints[: self.newest][there]) if there.any() else None
 
     def _changed(self) -> None:
         self.table = np.stack([self.table[0], *(segment.row for segment in self.segments)])
@@ -170,10 +183,25 @@ class Parts:
             self.work(merge.size)
 
 
-def _remove_from(segment: Segment, document_id: int, fingerprint: int) -> None:
+def compacted(segments: list[Segment]) -> Segment:
+    """Make one segment of several, without what was removed; they are left as they are."""
+    left = list(segments)
+    while len(left) > 1 or any(segment.removed is not None for segment in left):
+        left.sort(key=len)
+        merge = Merge(left[0], left[1] if len(left) > 1 else _empty())
+        made = None
+        while made is None:
+            made = merge.work(merge.size)
+        left = [*left[2:], made]
+    return left[0] if left else _empty()
+
+
+def _remove_from(segment: Segment, document_id: int, fingerprint: int) -> bool:
     slot = slot_of(segment.row, fingerprint, document_id)
-    if slot >= 0:
-        segment.remove(slot)
+    if slot < 0 or is_removed(segment.row, slot):
+        return False
+    segment.remove(slot)
+    return True
 
 
 @cache

@@ -112,6 +112,8 @@ class Segment:
         places = (FINGERPRINTS, OWNERS, STARTS, MEMBER_IDS, FIRST_DIRECTORY, DIRECTORIES, TAGS, POSITIONS)
         for place, array in zip(places, self.arrays.values(), strict=True):
             row[place] = array.ctypes.data
+        if self.removed is not None:
+            row[REMOVED] = self.removed.ctypes.data
         directories = self.first_directory, *self.directories
         row[HAS_LONG] = max(longest_range(directory) for directory in directories) > LONG_RANGE
         return row
