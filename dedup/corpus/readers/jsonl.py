@@ -14,16 +14,19 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
+    file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read documents; blank lines are none. See the package for arguments and what is yielded."""
+    """Read documents; blank lines are none. See the package for arguments and what is yielded.
+
+    Of a file that is not compressed reading stops at a line that begins at the byte `end` or behind it.
+    """
     line_number = 0
     offset = 0
     if after is not None and not file.compression:
         line_number, offset = after.ordinal, after.offset
         after = None
     with Stream(file, offset) as stream:
-        while True:
+        while end is None or offset < end:
             line_number += 1
             try:
                 line = stream.read_line(options.max_bytes)
