@@ -165,15 +165,17 @@ def probe(
     most = min(max_flips, 1 << weak_bits)
     costs, cheapest = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     have = 0
+    sums, flipped = np.zeros(1 << weak_bits, np.int64), np.zeros(1 << weak_bits, np.int64)
+    for rank in range(weak_bits):
+        half = 1 << rank
+        margin = margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[rank]]
+        for subset in range(half):
+            sums[half + subset] = sums[subset] + margin
+            flipped[half + subset] = flipped[subset] | 1 << weakest[rank]
     for subset in range(1 << weak_bits):
         if signed(ones(np.uint64(subset))) <= flips.exact_bits[table]:
             continue
-        cost = signed(0)
-        flip = signed(0)
-        for rank in range(weak_bits):
-            if subset >> rank & 1:
-                cost += margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[rank]]
-                flip |= 1 << weakest[rank]
+        cost, flip = sums[subset], flipped[subset]
         if have == most and cost >= costs[most - 1]:
             continue
         place = have
