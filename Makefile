@@ -2,9 +2,9 @@
 # make crawl URL=https://example.com   crawl a site
 # make test                            run the tests
 # make check                           lint and types
-# make bench DATA=DIR                  crawl labelled pages and measure
-# make bench NAME=quality DATA=DIR     compare with peers on labelled pairs
-# make bench NAME=signatures           compare with peers in speed
+# make bench                           measure every figure that the README names, and chart them
+# make bench DATA=DIR                  those on labelled documents too
+# make bench NAME=signatures           one of them
 # make clean-kernels                   forget compiled kernels, after editing one
 # ARGS="..." adds arguments to any of them
 
@@ -13,7 +13,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 # Not ?=: some systems have a variable NAME of their own.
-NAME := crawl
+NAME := all
 
 .PHONY: crawl test check bench clean clean-kernels
 
@@ -50,8 +50,10 @@ $(VENV)/dev: requirements/dev.txt $(VENV)/crawl
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
-$(VENV)/bench: requirements/bench.txt $(VENV)/dev
+$(VENV)/bench: requirements/bench.txt requirements/seomoz.txt $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/seomoz \
+		-r requirements/seomoz.txt || echo "simhash-pybind cannot be built here: seomoz is left out"
 	@touch $@
 
 clean: clean-kernels

@@ -1,4 +1,4 @@
-"""`python -m benchmarks NAME`: run one of the measurements."""
+"""`python -m benchmarks NAME`: run one of the measurements; without a name all that the README quotes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,19 @@ def main() -> int:
     """Run the measurement named on the command line and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="name", required=True)
+    all_parser = commands.add_parser("all", help="every figure that the README names, one after the other")
+    all_parser.add_argument("--data", type=Path, help="labelled set, or folder of them; without it some are left out")
+    all_parser.add_argument(
+        "--json", type=Path, default=Path("bench.json"), help="where to write the figures (default: bench.json)"
+    )
+    chart_parser = commands.add_parser("chart", help="draw the figures of `all`")
+    chart_parser.add_argument("figures", type=Path, help="the file that `all` wrote")
+    chart_parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("docs/benchmarks"),
+        help="the name of the pictures without .svg and .png (default: docs/benchmarks)",
+    )
     crawl_parser = commands.add_parser("crawl", help="a labelled set as a web site, crawled end to end")
     crawl_parser.add_argument("--data", type=Path, required=True, help="folder with docs.jsonl, pairs.jsonl and html/")
     crawl_parser.add_argument("--limit", type=int, help="use only the first so many documents")
@@ -37,6 +50,8 @@ def main() -> int:
     frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
     sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
     sql_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
+    costs_parser = commands.add_parser("costs", help="how look-ups in memory grow with number, distance and skew")
+    costs_parser.add_argument("--n", type=float, default=1e7, help="how many fingerprints at most (default: 1e7)")
     files_parser = commands.add_parser("files", help="`dedup files` beside MinHash LSH by datasketch")
     files_parser.add_argument("--n", type=float, default=2e5, help="how many documents (default: 2e5)")
     files_parser.add_argument("--peer-n", type=float, default=1e4, help="how many of them the peer gets (default: 1e4)")
@@ -49,10 +64,11 @@ def main() -> int:
         kill_parser,
         frontier_parser,
         sql_parser,
+        costs_parser,
     ):
         each.add_argument("--json", type=Path, help="write the figures to this file too")
     try:
-        return _run(parser.parse_args())
+        return _run(parser.parse_args(sys.argv[1:] or ["all"]))
     except ModuleNotFoundError as error:
         print(f"error: {error.name} is not installed: pip install -r requirements/bench.txt", file=sys.stderr)
         return 2
@@ -63,6 +79,14 @@ def main() -> int:
 
 def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
     # Each measurement needs packages that the others do without.
+    if options.name == "all":
+        from benchmarks import suite  # noqa: PLC0415
+
+        return suite.run(data=options.data, json_file=options.json)
+    if options.name == "chart":
+        from benchmarks import chart  # noqa: PLC0415
+
+        return chart.run(options.figures, options.output)
     if options.name == "crawl":
         from benchmarks import crawl  # noqa: PLC0415
 
@@ -73,6 +97,10 @@ def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
         from benchmarks import sql_index  # noqa: PLC0415
 
         return sql_index.run(n=int(options.n), json_file=options.json)
+    if options.name == "costs":
+        from benchmarks import index_costs  # noqa: PLC0415
+
+        return index_costs.run(n=int(options.n), json_file=options.json)
     if options.name == "files":
         from benchmarks import files  # noqa: PLC0415
 
