@@ -16,7 +16,7 @@ def main() -> int:
     all_parser = commands.add_parser("all", help="every figure that the README names, one after the other")
     all_parser.add_argument("--data", type=Path, help="labelled set, or folder of them; without it some are left out")
     all_parser.add_argument(
-        "--json", type=Path, default=Path("bench.json"), help="where to write the figures (default: bench.json)"
+        "--json", type=Path, default=Path("bench-all.json"), help="where to write the figures (default: bench-all.json)"
     )
     chart_parser = commands.add_parser("chart", help="draw the figures of `all`")
     chart_parser.add_argument("figures", type=Path, help="the file that `all` wrote")

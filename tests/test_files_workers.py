@@ -83,10 +83,10 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sign_or_fail(content: Content, scheme: str) -> Signed:
+    def sign_or_fail(content: Content, scheme: str, reference: bytes | None) -> Signed:
         if content == DEADLY:
             raise RecursionError
-        return sign(content, scheme)
+        return sign(content, scheme, reference)
 
     monkeypatch.setattr(signing, "sign", sign_or_fail)
     assert [each is None for each in signing.sign_chunk(["a", DEADLY, "b"], "words")] == [False, True, False]

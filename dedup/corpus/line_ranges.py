@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from typing import NamedTuple
 
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
@@ -47,6 +48,7 @@ class LineRange:
         number: its number in the corpus.
         options: how documents are found in lines.
         with_texts: whether the texts of documents are wanted, and not only their lines.
+        with_words: whether their words are, or only where they stand.
         after: how many lines stand before the range.
         start: where its first line begins, in bytes.
         end: where the first line behind it begins.
@@ -56,6 +58,7 @@ class LineRange:
     number: int
     options: ReadOptions
     with_texts: bool
+    with_words: bool
     after: int
     start: int
     end: int
@@ -78,17 +81,37 @@ class LineRange:
 
     def find(self, places: list[LineDocument]) -> Iterator[CorpusDocument]:
         """Return documents of this range as they were read, without their texts where these are not wanted."""
-        with open(self.file.path, "rb", buffering=0) as file:  # noqa: PTH123 -- hundreds a second
+        with FileIO(self.file.path) as file:
             for key, text, ordinal, length, offset in places:
-                # The last line of a file need not have an end.
-                start = max(0, offset - length - 1)
-                line = os.pread(file.fileno(), offset - start, start)
-                record = line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
+                record = read_record(file, offset, length)
                 yield CorpusDocument(key, text, None, self.file.name, Position(self.number, ordinal, offset), record)
 
 
+def read_record(file: FileIO, offset: int, length: int) -> bytes:
+    """Return a line without its end.
+
+    Args:
+        file: the file.
+        offset: where the next line begins.
+        length: how many bytes the line has, without its end.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    # The last line of a file need not have an end.
+    start = max(0, offset - length - 1)
+    line = os.pread(file.fileno(), offset - start, start)
+    return line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
+
+
 def find_line_ranges(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None, *, with_texts: bool
+    file: CorpusFile,
+    number: int,
+    options: ReadOptions,
+    after: Position | None,
+    *,
+    with_texts: bool,
+    with_words: bool,
 ) -> Iterator[LineRange]:
     """Find ranges of lines of about half a megabyte, in their order.
 
@@ -97,14 +120,15 @@ def find_line_ranges(
         number: its number in the corpus.
         options: how documents are found in lines.
         after: the position behind which to begin; None: at the beginning.
-        with_texts: whether the texts of documents are wanted.
+        with_texts: see `LineRange`.
+        with_words: likewise.
 
     Raises:
         OSError: the file cannot be read.
     """
     ordinal, start = (0, 0) if after is None else (after.ordinal, after.offset)
     end = start
-    with open(file.path, "rb", buffering=0) as source:  # noqa: PTH123 -- as in `find`
+    with FileIO(file.path) as source:
         while block := os.pread(source.fileno(), _RANGE_BYTES, end):
             size = block.rfind(_LINE_FEED) + 1
             if not size:
@@ -112,7 +136,7 @@ def find_line_ranges(
                 end += len(block)
                 continue
             end += size
-            yield LineRange(file, number, options, with_texts, ordinal, start, end)
+            yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
             ordinal, start = ordinal + block.count(_LINE_FEED), end
     if start < end:
-        yield LineRange(file, number, options, with_texts, ordinal, start, end)
+        yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)

@@ -48,7 +48,12 @@ def read_files(
 
 
 def read_portions(
-    files: Sequence[CorpusFile], options: ReadOptions, start_after: Position | None, *, with_texts: bool
+    files: Sequence[CorpusFile],
+    options: ReadOptions,
+    start_after: Position | None,
+    *,
+    with_texts: bool,
+    with_words: bool,
 ) -> Iterator[CorpusDocument | Rejected | LineRange]:
     """Read as `read_files` does, but of files whose lines can be read by any process say only where they stand.
 
@@ -57,11 +62,12 @@ def read_portions(
         options: how documents are found in them.
         start_after: see `read_documents`.
         with_texts: whether the texts are wanted of documents that stand in a range of lines.
+        with_words: whether their words are.
     """
     for file, number, after in _remaining(files, start_after):
         try:
             if file.format == "jsonl" and not file.compression:
-                yield from find_line_ranges(file, number, options, after, with_texts=with_texts)
+                yield from find_line_ranges(file, number, options, after, with_texts=with_texts, with_words=with_words)
             else:
                 yield from _reader(file)(file, number, options, after)
         except OSError as error:

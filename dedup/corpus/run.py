@@ -22,8 +22,9 @@ from dedup.corpus.line_ranges import LineRange
 from dedup.corpus.progress import Progress
 from dedup.corpus.reading import read_files, read_portions
 from dedup.corpus.signing import Item, Signed, sign_all
-from dedup.corpus.state import Checkpoint, about_settings, forget, known_from, locked, require_same
+from dedup.corpus.state import Checkpoint, about_settings, known_from, locked, put_away, require_same
 from dedup.corpus.tally import Tally
+from dedup.corpus.words import WordSource
 from dedup.corpus.writers.tables import (
     ClusterWriter,
     DroppedDocument,
@@ -128,7 +129,7 @@ def run_job(job: Job, stream: TextIO) -> Result:
                 shutil.rmtree(folder)
             raise
     if job.state is not None:
-        _put_away(job.state, job.save_index)
+        put_away(job.state, job.save_index)
     return result
 
 
@@ -163,8 +164,9 @@ class _Run:
         self._started = time.monotonic() - self._tally.seconds
         outputs = {} if saved is None else saved.outputs
         kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
+        words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
-            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths)))
+            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths, words)))
             self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
             self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
             if self._kept:
@@ -223,7 +225,9 @@ class _Run:
             return _first(items, job.limit - self._tally.documents)
         kept = job.outputs.get("kept")
         with_texts = kept is not None and takes_texts(kept)
-        return read_portions(job.files, job.options, self._position, with_texts=with_texts)
+        return read_portions(
+            job.files, job.options, self._position, with_texts=with_texts, with_words=job.save_index is not None
+        )
 
     def _take(self, item: Item, signed: Signed | None) -> None:
         """Decide and write what was read."""
@@ -283,16 +287,3 @@ def _first(items: Iterable[Item], count: int) -> Iterator[Item]:
         if count < 0:
             return
         yield item
-
-
-def _put_away(state: Path, save_index: Path | None) -> None:
-    """Keep the state of a finished run as an index, or remove it."""
-    (state / "lock").unlink()
-    if save_index is None:
-        # First what a later run would go on from: this may be killed too.
-        forget(state)
-        shutil.rmtree(state)
-        return
-    if save_index.exists():
-        shutil.rmtree(save_index)
-    shutil.move(state, save_index)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.documents import CorpusDocument, Rejected
 from dedup.corpus.line_ranges import LineDocument, LineRange
+from dedup.corpus.words import deflate, refer
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import digest, make_signature
 from dedup.fingerprint.sketch import Sketch
@@ -20,16 +21,6 @@ from dedup.workers import WorkerDiedError, WorkerPool
 _CHUNK_DOCUMENTS = 64
 _CHUNK_BYTES = 1 << 20
 _CHUNKS_A_WORKER = 3
-try:
-    # A third of the time for the same size, where it is installed; what comes out is that of zlib.
-    from isal.isal_zlib import compress as deflate
-
-    _FASTEST: tuple[int, ...] = ()
-except ModuleNotFoundError:
-    from zlib import compress as deflate
-
-    _FASTEST = (1,)
-
 Content = str | bytes
 """A text, or the bytes of a page."""
 
@@ -45,7 +36,7 @@ class Signed(NamedTuple):
         fingerprint: see `Signature`.
         packed_margins: the margins, as bytes.
         sketch: see `Signature`.
-        words: the words, deflated.
+        words: what is kept of the words; see `dedup.corpus.words`.
         text_bytes: the size of the text in UTF-8.
         text: the main text of a page; None where there was a text.
     """
@@ -65,8 +56,14 @@ class Signed(NamedTuple):
         return np.frombuffer(self.packed_margins, np.int64)
 
 
-def sign(content: Content, scheme_name: str) -> Signed:
-    """Make the signature of a text or a page; pages are extracted as in a crawl."""
+def sign(content: Content, scheme_name: str, reference: bytes | None = None) -> Signed:
+    """Make the signature of a text or a page; pages are extracted as in a crawl.
+
+    Args:
+        content: the text, or the bytes of the page.
+        scheme_name: how it is made.
+        reference: what is kept instead of the words of a text; see `dedup.corpus.words`.
+    """
     scheme = find_scheme(scheme_name)
     body_digest = main_text = None
     if isinstance(content, str):
@@ -83,7 +80,7 @@ def sign(content: Content, scheme_name: str) -> Signed:
         signature.fingerprint,
         signature.margins.tobytes(),
         signature.sketch,
-        deflate(signature.words, *_FASTEST),
+        deflate(signature.words) if reference is None or body_digest is not None else reference,
         len(text.encode("utf-8", "surrogatepass")),
         main_text,
     )
@@ -94,21 +91,24 @@ def sign_chunk(contents: list[Content], scheme_name: str) -> list[Signed | None]
     return [_sign_if_possible(content, scheme_name) for content in contents]
 
 
-def _sign_if_possible(content: Content, scheme_name: str) -> Signed | None:
+def _sign_if_possible(content: Content, scheme_name: str, reference: bytes | None = None) -> Signed | None:
     try:
-        return sign(content, scheme_name)
+        return sign(content, scheme_name, reference)
     except Exception:  # noqa: BLE001, RUF100 -- no page may end a run, whatever parsers raise
         return None
 
 
 def sign_lines(lines: LineRange, scheme_name: str) -> list[tuple[LineDocument | Rejected, Signed | None]]:
     """Read a range of lines, and make the signatures of its documents; None for those of which it fails."""
-    return [
-        (item, None)
-        if isinstance(item, Rejected)
-        else (lines.place_of(item), _sign_if_possible(_content(item), scheme_name))
-        for item in lines.read()
-    ]
+    signed: list[tuple[LineDocument | Rejected, Signed | None]] = []
+    for item in lines.read():
+        if isinstance(item, Rejected):
+            signed.append((item, None))
+            continue
+        place = lines.place_of(item)
+        reference = None if lines.with_words else refer(lines.number, place.offset, place.length)
+        signed.append((place, _sign_if_possible(_content(item), scheme_name, reference)))
+    return signed
 
 
 async def sign_all(

@@ -109,6 +109,24 @@ def forget(folder: Path) -> None:
     (folder / _NAME).unlink(missing_ok=True)
 
 
+def put_away(state: Path, save_index: Path | None) -> None:
+    """Keep the state of a finished run as an index, or remove it.
+
+    Args:
+        state: the folder.
+        save_index: what it is called from now on; None: it is removed.
+    """
+    (state / "lock").unlink()
+    if save_index is None:
+        # First what a later run would go on from: this may be killed too.
+        forget(state)
+        shutil.rmtree(state)
+        return
+    if save_index.exists():
+        shutil.rmtree(save_index)
+    shutil.move(state, save_index)
+
+
 def about_settings(settings: DedupSettings) -> dict[str, str]:
     """Return the settings that verdicts depend on."""
     named = {each.name: str(getattr(settings, each.name)) for each in fields(settings) if each.name not in OF_A_CRAWL}

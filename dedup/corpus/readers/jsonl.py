@@ -50,12 +50,17 @@ def read(
             if line_number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             try:
-                yield _document(line, file, position, options)
+                yield document_of(line, file, position, options)
             except BadRecordError as error:
                 yield Rejected(file.name, position, str(error))
 
 
-def _document(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:
+def document_of(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:
+    """Return the document that a line holds.
+
+    Raises:
+        BadRecordError: it holds none.
+    """
     fields = _object(line)
     text, html = content_of(fields, options)
     key = key_of(fields, options)
