@@ -104,6 +104,19 @@ def test_words_are_kept_or_made_anew(tmp_path: Path) -> None:
         source.words(reference)
 
 
+def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(GOOD[0] + b"\n" + GOOD[1] + b"\n")
+    [lines] = ranges_of(find_files([path]).files[0])
+    places = [lines.place_of(each) for each in lines.read() if isinstance(each, CorpusDocument)]
+    path.write_bytes(GOOD[0])
+    with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
+        list(lines.find(places))
+    path.unlink()
+    with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
+        list(lines.find(places))
+
+
 def test_verdicts_are_the_same_however_documents_reach_the_workers(tmp_path: Path) -> None:
     edited = ENGLISH.replace(" the ", " a ", 2)
     texts = [ENGLISH, "something else entirely", edited, ENGLISH.upper(), edited + " More words at its end.", ENGLISH]

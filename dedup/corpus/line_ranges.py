@@ -16,6 +16,7 @@ from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Reject
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers import jsonl
 from dedup.corpus.readers.streams import why_damaged
+from dedup.errors import InputError
 
 _RANGE_BYTES = 1 << 19
 _LINE_FEED = b"\n"
@@ -80,28 +81,53 @@ class LineRange:
         return LineDocument(document.key, text, position.ordinal, len(document.record), position.offset)
 
     def find(self, places: list[LineDocument]) -> Iterator[CorpusDocument]:
-        """Return documents of this range as they were read, without their texts where these are not wanted."""
-        with FileIO(self.file.path) as file:
+        """Yield documents of this range as they were read, without their texts where these are not wanted.
+
+        Raises:
+            InputError: the file is not what it was when it was read.
+        """
+        with open_again(self.file) as file:
             for key, text, ordinal, length, offset in places:
-                record = read_record(file, offset, length)
+                record = read_record(file, self.file.name, offset, length)
                 yield CorpusDocument(key, text, None, self.file.name, Position(self.number, ordinal, offset), record)
 
 
-def read_record(file: FileIO, offset: int, length: int) -> bytes:
+def open_again(file: CorpusFile) -> FileIO:
+    """Open a file of which lines were read.
+
+    Raises:
+        InputError: it is not there any more.
+    """
+    try:
+        return FileIO(file.path)
+    except OSError:
+        raise changed(file.name) from None
+
+
+def read_record(file: FileIO, name: str, offset: int, length: int) -> bytes:
     """Return a line without its end.
 
     Args:
         file: the file.
+        name: what it is called in messages.
         offset: where the next line begins.
         length: how many bytes the line has, without its end.
 
     Raises:
-        OSError: the file cannot be read.
+        InputError: there are fewer.
     """
     # The last line of a file need not have an end.
     start = max(0, offset - length - 1)
     line = os.pread(file.fileno(), offset - start, start)
-    return line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
+    record = line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
+    if len(record) != length:
+        raise changed(name)
+    return record
+
+
+def changed(name: str) -> InputError:
+    """Say that a file is not what it was when it was read."""
+    return InputError(f"{name}: changed while it was read; begin anew with --force")
 
 
 def find_line_ranges(

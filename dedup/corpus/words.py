@@ -9,13 +9,12 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
-from io import FileIO
 
 from dedup.corpus.documents import Position, ReadOptions
+from dedup.corpus.fields import BadRecordError
 from dedup.corpus.files import CorpusFile
-from dedup.corpus.line_ranges import read_record
+from dedup.corpus.line_ranges import changed, open_again, read_record
 from dedup.corpus.readers import jsonl
-from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import make_signature
 
@@ -73,18 +72,18 @@ class WordSource:
             kept: what `deflate` or `refer` returned.
 
         Raises:
-            InputError: its line is not there any more.
+            InputError: its line is not what it was.
         """
         if kept[0] != _MARK:
             return zlib.decompress(kept)
         _, number, offset, length = _REFERENCE.unpack(kept)
         file = self._files[number]
+        with open_again(file) as source:
+            line = read_record(source, file.name, offset, length)
         try:
-            with FileIO(file.path) as source:
-                line = read_record(source, offset, length)
             text = jsonl.document_of(line, file, Position(number, 0, offset), self._options).text
-        except (OSError, ValueError):
+        except BadRecordError:
             text = None
         if text is None:
-            raise InputError(f"{file.name}: changed while it was read; begin anew with --force")
+            raise changed(file.name)
         return make_signature(text, self._scheme).words
