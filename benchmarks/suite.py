@@ -152,6 +152,7 @@ def _sql(figures: Any) -> Iterator[Row]:
 
 def _files(figures: Any) -> Iterator[Row]:
     yield "documents a second by datasketch", f"{figures['ratio']:.1f}"
+    yield "datasketch's CPU by this library's", f"{figures['cpu_ratio']:.1f}"
 
 
 def _frontier(figures: Any) -> Iterator[Row]:
