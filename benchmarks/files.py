@@ -250,7 +250,10 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _table(rows: dict[str, dict[str, Any]]) -> str:
-    heading = f"{'':22}{'documents':>10}{'seconds':>9}{'CPU s':>8}{'a second':>10}{'peak MB':>9}{'precision':>11}{'recall':>8}"
+    heading = (
+        f"{'':22}{'documents':>10}{'seconds':>9}{'CPU s':>8}{'a second':>10}{'peak MB':>9}"
+        f"{'precision':>11}{'recall':>8}"
+    )
     return "\n".join([heading, *_lines(rows.items())])
 
 
