@@ -4,9 +4,9 @@
 # make cluster-report                  what they dropped, and why
 # make test                            run the tests
 # make check                           lint and types
-# make bench DATA=DIR                  crawl labelled pages and measure
-# make bench NAME=quality DATA=DIR     compare with peers on labelled pairs
-# make bench NAME=signatures           compare with peers in speed
+# make bench                           measure every figure that the README names, and chart them
+# make bench DATA=DIR                  those on labelled documents too
+# make bench NAME=signatures           one of them
 # make clean-kernels                   forget compiled kernels, after editing one
 # ARGS="..." adds arguments to any of them
 
@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
-NAME := crawl
+NAME := all
 
 .PHONY: crawl cluster cluster-report test check bench clean clean-kernels
 
@@ -63,8 +63,10 @@ $(VENV)/dev: requirements/dev.txt $(VENV)/crawl
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
-$(VENV)/bench: requirements/bench.txt $(VENV)/dev
+$(VENV)/bench: requirements/bench.txt requirements/seomoz.txt $(VENV)/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/seomoz \
+		-r requirements/seomoz.txt || echo "simhash-pybind cannot be built here: seomoz is left out"
 	@touch $@
 
 clean: clean-kernels

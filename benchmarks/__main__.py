@@ -1,130 +1,54 @@
-"""`python -m benchmarks NAME`: run one of the measurements."""
+"""`python -m benchmarks NAME`: run one of the measurements; without a name all that the README quotes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from benchmarks.measurements import MEASUREMENTS
 from dedup.errors import DedupError
 
 
 def main() -> int:
     """Run the measurement named on the command line and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    commands = parser.add_subparsers(dest="name", required=True)
-    crawl_parser = commands.add_parser("crawl", help="a labelled set as a web site, crawled end to end")
-    crawl_parser.add_argument("--data", type=Path, required=True, help="folder with docs.jsonl, pairs.jsonl and html/")
-    crawl_parser.add_argument("--limit", type=int, help="use only the first so many documents")
-    crawl_parser.add_argument("--database", help="database URL (default: SQLite in a temporary folder)")
-    crawl_parser.add_argument("--rounds", type=int, default=3, help="how often everything is measured (default: 3)")
-    quality_parser = commands.add_parser("quality", help="labelled pairs, decided by this library and by peers")
-    quality_parser.add_argument(
-        "--data", type=Path, nargs="+", required=True, metavar="DIR", help="labelled set, or folder of them"
-    )
-    signatures_parser = commands.add_parser("signatures", help="signatures a second of this library and of peers")
-    signatures_parser.add_argument("--documents", type=int, default=100, help="texts of a language (default: 100)")
-    signatures_parser.add_argument("--rounds", type=int, default=5, help="how often all are measured (default: 5)")
-    index_parser = commands.add_parser("index", help="the index in memory beside peers and brute force")
-    index_parser.add_argument("--n", type=float, default=1e6, help="how many fingerprints (default: 1e6)")
-    index_parser.add_argument("--rounds", type=int, default=3, help="how often rates are measured (default: 3)")
-    kill_parser = commands.add_parser("kill", help="a crawl killed with kill -9 and continued, beside one left alone")
-    kill_parser.add_argument("--pages", type=int, default=2000, help="pages of the site (default: 2000)")
-    kill_parser.add_argument("--kills", type=int, default=20, help="how often it is killed (default: 20)")
-    kill_parser.add_argument("--seed", type=int, default=1, help="of the site and of the moments (default: 1)")
-    kill_parser.add_argument("--workers", type=int, default=1, help="how many crawl at the same time (default: 1)")
-    kill_parser.add_argument(
-        "--restarts", type=int, default=3, help="how often the server of several is stopped too (default: 3)"
-    )
-    kill_parser.add_argument("--databases", nargs=2, metavar="URL", help="two empty ones (default: SQLite files)")
-    workers_parser = commands.add_parser("workers", help="several workers on one crawl: copies met at once, and speed")
-    workers_parser.add_argument("--pairs", type=int, default=2000, help="pairs of copies (default: 2000)")
-    workers_parser.add_argument("--pages", type=int, default=480, help="pages of a crawl that is timed (default: 480)")
-    workers_parser.add_argument("--most", type=int, default=4, help="workers at most (default: 4)")
-    frontier_parser = commands.add_parser("frontier", help="many queued URLs, beside Scrapy's disk queues")
-    frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
-    sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
-    sql_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
-    wide_parser = commands.add_parser("wide", help="wide look-ups on texts made of real ones: scan, memory, SQL")
-    wide_parser.add_argument("--data", type=Path, required=True, help="labelled set whose texts others are made of")
-    wide_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
-    files_parser = commands.add_parser("files", help="`dedup files` beside MinHash LSH by datasketch")
-    files_parser.add_argument("--n", type=float, default=2e5, help="how many documents (default: 2e5)")
-    files_parser.add_argument("--peer-n", type=float, default=1e4, help="how many of them the peer gets (default: 1e4)")
-    files_parser.add_argument("--json", type=Path, help="write the figures to this file too")
-    for each in (
-        crawl_parser,
-        quality_parser,
-        signatures_parser,
-        index_parser,
-        kill_parser,
-        workers_parser,
-        frontier_parser,
-        sql_parser,
-        wide_parser,
-    ):
-        each.add_argument("--json", type=Path, help="write the figures to this file too")
+    commands = parser.add_subparsers(dest="measurement", required=True)
+    for each in MEASUREMENTS:
+        command = commands.add_parser(each.name, help=each.help)
+        for argument in each.arguments:
+            is_option = argument.flag.startswith("-")
+            names: dict[str, Any] = {"dest": argument.name} if is_option else {"metavar": argument.flag.upper()}
+            command.add_argument(
+                argument.flag if is_option else argument.name, help=argument.help, **names, **argument.options
+            )
+        if each.has_figures:
+            file = Path(f"bench-{each.name}.json")
+            default = "default" if each.always_writes else "if none is named"
+            command.add_argument(
+                "--json",
+                dest="json_file",
+                metavar="FILE",
+                type=Path,
+                nargs="?",
+                const=file,
+                default=file if each.always_writes else None,
+                help=f"write the figures to this file too ({default}: {file})",
+            )
+    options = vars(parser.parse_args(sys.argv[1:] or [MEASUREMENTS[0].name]))
+    modules = {each.name: each.module for each in MEASUREMENTS}
     try:
-        return _run(parser.parse_args())
+        # Each of them needs packages that the others do without.
+        status: int = import_module(f"benchmarks.{modules[options.pop('measurement')]}").run(**options)
     except ModuleNotFoundError as error:
         print(f"error: {error.name} is not installed: pip install -r requirements/bench.txt", file=sys.stderr)
         return 2
     except (DedupError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-
-
-def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
-    # Each measurement needs packages that the others do without.
-    if options.name == "crawl":
-        from benchmarks import crawl  # noqa: PLC0415
-
-        return crawl.run(
-            options.data, limit=options.limit, database=options.database, rounds=options.rounds, json_file=options.json
-        )
-    if options.name == "sql":
-        from benchmarks import sql_index  # noqa: PLC0415
-
-        return sql_index.run(n=int(options.n), json_file=options.json)
-    if options.name == "wide":
-        from benchmarks import wide  # noqa: PLC0415
-
-        return wide.run(options.data, n=int(options.n), json_file=options.json)
-    if options.name == "files":
-        from benchmarks import files  # noqa: PLC0415
-
-        return files.run(n=int(options.n), peer_n=int(options.peer_n), json_file=options.json)
-    if options.name == "quality":
-        from benchmarks import quality  # noqa: PLC0415
-
-        return quality.run(options.data, json_file=options.json)
-    if options.name == "index":
-        from benchmarks import index  # noqa: PLC0415
-
-        return index.run(n=int(options.n), rounds=options.rounds, json_file=options.json)
-    if options.name == "kill":
-        from benchmarks import kill  # noqa: PLC0415
-
-        return kill.run(
-            pages=options.pages,
-            kills=options.kills,
-            seed=options.seed,
-            databases=options.databases,
-            json_file=options.json,
-            workers=options.workers,
-            restarts=options.restarts if options.workers > 1 else 0,
-        )
-    if options.name == "workers":
-        from benchmarks import workers  # noqa: PLC0415
-
-        return workers.run(pairs=options.pairs, pages=options.pages, most=options.most, json_file=options.json)
-    if options.name == "frontier":
-        from benchmarks import frontier  # noqa: PLC0415
-
-        return frontier.run(n=int(options.n), json_file=options.json)
-    from benchmarks import signatures  # noqa: PLC0415
-
-    return signatures.run(documents=options.documents, rounds=options.rounds, json_file=options.json)
+    return status
 
 
 if __name__ == "__main__":

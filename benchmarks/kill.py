@@ -77,7 +77,7 @@ def run(
             have a PostgreSQL server of their own.
         json_file: where to write the figures too.
         workers: how many crawl at the same time while they are killed.
-        restarts: how often their server is stopped at once and started again.
+        restarts: how often the server of several is stopped at once and started again; one has none.
 
     Returns:
         0 if the two crawls are identical, 1 if they differ.
@@ -85,6 +85,7 @@ def run(
     Raises:
         ValueError: a crawl did not end by itself.
     """
+    restarts = restarts if workers > 1 else 0
     site = make_site(pages, seed)
     truth = _Truth(site)
     hosts = 1 if workers == 1 else _HOSTS_OF_WORKERS

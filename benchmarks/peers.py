@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from datasketch import MinHash
+from rensa import RMinHash
 from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
@@ -66,10 +67,20 @@ def simhash(text: str) -> Any:
 
 def minhash(tokens: list[str], separator: str = " ") -> Any:
     """Sign shingles of tokens by datasketch; fewer tokens than a shingle has are one shingle."""
-    shingles = {separator.join(tokens[i : i + SHINGLE]) for i in range(max(1, len(tokens) - SHINGLE + 1))}
     signature = MinHash(num_perm=PERMUTATIONS)
-    signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in shingles])
+    signature.update_batch([shingle.encode("utf-8", "surrogatepass") for shingle in _shingles(tokens, separator)])
     return signature
+
+
+def rensa_minhash(tokens: list[str], separator: str = " ") -> Any:
+    """Sign the same shingles by rensa."""
+    signature = RMinHash(num_perm=PERMUTATIONS, seed=1)
+    signature.update(list(_shingles(tokens, separator)))
+    return signature.digest()
+
+
+def _shingles(tokens: list[str], separator: str) -> set[str]:
+    return {separator.join(tokens[i : i + SHINGLE]) for i in range(max(1, len(tokens) - SHINGLE + 1))}
 
 
 def _minhash_of_words(text: str) -> Any:

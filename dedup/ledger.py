@@ -20,6 +20,7 @@ from sqlalchemy import (
     update,
 )
 
+from dedup.deflating import deflate
 from dedup.errors import DatabaseError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
@@ -94,7 +95,6 @@ _ADD_DOCUMENT = insert(documents).returning(documents.c.id)
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _ADD_WORDS = insert(words)
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
-_FASTEST = 1
 
 CANCELLING = "cancelling"
 """The outcome of a run that is being taken back."""
@@ -179,7 +179,7 @@ def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
 
 def add_words(connection: Connection, text_digest: bytes, tokens: bytes) -> None:
     """Store the tokens of a text that has none yet."""
-    deflated = zlib.compress(tokens, _FASTEST)
+    deflated = deflate(tokens)
     connection.execute(_ADD_WORDS, {"text_digest": text_digest, "words": deflated})
 
 

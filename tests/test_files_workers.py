@@ -13,8 +13,9 @@ import pytest
 from dedup.corpus import signing
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import find_files
+from dedup.corpus.line_ranges import LineDocument, LineRange
 from dedup.corpus.run import Job, run_job
-from dedup.corpus.signing import Content, Item, Signed, sign, sign_all
+from dedup.corpus.signing import Content, Item, Signed, sign, sign_all, sign_lines
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
 
@@ -25,6 +26,12 @@ def sign_or_die(contents: list[Content], scheme: str) -> list[Signed | None]:
     if DEADLY in contents:
         os._exit(1)
     return [sign(content, scheme) for content in contents]
+
+
+def sign_lines_or_die(lines: LineRange, scheme: str) -> list[tuple[LineDocument | Rejected, Signed | None]]:
+    if any(isinstance(item, CorpusDocument) and item.text == DEADLY for item in lines.read()):
+        os._exit(1)
+    return sign_lines(lines, scheme)
 
 
 def items(count: int, deadly: int = -1) -> Iterator[Item]:
@@ -76,10 +83,10 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sign_or_fail(content: Content, scheme: str) -> Signed:
+    def sign_or_fail(content: Content, scheme: str, reference: bytes | None) -> Signed:
         if content == DEADLY:
             raise RecursionError
-        return sign(content, scheme)
+        return sign(content, scheme, reference)
 
     monkeypatch.setattr(signing, "sign", sign_or_fail)
     assert [each is None for each in signing.sign_chunk(["a", DEADLY, "b"], "words")] == [False, True, False]
@@ -87,6 +94,7 @@ def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.Monk
 
 def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(signing, "sign_chunk", sign_or_die)
+    monkeypatch.setattr(signing, "sign_lines", sign_lines_or_die)
     path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")
     job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, tmp_path / ".state", 1)

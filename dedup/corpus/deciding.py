@@ -8,7 +8,6 @@ again; what a file said of a key before has been written already and cannot be t
 
 from __future__ import annotations
 
-import zlib
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Signed, identity_of
+from dedup.corpus.words import WordSource
 from dedup.deduplicator import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.index import MemoryIndex
@@ -37,14 +37,18 @@ class CorpusDeduplicator:
         settings: how matches are found and decided.
         folder: where is kept what does not stand in memory.
         lengths: what the last checkpoint returned; nothing: begin anew.
+        words: gives the words of documents.
 
     Raises:
         SettingsError: the table design is none that the index in memory has.
         InputError: the files in the folder are not what the checkpoint says.
     """
 
-    def __init__(self, settings: DedupSettings, folder: Path, lengths: Lengths | None = None) -> None:
+    def __init__(
+        self, settings: DedupSettings, folder: Path, lengths: Lengths | None = None, words: WordSource | None = None
+    ) -> None:
         self._settings = settings
+        self._source = words or WordSource()
         self._is_paper = settings.mode is Mode.PAPER
         self._fewest_tokens = fewest_tokens(settings)
         self._thresholds = Thresholds(
@@ -111,7 +115,8 @@ class CorpusDeduplicator:
         return None
 
     def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
-        return zlib.decompress(signed.words), self._known.words(number)
+        known = self._known.words(number)
+        return self._source.words(signed.words), known and self._source.words(known)
 
     def _match(self, number: int) -> Match:
         member = self._known.stored(number)

@@ -6,7 +6,6 @@ Only documents of different contents stand here: a further copy of a text is nev
 from __future__ import annotations
 
 import os
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -162,9 +161,9 @@ class KnownDocuments:
         return stored_document(number, row, self._keys.read(int(row["key"])).decode())
 
     def words(self, number: int) -> bytes:
-        """Return the words of a document; nothing where they were not kept."""
+        """Return what was kept of the words of a document; nothing where nothing was."""
         place = int(self._rows["words"][number])
-        return b"" if place == NOWHERE else zlib.decompress(self._words.read(place))
+        return b"" if place == NOWHERE else self._words.read(place)
 
     def worth_checking(self, sketch: Sketch, candidates: NDArray[np.int64], thresholds: Thresholds) -> list[int]:
         """Return the candidates that may be confirmed, the most similar first; see `kernels`."""

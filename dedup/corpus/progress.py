@@ -34,14 +34,16 @@ class Progress:
         self._started = time.monotonic()
         self._start_bytes = self._bytes(start)
         self._start_documents: int | None = None
-        self._next = self._started + self._interval
+        self._next = self._started
         self._is_shown = False
 
     def show(self, tally: Tally, position: Position) -> None:
         """Show how far it is, if it is time to."""
+        now = time.monotonic()
         if self._start_documents is None:
             self._start_documents = tally.documents
-        now = time.monotonic()
+            # What is compiled for the first document is no part of a rate.
+            self._next = now + self._interval
         if now < self._next:
             return
         self._next = now + self._interval

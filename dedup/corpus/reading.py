@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile, find_files
+from dedup.corpus.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.readers.streams import why_damaged
+
+Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[CorpusDocument | Rejected]]
+"""Reads one file; see `dedup.corpus.readers`."""
 
 
 def read_documents(
@@ -36,11 +40,54 @@ def read_files(
 ) -> Iterator[CorpusDocument | Rejected]:
     """Read all documents of files that were found and checked before; see `read_documents`."""
     options = options or ReadOptions()
+    for file, number, after in _remaining(files, start_after):
+        try:
+            yield from _reader(file)(file, number, options, after)
+        except OSError as error:
+            yield _unreadable(file, number, error)
+
+
+def read_portions(
+    files: Sequence[CorpusFile],
+    options: ReadOptions,
+    start_after: Position | None,
+    *,
+    with_texts: bool,
+    with_words: bool,
+) -> Iterator[CorpusDocument | Rejected | LineRange]:
+    """Read as `read_files` does, but of files whose lines can be read by any process say only where they stand.
+
+    Args:
+        files: the files.
+        options: how documents are found in them.
+        start_after: see `read_documents`.
+        with_texts: whether the texts are wanted of documents that stand in a range of lines.
+        with_words: whether their words are.
+    """
+    for file, number, after in _remaining(files, start_after):
+        try:
+            if file.format == "jsonl" and not file.compression:
+                yield from find_line_ranges(file, number, options, after, with_texts=with_texts, with_words=with_words)
+            else:
+                yield from _reader(file)(file, number, options, after)
+        except OSError as error:
+            yield _unreadable(file, number, error)
+
+
+def _remaining(
+    files: Sequence[CorpusFile], start_after: Position | None
+) -> Iterator[tuple[CorpusFile, int, Position | None]]:
+    """Yield each file that is not yet read with its number, and the position in it that was reached."""
     first = 0 if start_after is None else start_after.file
     for number, file in enumerate(files[first:], first):
-        after = start_after if start_after is not None and number == start_after.file else None
-        try:
-            yield from import_module(f"dedup.corpus.readers.{file.format}").read(file, number, options, after)
-        except OSError as error:
-            # It was there when all were checked.
-            yield Rejected(file.name, Position(number, 0, file.size), why_damaged(error))
+        yield file, number, start_after if start_after is not None and number == start_after.file else None
+
+
+def _reader(file: CorpusFile) -> Reader:
+    read: Reader = import_module(f"dedup.corpus.readers.{file.format}").read
+    return read
+
+
+def _unreadable(file: CorpusFile, number: int, error: OSError) -> Rejected:
+    # It was there when all were checked.
+    return Rejected(file.name, Position(number, 0, file.size), why_damaged(error))

@@ -19,13 +19,22 @@ from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import CorpusDocument, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.known import Lengths
+from dedup.corpus.line_ranges import LineRange
 from dedup.corpus.progress import Progress
-from dedup.corpus.reading import read_files
+from dedup.corpus.reading import read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place
 from dedup.corpus.signing import Item, Signed, sign_all
 from dedup.corpus.state import Checkpoint, about_settings, forget, known_from, locked, require_same
 from dedup.corpus.tally import Tally
-from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
+from dedup.corpus.words import WordSource
+from dedup.corpus.writers.tables import (
+    ClusterWriter,
+    DroppedDocument,
+    DroppedWriter,
+    KeptWriter,
+    common_schema,
+    takes_texts,
+)
 from dedup.fingerprint.signature import digest
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
@@ -157,8 +166,9 @@ class _Run:
         self._started = time.monotonic() - self._tally.seconds
         outputs = {} if saved is None else saved.outputs
         kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
+        words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
-            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths)))
+            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths, words)))
             self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
             self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
             if self._kept:
@@ -175,7 +185,7 @@ class _Run:
         pool = WorkerPool(job.processes, _CHUNK_SECONDS)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         try:
-            signed_items = sign_all(self._items(), pool, job.processes, job.settings.scheme)
+            signed_items = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
             async with aclosing(signed_items):
                 async for item, signed in signed_items:
                     self._take(item, signed)
@@ -210,9 +220,16 @@ class _Run:
         """Close all files; what was not checkpointed is lost."""
         self._open.close()
 
-    def _items(self) -> Iterator[Item]:
-        items = read_files(self._job.files, self._job.options, self._position)
-        return items if self._job.limit is None else _first(items, self._job.limit - self._tally.documents)
+    def _portions(self) -> Iterator[Item | LineRange]:
+        job = self._job
+        if job.limit is not None:
+            items = read_files(job.files, job.options, self._position)
+            return _first(items, job.limit - self._tally.documents)
+        kept = job.outputs.get("kept")
+        with_texts = kept is not None and takes_texts(kept)
+        return read_portions(
+            job.files, job.options, self._position, with_texts=with_texts, with_words=job.save_index is not None
+        )
 
     def _take(self, item: Item, signed: Signed | None) -> None:
         """Decide and write what was read."""

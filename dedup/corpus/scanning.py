@@ -97,27 +97,39 @@ def _closest(
             kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
             probed[kind, table, values[place] >> 6] |= np.uint64(1) << np.uint64(values[place] & 63)
     firm = firm_bits(margins, flips.firm_margin)
-    places, distances = np.empty(limit, np.int64), np.empty(limit, np.int64)
-    found, most = 0, radius
-    for start in range(0, len(stored), _AT_ONCE):
-        block = stored[start : start + _AT_ONCE]
-        # The compiler does this for several at once, and hardly any of the blocks has to be looked at again.
-        nearest = np.uint64(BITS)
-        for place in range(len(block)):
-            nearest = min(nearest, ones(block[place] ^ query))
-        if signed(nearest) > most:
-            continue
-        for place in range(start, start + len(block)):
-            distance = signed(ones(stored[place] ^ query))
-            if distance > most or first_probed(probed, query, firm, stored[place]) == BLOCKS:
+    nearest = np.empty(-(-len(stored) // _AT_ONCE), np.uint8)
+    for block in range(len(nearest)):
+        # Without a branch: the compiler does this for several at once.
+        least = np.uint64(BITS)
+        fingerprints = stored[block * _AT_ONCE : (block + 1) * _AT_ONCE]
+        for place in range(len(fingerprints)):
+            least = min(least, ones(fingerprints[place] ^ query))
+        nearest[block] = least
+    places, found = np.empty(limit, np.int64), 0
+    for distance in range(radius + 1):
+        for block in range(len(nearest)):
+            if nearest[block] != distance:
                 continue
-            rank = min(found, limit - 1)
-            while rank > 0 and distances[rank - 1] > distance:
-                distances[rank], places[rank] = distances[rank - 1], places[rank - 1]
-                rank -= 1
-            distances[rank], places[rank] = distance, place
-            found = min(found + 1, limit)
-            if found == limit:
-                # Of equally close ones the first are wanted.
-                most = distances[limit - 1] - 1
+            first = block * _AT_ONCE
+            nearest[block], here = _look_at(stored[first : first + _AT_ONCE], query, distance)
+            while here:
+                place = first + signed(ones((here & -here) - np.uint64(1)))
+                here &= here - np.uint64(1)
+                if first_probed(probed, query, firm, stored[place]) == BLOCKS:
+                    continue
+                if found == limit:
+                    return places
+                places[found] = place
+                found += 1
     return places[:found]
+
+
+@compiled
+def _look_at(block: NDArray[np.uint64], query: np.uint64, distance: int) -> tuple[int, np.uint64]:
+    """Return the least larger distance in a block of 64 fingerprints, and a bit for each that is at a distance."""
+    least, here = np.uint64(BITS + 1), np.uint64(0)
+    for place in range(len(block)):
+        other = ones(block[place] ^ query)
+        least = min(least, other if signed(other) > distance else np.uint64(BITS + 1))
+        here |= np.uint64(signed(other) == distance) << np.uint64(place)
+    return signed(least), here

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from typing import NamedTuple
@@ -12,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.documents import CorpusDocument, Rejected
+from dedup.corpus.line_ranges import LineDocument, LineRange
+from dedup.corpus.words import refer
+from dedup.deflating import deflate
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import digest, make_signature
 from dedup.fingerprint.sketch import Sketch
@@ -20,8 +22,6 @@ from dedup.workers import WorkerDiedError, WorkerPool
 _CHUNK_DOCUMENTS = 64
 _CHUNK_BYTES = 1 << 20
 _CHUNKS_A_WORKER = 3
-_FASTEST = 1
-
 Content = str | bytes
 """A text, or the bytes of a page."""
 
@@ -37,7 +37,7 @@ class Signed(NamedTuple):
         fingerprint: see `Signature`.
         packed_margins: the margins, as bytes.
         sketch: see `Signature`.
-        words: the words, deflated.
+        words: what is kept of the words; see `dedup.corpus.words`.
         text_bytes: the size of the text in UTF-8.
         text: the main text of a page; None where there was a text.
     """
@@ -67,8 +67,14 @@ def identity_of(signed: Signed) -> bytes | None:
     return None if signed.body_digest is None else digest(b"page without text" + signed.body_digest)
 
 
-def sign(content: Content, scheme_name: str) -> Signed:
-    """Make the signature of a text or a page; pages are extracted as in a crawl."""
+def sign(content: Content, scheme_name: str, reference: bytes | None = None) -> Signed:
+    """Make the signature of a text or a page; pages are extracted as in a crawl.
+
+    Args:
+        content: the text, or the bytes of the page.
+        scheme_name: how it is made.
+        reference: what is kept instead of the words of a text; see `dedup.corpus.words`.
+    """
     scheme = find_scheme(scheme_name)
     body_digest = main_text = None
     if isinstance(content, str):
@@ -85,7 +91,7 @@ def sign(content: Content, scheme_name: str) -> Signed:
         signature.fingerprint,
         signature.margins.tobytes(),
         signature.sketch,
-        zlib.compress(signature.words, _FASTEST),
+        deflate(signature.words) if reference is None or body_digest is not None else reference,
         len(text.encode("utf-8", "surrogatepass")),
         main_text,
     )
@@ -96,20 +102,33 @@ def sign_chunk(contents: list[Content], scheme_name: str) -> list[Signed | None]
     return [_sign_if_possible(content, scheme_name) for content in contents]
 
 
-def _sign_if_possible(content: Content, scheme_name: str) -> Signed | None:
+def _sign_if_possible(content: Content, scheme_name: str, reference: bytes | None = None) -> Signed | None:
     try:
-        return sign(content, scheme_name)
+        return sign(content, scheme_name, reference)
     except Exception:  # noqa: BLE001, RUF100 -- no page may end a run, whatever parsers raise
         return None
 
 
+def sign_lines(lines: LineRange, scheme_name: str) -> list[tuple[LineDocument | Rejected, Signed | None]]:
+    """Read a range of lines, and make the signatures of its documents; None for those of which it fails."""
+    signed: list[tuple[LineDocument | Rejected, Signed | None]] = []
+    for item in lines.read():
+        if isinstance(item, Rejected):
+            signed.append((item, None))
+            continue
+        place = lines.place_of(item)
+        reference = None if lines.with_words else refer(lines.number, place.offset, place.length)
+        signed.append((place, _sign_if_possible(_content(item), scheme_name, reference)))
+    return signed
+
+
 async def sign_all(
-    items: Iterable[Item], pool: WorkerPool, workers: int, scheme_name: str
+    portions: Iterable[Item | LineRange], pool: WorkerPool, workers: int, scheme_name: str
 ) -> AsyncGenerator[tuple[Item, Signed | None], None]:
     """Make the signatures of all documents.
 
     Args:
-        items: documents, and what could not be read as one.
+        portions: documents, what could not be read as one, and ranges of lines to be read.
         pool: makes the signatures.
         workers: how many processes it has; three chunks for each are under way at most.
         scheme_name: how signatures are made.
@@ -118,23 +137,47 @@ async def sign_all(
         Each item in its order, with its signature; without one what could not be read, and a document
         whose analysis fails, kills its worker process or takes too long, when it was tried alone too.
     """
-    chunks = _chunks(items)
-    under_way: deque[tuple[list[Item], asyncio.Task[list[Signed | None]]]] = deque()
+    chunks = _chunks(portions)
+    under_way: deque[asyncio.Task[Iterable[tuple[Item, Signed | None]]]] = deque()
     try:
         while True:
             while len(under_way) < _CHUNKS_A_WORKER * max(1, workers) and (chunk := next(chunks, None)):
-                under_way.append((chunk, asyncio.create_task(_sign_safely(pool, _contents(chunk), scheme_name))))
+                under_way.append(asyncio.create_task(_sign(pool, chunk, scheme_name)))
                 # The task hands out its work when it is first run.
                 await asyncio.sleep(0)
             if not under_way:
                 return
-            signed = iter(await under_way[0][1])
-            for item in under_way.popleft()[0]:
-                yield item, next(signed) if isinstance(item, CorpusDocument) else None
+            signed = await under_way[0]
+            under_way.popleft()
+            for each in signed:
+                yield each
     finally:
-        for _, task in under_way:
+        for task in under_way:
             task.cancel()
-        await asyncio.gather(*(task for _, task in under_way), return_exceptions=True)
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+
+async def _sign(
+    pool: WorkerPool, chunk: list[Item] | LineRange, scheme_name: str
+) -> Iterable[tuple[Item, Signed | None]]:
+    if isinstance(chunk, LineRange):
+        return await _sign_lines(pool, chunk, scheme_name)
+    return await _sign_items(pool, chunk, scheme_name)
+
+
+async def _sign_lines(pool: WorkerPool, lines: LineRange, scheme_name: str) -> Iterable[tuple[Item, Signed | None]]:
+    try:
+        found = await pool.run(sign_lines, lines, scheme_name)
+    except WorkerDiedError:
+        return await _sign_items(pool, list(lines.read()), scheme_name)
+    documents = lines.find([place for place, _ in found if not isinstance(place, Rejected)])
+    return ((place if isinstance(place, Rejected) else next(documents), signed) for place, signed in found)
+
+
+async def _sign_items(pool: WorkerPool, items: list[Item], scheme_name: str) -> Iterable[tuple[Item, Signed | None]]:
+    contents = [_content(item) for item in items if isinstance(item, CorpusDocument)]
+    signed = iter(await _sign_safely(pool, contents, scheme_name))
+    return [(item, next(signed) if isinstance(item, CorpusDocument) else None) for item in items]
 
 
 async def _sign_safely(pool: WorkerPool, contents: list[Content], scheme_name: str) -> list[Signed | None]:
@@ -147,18 +190,23 @@ async def _sign_safely(pool: WorkerPool, contents: list[Content], scheme_name: s
     return [each for content in contents for each in await _sign_safely(pool, [content], scheme_name)]
 
 
-def _contents(chunk: list[Item]) -> list[Content]:
-    documents = (item for item in chunk if isinstance(item, CorpusDocument))
-    return [document.text if document.html is None else document.html for document in documents]  # type: ignore[misc]
+def _content(document: CorpusDocument) -> Content:
+    return document.text if document.html is None else document.html  # type: ignore[return-value]
 
 
-def _chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+def _chunks(portions: Iterable[Item | LineRange]) -> Iterator[list[Item] | LineRange]:
     chunk: list[Item] = []
     size = 0
-    for item in items:
-        chunk.append(item)
-        if isinstance(item, CorpusDocument):
-            size += len(item.html or item.text or "")
+    for portion in portions:
+        if isinstance(portion, LineRange):
+            if chunk:
+                yield chunk
+            yield portion
+            chunk, size = [], 0
+            continue
+        chunk.append(portion)
+        if isinstance(portion, CorpusDocument):
+            size += len(portion.html or portion.text or "")
         if len(chunk) >= _CHUNK_DOCUMENTS or size >= _CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

@@ -16,12 +16,15 @@ from dedup.fingerprint.normalise import clean, normalise
 from dedup.fingerprint.schemes import DEFAULT, Scheme
 from dedup.fingerprint.signature import Signature, digest
 from dedup.fingerprint.simhash import fingerprint_of, fold_equal, fold_wide
+from dedup.fingerprint.spaced import analyse_spaced
 from dedup.fingerprint.tokens import has_digit, tokenise
 
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
     scheme = scheme or DEFAULT
+    if scheme.is_compiled and (signature := analyse_spaced(text, scheme.tie)) is not None:
+        return signature
     data = normalise(text).encode()
     tokens = tokenise(data, segmenter=scheme.segmenter)
     array = np.frombuffer(data, np.uint8)

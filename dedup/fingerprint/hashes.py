@@ -26,13 +26,20 @@ def murmur3(data: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np
     """
     hashes = np.empty(len(starts), np.uint64)
     for part in range(len(starts)):
-        start, length = np.uint64(starts[part]), np.uint64(ends[part] - starts[part])
-        # Most tokens are short, and most are not the text's last.
-        if 0 < length <= 8 and start + np.uint64(8) <= len(data):
-            hashes[part] = _murmur3_of_8(_eight_bytes(data, start), length)
-        else:
-            hashes[part] = _murmur3(data, starts[part], ends[part])
+        hashes[part] = murmur3_of_part(data, starts[part], ends[part])
     return hashes
+
+
+@compiled
+def murmur3_of_part(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    """Hash the bytes from `start` to before `end`; see `murmur3`."""
+    first, length = np.uint64(start), np.uint64(end - start)
+    # Most tokens are short, and most are not the text's last.
+    if 0 < length <= 8 and first + np.uint64(8) <= len(data):
+        return _murmur3_of_8(_eight_bytes(data, first), length)
+    if 8 < length < 16 and first + np.uint64(16) <= len(data):
+        return _murmur3_of_15(_eight_bytes(data, first), _eight_bytes(data, first + np.uint64(8)), length)
+    return _murmur3(data, start, end)
 
 
 @compiled
@@ -42,6 +49,17 @@ def _murmur3_of_8(value: np.uint64, length: np.uint64) -> np.uint64:
     h1 = (_rotate(h1 * _C1, 31) * _C2) ^ length
     h1 += length
     return _finish(h1) + _finish(length + h1)
+
+
+@compiled
+def _murmur3_of_15(value: np.uint64, further: np.uint64, length: np.uint64) -> np.uint64:
+    """Hash 9 to 15 bytes: the first eight, and the lowest of a second number."""
+    further &= _ALL_BITS >> (np.uint64(128) - np.uint64(8) * length)
+    h1 = (_rotate(value * _C1, 31) * _C2) ^ length
+    h2 = (_rotate(further * _C2, 33) * _C1) ^ length
+    h1 += h2
+    h2 += h1
+    return _finish(h1) + _finish(h2)
 
 
 @compiled

@@ -6,13 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.fingerprint.sketch import MINIMA, SHINGLE_WORDS, Sketch
+from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS, Sketch
 
 # Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
 # the same on every machine. They are part of scheme 1.
 _PCG = np.random.Generator(np.random.PCG64(20070512))
 _MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
 _OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
+PERMUTATIONS = (_MULTIPLIERS, _OFFSETS)
+"""What compiled functions take: multipliers and offsets of the permutations."""
 
 
 def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
@@ -22,13 +24,8 @@ def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sket
         hashes: the hashes of its tokens in the order of the text, shape (n,).
         numbers: the hashes of those that contain a digit, shape (m,).
     """
-    minima, shingles, bloom = _sketch(hashes, numbers, _MULTIPLIERS, _OFFSETS)
-    return Sketch(
-        minima=(minima[0::2] | (minima[1::2] << np.uint8(4))).tobytes(),
-        numbers=int(bloom),
-        tokens=len(hashes),
-        shingles=shingles,
-    )
+    minima, shingles, bloom = _sketch(hashes, numbers, *PERMUTATIONS)
+    return Sketch(minima.tobytes(), int(bloom), len(hashes), shingles)
 
 
 @compiled
@@ -48,16 +45,16 @@ def _shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
 def _minima(
     shingles: NDArray[np.uint32], multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]
 ) -> NDArray[np.uint8]:
-    """Return the lowest four bits of each minimum."""
+    """Return the lowest four bits of each minimum, two in a byte."""
     minima = np.full(MINIMA, 2**32 - 1, np.uint32)
     for shingle in shingles:
         for each in range(MINIMA):
             minima[each] = min(minima[each], np.uint32(shingle * multipliers[each] + offsets[each]))
-    nibbles = np.empty(MINIMA, np.uint8)
+    nibbles = np.zeros(MINIMA // 2, np.uint8)
     for each in range(MINIMA):
         # The high bits of a minimum are almost always 0; mixed, its low four bits are uniform.
         mixed = np.uint32((minima[each] ^ (minima[each] >> np.uint32(16))) * np.uint32(0x85EBCA6B))
-        nibbles[each] = mixed >> np.uint32(28)
+        nibbles[each // 2] |= np.uint8(mixed >> np.uint32(28)) << np.uint8(each % 2 * BITS_OF_A_MINIMUM)
     return nibbles
 
 
@@ -97,5 +94,20 @@ def _sketch(
     multipliers: NDArray[np.uint32],
     offsets: NDArray[np.uint32],
 ) -> tuple[NDArray[np.uint8], int, np.uint64]:
+    minima, shingles = minima_and_shingles(hashes, multipliers, offsets)
+    return minima, shingles, _bloom(numbers)
+
+
+@compiled
+def minima_and_shingles(
+    hashes: NDArray[np.uint64], multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint8], int]:
+    """Return the minima of a sketch, and how many distinct shingles there are.
+
+    Args:
+        hashes: the hashes of the tokens in the order of the text, shape (n,).
+        multipliers: see `PERMUTATIONS`.
+        offsets: likewise.
+    """
     shingles = _shingle_hashes(hashes)
-    return _minima(shingles, multipliers, offsets), _count_distinct(shingles), _bloom(numbers)
+    return _minima(shingles, multipliers, offsets), _count_distinct(shingles)

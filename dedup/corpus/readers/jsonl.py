@@ -14,16 +14,19 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read(
-    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
+    file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read documents; blank lines are none. See the package for arguments and what is yielded."""
+    """Read documents; blank lines are none. See the package for arguments and what is yielded.
+
+    Of a file that is not compressed reading stops at a line that begins at the byte `end` or behind it.
+    """
     line_number = 0
     offset = 0
     if after is not None and not file.compression:
         line_number, offset = after.ordinal, after.offset
         after = None
     with Stream(file, offset) as stream:
-        while True:
+        while end is None or offset < end:
             line_number += 1
             try:
                 line = stream.read_line(options.max_bytes)
@@ -47,12 +50,17 @@ def read(
             if line_number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             try:
-                yield _document(line, file, position, options)
+                yield document_of(line, file, position, options)
             except BadRecordError as error:
                 yield Rejected(file.name, position, str(error))
 
 
-def _document(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:
+def document_of(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:
+    """Return the document that a line holds.
+
+    Raises:
+        BadRecordError: it holds none.
+    """
     fields = _object(line)
     text, html = content_of(fields, options)
     key = key_of(fields, options)

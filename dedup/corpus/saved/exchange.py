@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,6 +21,7 @@ from dedup.corpus.saved.folder import settings_of
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.signing import Signed
 from dedup.corpus.writers.outputs import Output, open_output
+from dedup.deflating import deflate
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.sketch import Sketch
 from dedup.settings import DedupSettings
@@ -44,7 +44,6 @@ _HEX_DIGITS = {"digest": 32, "fingerprint": 16, "minima": 128}
 _MOST_COUNTED = 1 << 32
 _LONGEST_LINE = 1 << 30
 _ROWS_AT_ONCE = 4096
-_FASTEST = 1
 
 
 def export(saved: SavedIndex, path: Path) -> int:
@@ -204,7 +203,7 @@ def _add(row: Any, known: KnownDocuments) -> None:
         int.from_bytes(fingerprint),
         b"",
         Sketch(minima, 0, tokens, shingles),
-        b"" if words is None else zlib.compress(words.encode(), _FASTEST),
+        b"" if words is None else deflate(words.encode()),
         0,
         None,
     )

@@ -103,7 +103,7 @@ class KeptWriter(_TableWriter):
 
     def __init__(self, path: Path, schema: Any = None, resume_at: int | None = None) -> None:
         super().__init__(path, _KEPT if schema is None else schema, resume_at)
-        self._is_general = path.suffix.lower() == ".parquet" and schema is None
+        self._is_general = takes_texts(path) and schema is None
 
     def write(self, document: CorpusDocument, text: str | None = None) -> None:
         """Write a document.
@@ -154,6 +154,11 @@ class ClusterWriter(_TableWriter):
     def write(self, leader: str, keys: Sequence[str]) -> None:
         """Write a cluster: its leader, and the keys of all that belong to it."""
         self._output.write({"leader": leader, "keys": list(keys)})
+
+
+def takes_texts(path: Path) -> bool:
+    """Say whether the texts of kept documents may be written to a file of this name, and not only their records."""
+    return path.suffix.lower() == ".parquet"
 
 
 def common_schema(files: Sequence[CorpusFile]) -> Any:
