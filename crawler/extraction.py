@@ -108,7 +108,7 @@ class Description:
     @classmethod
     def of_nothing(cls, html: bytes) -> Description:
         """Describe a page in which nothing was found."""
-        return cls(None, None, None, None, None, zlib.compress(html, _ZLIB_LEVEL), "")
+        return cls(None, None, None, None, None, compress_html(html), "")
 
 
 def extract_page(
@@ -153,7 +153,12 @@ def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
     text = main_text(tree) if with_text else None
     found = extract_metadata(tree, url, extensive=False)
     title, author, date, description = (_tidy(getattr(found, name)) for name in _METADATA_FIELDS)
-    return Description(title, author, date, language, description, zlib.compress(html, _ZLIB_LEVEL), text)
+    return Description(title, author, date, language, description, compress_html(html), text)
+
+
+def compress_html(html: bytes) -> bytes:
+    """Return bytes as they are stored."""
+    return zlib.compress(html, _ZLIB_LEVEL)
 
 
 def ascii_host(host: str) -> str:

@@ -25,6 +25,8 @@ class Page:
         canonical: the address that the page names as its own.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
+        etag: what the server calls this version, if it says so.
+        last_modified: since when the server has this version, if it says so.
         title: its title, as are author, date, language and description: only of pages that are kept.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
@@ -44,6 +46,8 @@ class Page:
     canonical: str | None = None
     verdict: str | None = None
     problem: str | None = None
+    etag: str | None = field(default=None, repr=False)
+    last_modified: str | None = field(default=None, repr=False)
     title: str | None = None
     author: str | None = None
     date: str | None = None

@@ -62,7 +62,8 @@ class Progress:
         self._reason = reason
         stats = self._crawler.stats
         is_continued = stats.get_value("frontier/done_before", 0) > 0
-        if reason == "finished" and not stats.get_value("crawler/fetched") and not is_continued:
+        was_anything = stats.get_value("crawler/fetched") or stats.get_value("crawler/passed_over")
+        if reason == "finished" and not was_anything and not is_continued:
             logger.error("nothing was fetched: %s", _why_nothing(stats))
             fail_at_the_end(self._crawler)
 

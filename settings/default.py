@@ -40,6 +40,11 @@ ITEM_PIPELINES = {
     "crawler.pipelines.PageLimitPipeline": 100,
     "crawler.pipelines.StoragePipeline": 800,
 }
+DOWNLOADER_MIDDLEWARES = {
+    # Closer to the downloader than redirects (600) and compression (590).
+    "crawler.conditional.ConditionalMiddleware": 650,
+}
+REQUEST_FINGERPRINTER_CLASS = "crawler.spiders.kinds.KindFingerprinter"
 EXTENSIONS = {
     "crawler.workers.Workers": 100,
     "crawler.garbage.RareCollection": 200,

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from crawler.storage import PageStore
+from crawler.storage import PageStore, Settled
+from crawler.visits import Visit
 from dedup import Deduplicator, DedupSettings, Document, make_signature
 from dedup.cli.main import main
 from dedup.database import Database
@@ -75,7 +76,8 @@ def keep(path: Path, texts: dict[str, str]) -> None:
     database = Database(f"sqlite:///{path}")
     store = PageStore(database)
     now = datetime.now(UTC)
-    store.save([{"url": url, "text": text, "html": b"", "fetched": now, "depth": 0} for url, text in texts.items()])
+    rows = [{"url": url, "text": text, "html": b"", "fetched": now, "depth": 0} for url, text in texts.items()]
+    store.settle([Settled(Visit(row["url"], 0, None, None, None, 0.0, None), row) for row in rows])
     store.close()
 
 
