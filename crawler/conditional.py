@@ -46,12 +46,6 @@ def read_validators(headers: Headers) -> tuple[str | None, str | None]:
     return _read(headers, "ETag"), _read(headers, "Last-Modified")
 
 
-def moved_from(request: Request) -> list[str]:
-    """Return the addresses whose redirects have led to a request, if all of them were for good."""
-    reasons = request.meta.get("redirect_reasons", [])
-    return list(request.meta.get("redirect_urls", [])) if all(each in _FOR_GOOD for each in reasons) else []
-
-
 def is_known_duplicate(response: Response) -> bool:
     """Say whether a response stands for a duplicate that is the same as last time: its bytes are not stored."""
     return not response.body and (NOT_MODIFIED in response.flags or PASSED_OVER in response.flags)
@@ -109,7 +103,7 @@ class ConditionalMiddleware:
         location = response.headers.get("Location")
         if response.status in _FOR_GOOD and location:
             target = urljoin(request.url, safe_url_string(location))
-            olds = [request.url, *moved_from(request)]
+            olds = [request.url, *_moved_from(request)]
             known = [old for old in olds if await revisits.find(old)]
             if known and target not in olds:
                 await revisits.note_moving(known, target)
@@ -145,6 +139,12 @@ async def _as_seen(
         headers.setdefault("Last-Modified", visit.last_modified)
     request.meta[VISIT] = visit
     return HtmlResponse(request.url, headers=headers, body=body or b"", request=request, flags=[flag])
+
+
+def _moved_from(request: Request) -> list[str]:
+    """Return the addresses whose redirects have led to a request, if all of them were for good."""
+    reasons = request.meta.get("redirect_reasons", [])
+    return list(request.meta.get("redirect_urls", [])) if all(each in _FOR_GOOD for each in reasons) else []
 
 
 def _read(headers: Headers, name: str) -> str | None:

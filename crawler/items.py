@@ -22,6 +22,8 @@ class Page:
         referrer: the page whose link led here.
         text: the main text; None where these bytes were known already, until storage fills it in.
         signature: the text's signature; None where these bytes were known already.
+        unread: the bytes again, where they were known already and no text was taken from them: should
+            they not be known any more when the page is decided, they are analysed then.
         canonical: the address that the page names as its own.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
@@ -43,6 +45,7 @@ class Page:
     referrer: str | None = None
     text: str | None = field(default=None, repr=False)
     signature: Signature | None = field(default=None, repr=False)
+    unread: bytes | None = field(default=None, repr=False)
     canonical: str | None = None
     verdict: str | None = None
     problem: str | None = None

@@ -155,7 +155,8 @@ class StoragePipeline:
 
     async def process_item(self, item: Page) -> Page:
         if not item.html:
-            # What it was a duplicate of went while its server was asked; it is fetched once more.
+            # What it was a duplicate of went while its server was asked; it is fetched once more, and counted then.
+            self._crawler.stats.inc_value("dedup/not_examined", -1)
             raise Unseen("its bytes are not known any more", log_level="DEBUG")
         try:
             # What is known of a page is better than nothing of a version that could not be analysed.

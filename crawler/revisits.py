@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 
 from crawler.storage import KEPT_VERSIONS, PageStore
 from crawler.versions import Reason
-from crawler.visits import Visit
+from crawler.visits import Target, Visit
 from dedup.batching import MicroBatcher
 from dedup.errors import DatabaseError, SettingsError
 from dedup.failures import CrawlStopper, refuse_to_start
@@ -112,23 +112,22 @@ class Revisits:
         return None if html is None else await asyncio.to_thread(zlib.decompress, html)
 
     async def find_known(self, seen_before: float) -> AsyncIterator[Visit]:
-        """Yield the pages that are not gone, in the order in which they were found.
+        """Yield the pages that are not gone: those that are stored, then the duplicates.
 
         Args:
             seen_before: only those that were seen last at this time or earlier, in seconds since 1970.
         """
-        last = 0
-        while True:
-            try:
-                known = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before)
-            except DatabaseError as error:
-                self._stopper.stop(error, "database_error")
-                return
-            for visit in known:
-                yield visit
-            if len(known) < _BATCH:
-                return
-            last = known[-1].id
+        for stored in (True, False):
+            last: int | None = 0
+            while last is not None:
+                try:
+                    known = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
+                except DatabaseError as error:
+                    self._stopper.stop(error, "database_error")
+                    return
+                for visit in known:
+                    yield visit
+                last = known[-1].id if len(known) == _BATCH else None
 
     def find_undecided(self, after: int, *, of_this_run: bool) -> tuple[int, list[Visit]]:
         """Return pages whose content has to be seen again: what they were copies of has changed or is gone.
@@ -156,14 +155,17 @@ class Revisits:
         if self._gone is Gone.KEEP:
             return
         try:
-            known = list(await asyncio.to_thread(self._store.find_visits, [clean(url) for url in urls]))
+            cleaned = [clean(url) for url in urls]
+            known = list(await asyncio.to_thread(self._store.find_visits, cleaned))
+            known += await asyncio.to_thread(self._store.find_moving, cleaned)
+            known = list(dict.fromkeys(known))
             if not known:
                 return
             await self._let_go(known)
             if self._gone is Gone.MARK:
-                await asyncio.to_thread(self._store.mark, known)
+                await asyncio.to_thread(self._store.mark, known, self._run)
             else:
-                await asyncio.to_thread(self._store.take_away, known, Reason.GONE)
+                await asyncio.to_thread(self._store.take_away, known, Reason.GONE, self._run)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             return
@@ -174,17 +176,21 @@ class Revisits:
     async def note_moving(self, urls: Sequence[str], target: str) -> None:
         """Note that pages redirect for good; they are taken away once what is at their target is settled."""
         olds = [clean(url) for url in urls]
-        run = self._crawler.stats.get_value("dedup/run", "")
         try:
-            if await asyncio.to_thread(self._store.note_moving, olds, clean(target), run):
+            found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run)
+            if found is Target.THERE:
                 await self.finish_moving(olds)
+            elif found is Target.GONE:
+                await self.note_gone(olds)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
 
-    async def prepare_moving(self, urls: Sequence[str]) -> None:
-        """Take pages out of the index before the page that they have moved to is decided."""
+    async def prepare_moving(self, target: str) -> None:
+        """Take the pages that have moved to another one out of the index, before that is decided."""
         try:
-            await self._let_go([clean(url) for url in urls])
+            moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
+            if moving:
+                await self._let_go(moving)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
 
@@ -196,8 +202,12 @@ class Revisits:
         """
         # In this order: killed in between, the page that they have moved to is not done and comes again.
         await self._let_go(urls)
-        await asyncio.to_thread(self._store.take_away, urls, Reason.MOVED)
+        await asyncio.to_thread(self._store.take_away, urls, Reason.MOVED, self._run)
         self._crawler.stats.inc_value("crawler/moved", len(urls))
+
+    @property
+    def _run(self) -> str:
+        return str(self._crawler.stats.get_value("dedup/run", ""))
 
     @property
     def _dedup(self) -> NearDuplicatePipeline | None:

@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from crawler import visits
 from crawler.tables import metadata, pages
 from crawler.versions import Reason, Versions
-from crawler.visits import Visit
+from crawler.visits import Target, Visit
 from dedup.database import Database
 from dedup.ledger import key_digest
 
@@ -133,37 +133,34 @@ class PageStore:
         with self._database.read() as connection:
             return visits.find(connection, urls)
 
-    def find_known(self, after: int, most: int, seen_before: float) -> list[Visit]:
+    def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:
         """Return pages that are not gone, see `visits.find_known`.
 
         Raises:
             DatabaseError: the database cannot be read.
         """
         with self._database.read() as connection:
-            return visits.find_known(connection, after, most, seen_before)
+            return visits.find_known(connection, after, most, seen_before, stored=stored)
 
-    def note_moving(self, urls: Sequence[str], target: str, run: str) -> bool:
-        """Note that pages redirect for good to another address.
-
-        Args:
-            urls: the pages.
-            target: the other address.
-            run: the run that has found it out.
-
-        Returns:
-            Whether they can be taken away now: a page of them was known, and what is at the other
-            address was settled in this run already.
+    def note_moving(self, urls: Sequence[str], target: str, run: str) -> Target:
+        """Note that pages redirect for good to another address, see `visits.note_moving`.
 
         Raises:
             DatabaseError: nothing of it was written.
         """
         with self._database.write() as connection:
-            if not visits.note_moving(connection, urls, target):
-                return False
-            there = visits.find(connection, [target]).get(target)
-        return there is not None and there.run == run
+            return visits.note_moving(connection, urls, target, run)
 
-    def mark(self, urls: Sequence[str]) -> None:
+    def find_moving(self, targets: Sequence[str]) -> list[str]:
+        """Return the pages that redirect to one of these for good and were not taken away yet.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self._database.read() as connection:
+            return [url for moving in visits.find_moving(connection, targets).values() for url in moving]
+
+    def mark(self, urls: Sequence[str], run: str) -> None:
         """Note that pages are gone; they stay stored.
 
         Raises:
@@ -172,9 +169,9 @@ class PageStore:
         rows = [{"digest": key_digest(url), "since": datetime.now(UTC)} for url in urls]
         with self._database.write() as connection:
             connection.execute(_MARK, rows)
-            visits.leave(connection, urls, time.time())
+            visits.leave(connection, urls, time.time(), run)
 
-    def take_away(self, urls: Sequence[str], reason: Reason) -> None:
+    def take_away(self, urls: Sequence[str], reason: Reason, run: str) -> None:
         """Remove pages that are not there any more from the stored ones; what they held is kept as a version.
 
         Raises:
@@ -182,7 +179,7 @@ class PageStore:
         """
         with self._database.write() as connection:
             self._versions.take_away(connection, [key_digest(url) for url in urls], reason)
-            visits.leave(connection, urls, time.time())
+            visits.leave(connection, urls, time.time(), run)
 
     def close(self) -> None:
         """Close the database."""

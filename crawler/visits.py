@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -25,6 +26,14 @@ from dedup.ledger import key_digest
 from dedup.schema import Id
 
 
+class Target(Enum):
+    """What a run has found so far at the address that a page redirects to."""
+
+    UNSEEN = 0
+    THERE = 1
+    GONE = 2
+
+
 class Visit(NamedTuple):
     """What is known of a page from the last time it was seen.
 
@@ -35,7 +44,7 @@ class Visit(NamedTuple):
         last_modified: since when its server has this version, as it says so; None where it does not.
         body_digest: digest of its bytes; None where they could not be analysed.
         seen: when, in seconds since 1970.
-        run: the run that saw it.
+        run: the run that saw it, or found it gone.
         id: its row; 0 for one that is to be written.
         is_stored: whether it is one of the stored pages; the others are duplicates.
     """
@@ -71,14 +80,17 @@ _IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
 Index("visits_moving", visits.c.moved_to_digest, sqlite_where=_IS_MOVING, postgresql_where=_IS_MOVING)
 
 _WRITTEN = ("url", "depth", "etag", "last_modified", "body_digest", "seen", "run")
-_IS_STORED = select(pages.c.id).where(pages.c.url_digest == visits.c.url_digest).exists().label("is_stored")
-_VISIT = select(*(visits.c[name] for name in _WRITTEN), visits.c.id, _IS_STORED).where(visits.c.gone.is_(None))
+_STORED = select(pages.c.id).where(pages.c.url_digest == visits.c.url_digest).exists()
+_VISIT = select(*(visits.c[name] for name in _WRITTEN), visits.c.id, _STORED.label("is_stored")).where(
+    visits.c.gone.is_(None)
+)
 _BY_URL = _VISIT.where(visits.c.url_digest.in_(bindparam("digests", expanding=True)))
 _KNOWN = (
     _VISIT.where(visits.c.id > bindparam("after"), visits.c.seen <= bindparam("seen_before"))
     .order_by(visits.c.id)
     .limit(bindparam("most"))
 )
+_KNOWN_STORED, _KNOWN_DUPLICATES = _KNOWN.where(_STORED), _KNOWN.where(~_STORED)
 _MOVING = select(visits.c.url, visits.c.moved_to_digest).where(
     _IS_MOVING, visits.c.moved_to_digest.in_(bindparam("targets", expanding=True))
 )
@@ -87,10 +99,14 @@ _MOVE = (
     .where(visits.c.url_digest.in_(bindparam("digests", expanding=True)), visits.c.gone.is_(None))
     .values(moved_to_digest=bindparam("target"))
 )
+_END = select(visits.c.gone, visits.c.moved_to_digest).where(
+    visits.c.url_digest == bindparam("digest"), visits.c.run == bindparam("run")
+)
+_MOST_STEPS = 10
 _LEAVE = (
     update(visits)
     .where(visits.c.url_digest.in_(bindparam("digests", expanding=True)))
-    .values(gone=bindparam("since"), etag=None, last_modified=None, body_digest=None)
+    .values(gone=bindparam("since"), run=bindparam("by"), etag=None, last_modified=None, body_digest=None)
 )
 
 
@@ -119,7 +135,7 @@ def find(connection: Connection, urls: Iterable[str]) -> dict[str, Visit]:
     return {row.url: _visit(row) for row in rows}
 
 
-def find_known(connection: Connection, after: int, most: int, seen_before: float) -> list[Visit]:
+def find_known(connection: Connection, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:
     """Return pages that are not gone.
 
     Args:
@@ -127,28 +143,53 @@ def find_known(connection: Connection, after: int, most: int, seen_before: float
         after: only those whose row has a larger id.
         most: how many at most, in the order of the rows.
         seen_before: only those that were seen last at this time or earlier.
+        stored: whether stored pages are wanted, or duplicates.
     """
-    rows = connection.execute(_KNOWN, {"after": after, "most": most, "seen_before": seen_before})
+    query = _KNOWN_STORED if stored else _KNOWN_DUPLICATES
+    rows = connection.execute(query, {"after": after, "most": most, "seen_before": seen_before})
     return [_visit(row) for row in rows]
 
 
 def find_moving(connection: Connection, targets: Iterable[str]) -> dict[bytes, list[str]]:
     """Return the pages that redirect to one of these and have not been taken away yet, by the digest of the target."""
     moving: dict[bytes, list[str]] = {}
-    for row in connection.execute(_MOVING, {"targets": [key_digest(url) for url in targets]}):
-        moving.setdefault(bytes(row.moved_to_digest), []).append(row.url)
+    ends = {digest: digest for digest in map(key_digest, targets)}
+    # What redirects to what redirects there has moved there too.
+    for _ in range(_MOST_STEPS):
+        rows = connection.execute(_MOVING, {"targets": list(ends)}).all() if ends else []
+        found = {key_digest(row.url): (ends[bytes(row.moved_to_digest)], row.url) for row in rows}
+        for end, url in found.values():
+            moving.setdefault(end, []).append(url)
+        ends = {digest: end for digest, (end, _) in found.items()}
     return moving
 
 
-def note_moving(connection: Connection, urls: Iterable[str], target: str) -> bool:
-    """Note that pages redirect for good to another address; say whether one of them was known."""
-    values = {"digests": [key_digest(url) for url in urls], "target": key_digest(target)}
-    return connection.execute(_MOVE, values).rowcount > 0
+def note_moving(connection: Connection, urls: Iterable[str], target: str, run: str) -> Target:
+    """Note that pages redirect for good to another address; say what this run has found there, if it was there.
+
+    Args:
+        connection: inside a writing transaction.
+        urls: the pages.
+        target: the other address.
+        run: the run.
+    """
+    end = key_digest(target)
+    state = Target.UNSEEN
+    for _ in range(_MOST_STEPS):
+        there = connection.execute(_END, {"digest": end, "run": run}).first()
+        if there is None:
+            break
+        state = Target.THERE if there.gone is None else Target.GONE
+        if there.gone is None or there.moved_to_digest is None:
+            break
+        end, state = bytes(there.moved_to_digest), Target.UNSEEN
+    connection.execute(_MOVE, {"digests": [key_digest(url) for url in urls], "target": end})
+    return state
 
 
-def leave(connection: Connection, urls: Iterable[str], since: float) -> None:
-    """Note that pages are not there any more."""
-    connection.execute(_LEAVE, {"digests": [key_digest(url) for url in urls], "since": since})
+def leave(connection: Connection, urls: Iterable[str], since: float, run: str) -> None:
+    """Note that a run has found that pages are not there any more."""
+    connection.execute(_LEAVE, {"digests": [key_digest(url) for url in urls], "since": since, "by": run})
 
 
 def _visit(row: Sequence[Any]) -> Visit:

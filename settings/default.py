@@ -32,8 +32,8 @@ REDIRECT_MAX_TIMES = 10
 # The database: documents, permuted tables, verdicts, runs, pages.
 DEDUP_DATABASE_URL = "sqlite:///crawl.db"
 DEDUP_VERDICT_FIELD = "verdict"
-# Pages bring their signature. One that could not be analysed has none, and is not tried again.
-DEDUP_HTML_FIELD = ""
+# Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
+DEDUP_HTML_FIELD = "unread"
 
 ADDONS = {"dedup.DedupAddon": 500}
 ITEM_PIPELINES = {

@@ -18,7 +18,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
-from crawler.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate, moved_from, read_validators
+from crawler.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate, read_validators
 from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
 from crawler.frontier.entries import KIND
 from crawler.items import Page
@@ -110,7 +110,8 @@ class SiteSpider(Spider):
         for url in self.arguments.urls:
             yield self.make_request(PAGE, url)
         async for visit in self._known.find_old():
-            yield self.make_request(PAGE, visit.url, visit.depth)
+            # Before what is new, which may be what they have moved to.
+            yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
         for url in self.arguments.sitemaps:
             yield self.make_request(SITEMAP, url)
         if self.arguments.sitemaps_of_robots:
@@ -197,9 +198,10 @@ class SiteSpider(Spider):
             raise DontCloseSpider
 
     async def _prepare_moving(self, response: Response) -> None:
-        olds = moved_from(response.request) if response.request else []
-        if olds and response.url not in olds and (revisits := self._known.revisits):
-            await revisits.prepare_moving(olds)
+        # In an ordinary crawl known pages are met by chance, and nobody waits for a look at all that have moved.
+        may_be_target = self.arguments.recrawl or "redirect_urls" in response.meta
+        if may_be_target and NOT_MODIFIED not in response.flags and (revisits := self._known.revisits):
+            await revisits.prepare_moving(response.url)
 
     async def _extract(
         self, response: HtmlResponse, body_digest: bytes, *, with_links: bool
@@ -238,6 +240,7 @@ class SiteSpider(Spider):
             referrer=referrer.decode("latin-1") if referrer else None,
             text=extraction.text,
             signature=extraction.signature,
+            unread=response.body if extraction.signature is None and problem is None else None,
             canonical=extraction.canonical,
             problem=problem,
             etag=etag,
