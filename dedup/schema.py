@@ -20,7 +20,7 @@ from sqlalchemy import (
     Text,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")

@@ -69,10 +69,10 @@ def late(page: Page) -> Callable[[Asked], Any]:
 
 
 def killing(process: Popen[str], page: Page) -> Callable[[Asked], Any]:
-    """A page whose crawler is killed when it asks for it in full."""
+    """A page whose crawler is killed when it asks for it."""
 
     def answer(asked: Asked) -> Any:
-        if process.returncode is None and "If-None-Match" not in asked.headers:
+        if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)
             return Reply(hang_up=True)
         return page(asked) if callable(page) else page
@@ -614,7 +614,7 @@ def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stay
 # Whatever happens
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_whatever_changes_nothing_is_lost_and_everything_agrees(seed: int, database_url: str) -> None:
     random = Random(seed)
     texts = [text("x"), edited(text("x"), 4, 1), edited(text("x"), 4, 2), text("y"), text("z"), edited(text("z"), 3)]
@@ -654,12 +654,11 @@ def test_a_recrawl_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(sqlite_
         site.pages |= after()
         arguments = {"url": f"{site.url}/", "recrawl": "true"}
         settings = {"DEDUP_DATABASE_URL": sqlite_url, "DEDUP_RUN": "killed", **SETTINGS}
-        # In the middle of the known pages, and of what is fetched once more at the end.
-        for address in ("/c-plain", "/n-lost-copy"):
-            process = start(crawl_command(arguments, settings))
-            site.pages[address] = killing(process, site.pages[address])
-            process.communicate(timeout=60)
-            assert process.returncode == -signal.SIGKILL
+        process = start(crawl_command(arguments, settings))
+        # When the other one of the two has been dropped as a copy of what this one was.
+        site.pages["/k-swap"] = killing(process, site.pages["/k-swap"])
+        process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
         result = run(crawl_command(arguments, settings), database_url=sqlite_url)
         assert (result.status, result.errors) == (0, [])
         assert inconsistencies(sqlite_url) == []
