@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Self
 from urllib.parse import urljoin
@@ -67,7 +68,7 @@ class ConditionalMiddleware:
     def __init__(self, crawler: Crawler, arguments: SiteArguments) -> None:
         self._crawler = crawler
         self._is_recrawl = arguments.recrawl
-        self._seen_since = None if arguments.max_age is None else time.time() - arguments.max_age
+        self._seen_since = math.inf if arguments.max_age is None else time.time() - arguments.max_age
         self._follows_duplicates = read_settings(crawler).follow_duplicates
 
     @classmethod
@@ -84,7 +85,9 @@ class ConditionalMiddleware:
         visit = None if revisits is None else await revisits.find(request.url)
         if revisits is None or visit is None or not await self._holds(visit, request):
             return None
-        if self._seen_since is not None and visit.seen > self._seen_since:
+        if visit.seen > self._seen_since:
+            if "redirect_urls" in request.meta:
+                await revisits.note_there(request.url)
             return await _as_seen(revisits, visit, request, PASSED_OVER)
         if visit.etag:
             request.headers["If-None-Match"] = visit.etag
@@ -106,7 +109,7 @@ class ConditionalMiddleware:
             olds = [request.url, *_moved_from(request)]
             known = [old for old in olds if await revisits.find(old)]
             if known and target not in olds:
-                await revisits.note_moving(known, target)
+                await revisits.note_moving(known, target, self._seen_since)
         return response
 
     async def _holds(self, visit: Visit, request: Request) -> bool:

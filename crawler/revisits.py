@@ -173,11 +173,17 @@ class Revisits:
         for url in known:
             logger.info("gone %s: %s", url, "marked" if self._gone is Gone.MARK else "deleted")
 
-    async def note_moving(self, urls: Sequence[str], target: str) -> None:
-        """Note that pages redirect for good; they are taken away once what is at their target is settled."""
+    async def note_moving(self, urls: Sequence[str], target: str, seen_since: float) -> None:
+        """Note that pages redirect for good; they are taken away once what is at their target is settled.
+
+        Args:
+            urls: the pages.
+            target: the address that they redirect to.
+            seen_since: a page there that was seen later than this is not visited in this run.
+        """
         olds = [clean(url) for url in urls]
         try:
-            found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run)
+            found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run, seen_since)
             if found is Target.THERE:
                 await self.finish_moving(olds)
             elif found is Target.GONE:
@@ -191,6 +197,15 @@ class Revisits:
             moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
             if moving:
                 await self._let_go(moving)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+
+    async def note_there(self, target: str) -> None:
+        """Take away the pages that have moved to one that is there, and is not visited."""
+        try:
+            moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
+            if moving:
+                await self.finish_moving(moving)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
 

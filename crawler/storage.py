@@ -142,14 +142,14 @@ class PageStore:
         with self._database.read() as connection:
             return visits.find_known(connection, after, most, seen_before, stored=stored)
 
-    def note_moving(self, urls: Sequence[str], target: str, run: str) -> Target:
+    def note_moving(self, urls: Sequence[str], target: str, run: str, seen_since: float) -> Target:
         """Note that pages redirect for good to another address, see `visits.note_moving`.
 
         Raises:
             DatabaseError: nothing of it was written.
         """
         with self._database.write() as connection:
-            return visits.note_moving(connection, urls, target, run)
+            return visits.note_moving(connection, urls, target, run, seen_since)
 
     def find_moving(self, targets: Sequence[str]) -> list[str]:
         """Return the pages that redirect to one of these for good and were not taken away yet.

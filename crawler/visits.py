@@ -15,7 +15,9 @@ from sqlalchemy import (
     LargeBinary,
     Table,
     Text,
+    and_,
     bindparam,
+    or_,
     select,
     update,
 )
@@ -27,7 +29,7 @@ from dedup.schema import Id
 
 
 class Target(Enum):
-    """What a run has found so far at the address that a page redirects to."""
+    """What a run knows so far of the address that a page redirects to."""
 
     UNSEEN = 0
     THERE = 1
@@ -100,7 +102,8 @@ _MOVE = (
     .values(moved_to_digest=bindparam("target"))
 )
 _END = select(visits.c.gone, visits.c.moved_to_digest).where(
-    visits.c.url_digest == bindparam("digest"), visits.c.run == bindparam("run")
+    visits.c.url_digest == bindparam("digest"),
+    or_(visits.c.run == bindparam("run"), and_(visits.c.gone.is_(None), visits.c.seen > bindparam("since"))),
 )
 _MOST_STEPS = 10
 _LEAVE = (
@@ -164,19 +167,20 @@ def find_moving(connection: Connection, targets: Iterable[str]) -> dict[bytes, l
     return moving
 
 
-def note_moving(connection: Connection, urls: Iterable[str], target: str, run: str) -> Target:
-    """Note that pages redirect for good to another address; say what this run has found there, if it was there.
+def note_moving(connection: Connection, urls: Iterable[str], target: str, run: str, seen_since: float) -> Target:
+    """Note that pages redirect for good to another address; say what this run knows of what is there.
 
     Args:
         connection: inside a writing transaction.
         urls: the pages.
         target: the other address.
         run: the run.
+        seen_since: what was seen later than this counts as seen by this run.
     """
     end = key_digest(target)
     state = Target.UNSEEN
     for _ in range(_MOST_STEPS):
-        there = connection.execute(_END, {"digest": end, "run": run}).first()
+        there = connection.execute(_END, {"digest": end, "run": run, "since": seen_since}).first()
         if there is None:
             break
         state = Target.THERE if there.gone is None else Target.GONE

@@ -361,6 +361,27 @@ def test_no_versions_are_kept_if_none_are_wanted_and_of_many_the_last_ones(sqlit
         assert inconsistencies(sqlite_url) == []
 
 
+def test_a_page_that_asks_not_to_be_stored_now_is_treated_as_gone(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/a"] = article("", text=text("a"), head='<meta name="robots" content="noindex">')
+        known.crawl(recrawl="true")
+        assert (known.marked(), known.stored()["/copy"]) == (["/a"], text("a"))
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_an_ordinary_crawl_too_fetches_copies_again_whose_original_has_changed_since(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/a"] = late(page(text("a anew")))
+        known.crawl()
+        assert known.verdicts()["/copy"] == ["exact duplicate of /a", "new"]
+        assert known.stored()["/copy"] == text("a")
+        assert inconsistencies(sqlite_url) == []
+
+
 # Redirects
 
 
@@ -432,6 +453,30 @@ def test_a_page_that_moves_to_its_own_duplicate_leaves_it_the_place(database_url
         assert known.verdicts()["/b-copy"] == ["exact duplicate of /a-old", "new"]
         assert known.stored().keys() == {"/", "/b-copy"}
         assert known.versions() == [("/a-old", "moved", text("both"))]
+
+
+def test_a_page_that_moves_to_one_that_is_too_young_for_a_visit_is_taken_away(sqlite_url: str) -> None:
+    with site_of({"/a-old": page(text("both")), "/b-copy": page(text("both")), "/c": page(text("c"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        change(sqlite_url, "UPDATE visits SET seen = seen - 8 * 86400 WHERE url LIKE '%/a-old' OR url LIKE '%/c'")
+        site.pages |= {"/a-old": redirect("/b-copy", 301), "/c": redirect("/", 301)}
+        known.crawl(max_age="7d")
+        assert known.stored().keys() == {"/", "/b-copy"}
+        assert known.verdicts() == {"/b-copy": ["new"]}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_page_that_moves_to_its_own_duplicate_which_is_the_same_as_ever(sqlite_url: str) -> None:
+    with LocalSite({"/": article("front", ["/old", "/copy"])}) as site:
+        site.pages |= {"/old": page(text("both")), "/copy": page(text("both"))}
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/old"] = redirect("/copy", 301)
+        known.crawl(recrawl="true")
+        assert known.stored().keys() == {"/", "/copy"}
+        assert known.verdicts()["/copy"][-1] == "new"
+        assert inconsistencies(sqlite_url) == []
 
 
 # What is asked for
@@ -611,6 +656,27 @@ def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stay
         assert inconsistencies(sqlite_url) == []
 
 
+def test_unchanged_pages_that_are_dropped_were_seen_too(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        outcome = known.crawl({"DEDUP_DROP_UNCHANGED": True}, recrawl="true")
+        assert outcome.items == []
+        assert {row["run"] for row in known.ask("SELECT run FROM visits")} == {"run 2"}
+        assert known.stored()["/a"] == text("a")
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_feed_of_a_recrawl_is_complete(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        outcome = known.crawl(recrawl="true")
+        texts = {item.url.removeprefix(site.url): (item.text.rstrip("."), item.title) for item in outcome.items}
+        assert texts["/a"] == (text("a"), f"About {text('a')[:20]}")
+        assert outcome.count("crawler/not_modified") == 2
+
+
 # Whatever happens
 
 
@@ -657,9 +723,9 @@ def test_a_recrawl_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(sqlite_
         process = start(crawl_command(arguments, settings))
         # When the other one of the two has been dropped as a copy of what this one was.
         site.pages["/k-swap"] = killing(process, site.pages["/k-swap"])
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
         assert process.returncode == -signal.SIGKILL
-        result = run(crawl_command(arguments, settings), database_url=sqlite_url)
+        result = run(crawl_command(arguments, settings), database_url=sqlite_url, seconds=120)
         assert (result.status, result.errors) == (0, [])
         assert inconsistencies(sqlite_url) == []
         stored = known.stored()

@@ -6,7 +6,9 @@ import time
 from collections.abc import AsyncIterator
 
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 
+from crawler.conditional import NOT_MODIFIED
 from crawler.extraction import LinkRules
 from crawler.pipelines import StoragePipeline
 from crawler.revisits import Revisits
@@ -66,6 +68,18 @@ class KnownPages:
                 self._round += 1
             wanted = [visit for visit in visits if self._is_wanted(visit)]
         return kind, wanted
+
+    async def note_gone(self, urls: list[str]) -> None:
+        """Do with pages that are gone what `CRAWLER_GONE` says."""
+        if self.revisits is not None:
+            await self.revisits.note_gone(urls)
+
+    async def prepare_moving(self, response: Response) -> None:
+        """Let the index forget what has moved to a page, before that is decided."""
+        # Others are looked at once they are settled; only for pages that are decided anew this makes a difference.
+        is_anew = self._arguments.recrawl and NOT_MODIFIED not in response.flags
+        if self.revisits is not None and (is_anew or "redirect_urls" in response.meta):
+            await self.revisits.prepare_moving(response.url)
 
     def _is_wanted(self, visit: Visit) -> bool:
         most = self._arguments.max_depth

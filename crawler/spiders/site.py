@@ -150,6 +150,7 @@ class SiteSpider(Spider):
             self.crawler.stats.inc_value("crawler/not_modified")
         if is_known_duplicate(response):
             if not is_passed_over:
+                await self._known.prepare_moving(response)
                 yield self._page(response, response.meta[VISIT].body_digest, Extraction(), None, depth)
             return
         if not response.body.strip():
@@ -168,8 +169,9 @@ class SiteSpider(Spider):
             noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
         if noindex:
             skip(self.crawler, response.url, "noindex")
+            await self._known.note_gone([response.url])
         elif not is_passed_over:
-            await self._prepare_moving(response)
+            await self._known.prepare_moving(response)
             yield self._page(response, body_digest, extraction, problem, depth)
         if not nofollow:
             for request in self._follow(extraction.links, depth + 1):
@@ -181,8 +183,8 @@ class SiteSpider(Spider):
         error = failure.value or Exception()
         skip(self.crawler, request.url, *reason_of(error))
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
-        if is_gone and is_page(request.meta.get(KIND)) and (revisits := self._known.revisits):
-            await revisits.note_gone([request.url, *request.meta.get("redirect_urls", [])])
+        if is_gone and is_page(request.meta.get(KIND)):
+            await self._known.note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
     def visit_undecided(self) -> None:
         """Fetch what has to be fetched once more before the crawl is over, see `KnownPages.find_undecided`.
@@ -196,12 +198,6 @@ class SiteSpider(Spider):
             self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
         if visits:
             raise DontCloseSpider
-
-    async def _prepare_moving(self, response: Response) -> None:
-        # In an ordinary crawl known pages are met by chance, and nobody waits for a look at all that have moved.
-        may_be_target = self.arguments.recrawl or "redirect_urls" in response.meta
-        if may_be_target and NOT_MODIFIED not in response.flags and (revisits := self._known.revisits):
-            await revisits.prepare_moving(response.url)
 
     async def _extract(
         self, response: HtmlResponse, body_digest: bytes, *, with_links: bool
