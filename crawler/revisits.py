@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import zlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -105,11 +104,10 @@ class Revisits:
     async def read_html(self, url: str) -> bytes | None:
         """Return the bytes of a stored page as they were seen last."""
         try:
-            html = await asyncio.to_thread(self._store.read_html, clean(url))
+            return await asyncio.to_thread(self._store.read_html, clean(url))
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             return None
-        return None if html is None else await asyncio.to_thread(zlib.decompress, html)
 
     async def find_known(self, seen_before: float) -> AsyncIterator[Visit]:
         """Yield the pages that are not gone: those that are stored, then the duplicates.

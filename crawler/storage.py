@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -115,14 +116,14 @@ class PageStore:
         return None if row is None else (dict(row), None if known is None else known.body_digest)
 
     def read_html(self, url: str) -> bytes | None:
-        """Return the HTML of the stored page with this URL, compressed by zlib.
+        """Return the bytes of the stored page with this URL, as they were seen last.
 
         Raises:
             DatabaseError: the database cannot be read.
         """
         with self._database.read() as connection:
             html = connection.execute(_HTML, {"digest": key_digest(url)}).scalar()
-        return None if html is None else bytes(html)
+        return None if html is None else zlib.decompress(html)
 
     def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:
         """Return what is known of those of the pages that were seen and are not gone, by URL.

@@ -20,6 +20,7 @@ from crawler.tables import page_versions
 from crawler.tables import pages as stored_pages
 from crawler.visits import visits
 from dedup.database import Database
+from dedup.pipelines import NearDuplicatePipeline
 from tests.consistency import inconsistencies
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_command, crawl_site_here, run, start
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
@@ -635,6 +636,52 @@ def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(
         assert known.stored() == {"/": text("new")}
         assert known.versions() == [("/", "updated", text("old"))]
         assert inconsistencies(database_url) == []
+
+
+def test_bytes_that_are_not_known_any_more_when_the_page_is_decided_are_analysed_then(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[bytes] = set()
+    knows_bytes = NearDuplicatePipeline.knows_bytes
+
+    async def knows_at_first(self: NearDuplicatePipeline, body_digest: bytes) -> bool:
+        is_first = body_digest not in asked
+        asked.add(body_digest)
+        return is_first or await knows_bytes(self, body_digest)
+
+    monkeypatch.setattr(NearDuplicatePipeline, "knows_bytes", knows_at_first)
+    with LocalSite({"/": page(text("one"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        assert known.verdicts() == {"/": ["new"]}
+        assert known.stored() == {"/": text("one")}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_duplicate_that_is_let_go_while_its_server_says_that_it_is_the_same_is_fetched_again(
+    sqlite_url: str,
+) -> None:
+    copy = page(text("a"))
+    with site_of({"/a": page(text("a")), "/copy": copy}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+
+        def let_go(asked: Asked) -> Reply:
+            if "If-None-Match" in asked.headers:
+                # As if its original had changed to and fro; nothing else has the same bytes.
+                change(sqlite_url, "UPDATE dedup_documents SET body_digest = NULL WHERE key LIKE '%/a'")
+                change(
+                    sqlite_url,
+                    "UPDATE dedup_documents SET leader_id = NULL, text_digest = NULL, body_digest = NULL"
+                    " WHERE key LIKE '%/copy'",
+                )
+            return copy(asked)
+
+        site.pages["/copy"] = let_go
+        outcome = known.crawl(recrawl="true")
+        assert ["If-None-Match" in asked.headers for asked in site.asked if asked.path == "/copy"] == [True, False]
+        assert known.verdicts()["/copy"] == ["exact duplicate of /a"]
+        assert outcome.count("dedup/not_examined") == 0
 
 
 def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stays(
