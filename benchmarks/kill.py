@@ -129,8 +129,10 @@ def run(
 
 def _choose_moments(asked: int, kills: int, restarts: int, seed: int) -> list[Moment]:
     chance = random.Random(seed)
-    moments = [Moment(chance.randrange(asked), is_restart=False) for _ in range(kills)]
-    return sorted(moments + [Moment(chance.randrange(asked), is_restart=True) for _ in range(restarts)])
+    # Right before its end a crawl may be over before it is killed.
+    end = max(1, asked * 4 // 5)
+    moments = [Moment(chance.randrange(end), is_restart=False) for _ in range(kills)]
+    return sorted(moments + [Moment(chance.randrange(end), is_restart=True) for _ in range(restarts)])
 
 
 class _Truth:

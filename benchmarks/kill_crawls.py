@@ -126,13 +126,13 @@ def crawl_together(
             # At least one request in between, so that somebody gets on.
             _wait_for(served, max(moment.asked, served.asked.value + 1), replace_failed)
             time.sleep(chance.uniform(0, _LONGEST_PAUSE))
-            place = chance.randrange(workers)
             if moment.is_restart:
                 server.crash()
                 time.sleep(chance.uniform(0, _LONGEST_OUTAGE))
                 server.start()
                 crawled.restarts += 1
-            elif processes[place].poll() is None:
+            elif living := [place for place, process in enumerate(processes) if process.poll() is None]:
+                place = chance.choice(living)
                 _kill(processes[place])
                 crawled.killed_at.append(served.asked.value)
                 processes[place] = start()

@@ -22,9 +22,13 @@ class Page:
         referrer: the page whose link led here.
         text: the main text; None where these bytes were known already, until storage fills it in.
         signature: the text's signature; None where these bytes were known already.
+        unread: the bytes again, where they were known already and no text was taken from them: should
+            they not be known any more when the page is decided, they are analysed then.
         canonical: the address that the page names as its own.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
+        etag: what the server calls this version, if it says so.
+        last_modified: since when the server has this version, if it says so.
         title: its title, as are author, date, language and description: only of pages that are kept.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
@@ -41,9 +45,12 @@ class Page:
     referrer: str | None = None
     text: str | None = field(default=None, repr=False)
     signature: Signature | None = field(default=None, repr=False)
+    unread: bytes | None = field(default=None, repr=False)
     canonical: str | None = None
     verdict: str | None = None
     problem: str | None = None
+    etag: str | None = field(default=None, repr=False)
+    last_modified: str | None = field(default=None, repr=False)
     title: str | None = None
     author: str | None = None
     date: str | None = None

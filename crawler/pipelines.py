@@ -13,14 +13,17 @@ from scrapy.exceptions import DropItem, NotConfigured
 
 from crawler.extraction import Description, describe_page
 from crawler.items import Page
-from crawler.storage import PageStore
+from crawler.revisits import Revisits, RevisitSettings
+from crawler.storage import PageStore, Settled
+from crawler.visits import Visit
 from crawler.workers import Workers
 from dedup.batching import MicroBatcher
 from dedup.database import Database
+from dedup.deflating import deflate
 from dedup.errors import DatabaseError, DedupError
 from dedup.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import BATCH_PATIENCE
+from dedup.pipelines import BATCH_PATIENCE, ExactDuplicate, NearDuplicate, Unchanged
 from dedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
@@ -35,6 +38,10 @@ class OverLimit(DropItem):
 
 class NotStored(DropItem):
     """The database failed; the next crawl of this page stores it."""
+
+
+class Unseen(DropItem):
+    """A duplicate whose server said that it is the same as before, when that was not known any more."""
 
 
 class PageLimitPipeline:
@@ -108,35 +115,52 @@ class StoragePipeline:
     - Metadata cost as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
+    - A stored page that has become a duplicate is taken away; see `crawler.versions`.
+    - Every page that was seen, kept or dropped, has a row of the table `visits`.
     - Stats: `crawler/stored`, `crawler/html_bytes`.
+
+    Attributes:
+        revisits: the pages that the database knows, from the opening of the spider on.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
+        self._known = RevisitSettings.read(crawler)
         self._stopper = CrawlStopper.of(crawler)
-        self._outages = outages_of(crawler)
+        self.revisits: Revisits | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler, read_settings(crawler))
+        pipeline = cls(crawler, read_settings(crawler))
+        crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
+        return pipeline
 
     async def open_spider(self) -> None:
         url = self._crawler.settings.get("CRAWLER_DATABASE_URL") or self._settings.database_url
         try:
             database = Database(url, self._settings.lock_timeout)
-            self._store = await asyncio.to_thread(PageStore, database)
+            self._store = await asyncio.to_thread(
+                PageStore, database, outages_of(self._crawler), self._known.kept_versions
+            )
         except DedupError as error:
             refuse_to_start(error)
-        self._saving = MicroBatcher(self._save, self._settings.batch_size, BATCH_PATIENCE)
+        self.revisits = Revisits(self._crawler, self._store, self._known.gone)
+        self._saving = MicroBatcher(self._store.settle, self._settings.batch_size, BATCH_PATIENCE)
         self._restoring = MicroBatcher(self._restore_all, self._settings.batch_size)
 
     async def close_spider(self) -> None:
         await self._restoring.close()
         await self._saving.close()
+        if self.revisits is not None:
+            await self.revisits.close()
         self._store.close()
 
     async def process_item(self, item: Page) -> Page:
+        if not item.html:
+            # What it was a duplicate of went while its server was asked; it is fetched once more, and counted then.
+            self._crawler.stats.inc_value("dedup/not_examined", -1)
+            raise Unseen("its bytes are not known any more", log_level="DEBUG")
         try:
             # What is known of a page is better than nothing of a version that could not be analysed.
             is_stored = (item.verdict == "unchanged" or item.problem) and await self._restore(item)
@@ -147,12 +171,32 @@ class StoragePipeline:
             raise NotStored("not stored: the database failed", log_level="DEBUG") from error
         return item
 
+    async def item_dropped(self, item: Any, exception: BaseException) -> None:
+        """Note that a page was seen though it is not kept; one that was stored is not any more."""
+        if not isinstance(item, Page):
+            return
+        try:
+            if isinstance(exception, (ExactDuplicate, NearDuplicate)):
+                await self._settle(Settled(self._visit(item), is_duplicate=True))
+            elif isinstance(exception, Unchanged) and not await self._restore(item):
+                await self._describe_and_save(item)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+
     async def _restore(self, page: Page) -> bool:
-        stored = await self._restoring.submit(page.url)
-        if stored is None:
+        """Complete a page by what is stored of it; say whether that is the page as it is now."""
+        found = await self._restoring.submit(page.url)
+        if found is None:
+            return False
+        stored, body_digest = found
+        is_other = page.problem is None and page.body_digest != body_digest
+        # A process can end between verdict and storage: then the text that is stored is an older one.
+        if is_other and (page.text is None or clean(page.text) != stored["text"]):
             return False
         for name, value in stored.items():
             setattr(page, name, value)
+        newer = await asyncio.to_thread(deflate, page.html) if is_other else None
+        await self._settle(Settled(self._visit(page), html=newer))
         return True
 
     async def _describe_and_save(self, page: Page) -> None:
@@ -162,9 +206,27 @@ class StoragePipeline:
         page.text = page.text or description.text or ""
         page.run = self._crawler.stats.get_value("dedup/run")
         row = {name: _storable(getattr(page, name)) for name in _STORED}
-        await self._saving.submit({**row, "text": clean(page.text), "html": description.compressed_html})
+        row |= {"text": clean(page.text), "html": description.compressed_html}
+        await self._settle(Settled(self._visit(page), page=row))
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
+
+    async def _settle(self, settled: Settled) -> None:
+        moving = await self._saving.submit(settled)
+        if moving and self.revisits is not None:
+            await self.revisits.finish_moving(moving)
+
+    def _visit(self, page: Page) -> Visit:
+        return Visit(
+            url=clean(page.url),
+            depth=page.depth,
+            # A version that could not be analysed is tried again, even if it is the same.
+            etag=None if page.problem else page.etag,
+            last_modified=None if page.problem else page.last_modified,
+            body_digest=page.body_digest,
+            seen=page.fetched.timestamp(),
+            run=self._crawler.stats.get_value("dedup/run"),
+        )
 
     async def _describe(self, page: Page) -> Description:
         pool = Workers.of(self._crawler)
@@ -176,14 +238,8 @@ class StoragePipeline:
                 logger.warning("%s is stored without metadata: %s", clean(page.url), clean(page.problem))
         return Description.of_nothing(page.html)
 
-    def _restore_all(self, urls: list[str]) -> list[Mapping[str, Any] | None]:
-        return self._outages.survive(lambda: [self._store.restore(url) for url in urls])
-
-    def _save(self, rows: list[dict[str, Any]]) -> list[None]:
-        # The same URL twice in one statement would be an error; the later one is the newer.
-        latest = list({row["url"]: row for row in rows}.values())
-        self._outages.survive(lambda: self._store.save(latest))
-        return [None] * len(rows)
+    def _restore_all(self, urls: list[str]) -> list[tuple[Mapping[str, Any], bytes | None] | None]:
+        return [self._store.restore(clean(url)) for url in urls]
 
 
 def _storable(value: Any) -> Any:

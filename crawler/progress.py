@@ -64,8 +64,8 @@ class Progress:
         stats = self._crawler.stats
         is_continued = stats.get_value("frontier/done_before", 0) > 0
         # Where others go on with the run, they may have fetched everything.
-        has_nothing = not stats.get_value("crawler/fetched") and not stats.get_value(RUN_GOES_ON)
-        if reason == "finished" and has_nothing and not is_continued:
+        was_anything = any(map(stats.get_value, ("crawler/fetched", "crawler/passed_over", RUN_GOES_ON)))
+        if reason == "finished" and not was_anything and not is_continued:
             logger.error("nothing was fetched: %s", _why_nothing(stats))
             fail_at_the_end(self._crawler)
 

@@ -1,90 +1,214 @@
-"""The table of stored pages."""
+"""Stored pages: what is written when a page is kept, seen again, found to be a copy, or gone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, bindparam, select
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from crawler import visits
+from crawler.tables import metadata, pages
+from crawler.versions import Reason, Versions
+from crawler.visits import ROWS_OF_RUNS, Target, Visit
 from dedup.database import Database
 from dedup.ledger import key_digest
-from dedup.runs.rows import RowsOfRuns, register_rows
-from dedup.schema import Id
+from dedup.outages import Outages
+from dedup.runs.rows import register_rows
 
-metadata = MetaData()
+P = ParamSpec("P")
+R = TypeVar("R")
 
-pages = Table(
-    "pages",
-    metadata,
-    Column("id", Id, primary_key=True),
-    # URLs can be longer than an index allows.
-    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
-    Column("url", Text, nullable=False),
-    Column("canonical", Text),
-    Column("title", Text),
-    Column("author", Text),
-    Column("date", Text),
-    Column("language", Text),
-    Column("description", Text),
-    Column("text", Text, nullable=False),
-    Column("html", LargeBinary, nullable=False),
-    Column("problem", Text),
-    Column("fetched", DateTime(timezone=True), nullable=False),
-    Column("depth", Integer, nullable=False),
-    Column("referrer", Text),
-    Column("run", Text),
-    comment="one row a kept page, its latest version; html is compressed by zlib; times are UTC",
-)
-Index("pages_run", pages.c.run)
+KEPT_VERSIONS = 10
 
-_ROWS_OF_RUNS = RowsOfRuns("pages", "run", key_column="url_digest")
 _RESTORED = ("title", "author", "date", "language", "description", "text", "run")
+_OF_PAGE = pages.c.url_digest == bindparam("digest")
+_HTML = select(pages.c.html).where(_OF_PAGE)
+_REFRESH = update(pages).where(_OF_PAGE).values(html=bindparam("new_html"))
+_MARK = update(pages).where(_OF_PAGE).values(gone=bindparam("since"))
+_IS_BACK = _MARK.where(pages.c.gone.is_not(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a visit to a page came to.
+
+    Attributes:
+        visit: the visit.
+        page: columns of `pages` to store, without `id` and `url_digest`; None where nothing is stored.
+        html: newer bytes of a stored page, compressed, whose text is still the same.
+        is_duplicate: whether it is a copy of another page, so that it cannot stay stored.
+    """
+
+    visit: Visit
+    page: Mapping[str, Any] | None = None
+    html: bytes | None = None
+    is_duplicate: bool = False
+
+
+def _whole(method: Callable[Concatenate[PageStore, P], R]) -> Callable[Concatenate[PageStore, P], R]:
+    """Let a method of whole transactions, which may be written twice, survive outages of the database."""
+
+    @wraps(method)
+    def surviving(self: PageStore, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.outages.survive(partial(method, self, *args, **kwargs))
+
+    return surviving
 
 
 class PageStore:
     """Pages in a database.
 
     Args:
-        database: where; the table is made if it is not there.
+        database: where; the tables are made if they are not there.
+        outages: what outages of the database are survived with.
+        kept_versions: how many earlier versions of a page are kept.
 
     Raises:
         DatabaseError: the database cannot be reached or written.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, outages: Outages, kept_versions: int = KEPT_VERSIONS) -> None:
         self._database = database
+        self.outages = outages
+        self._versions = Versions(kept_versions)
         insert = sqlite.insert(pages) if database.is_sqlite else postgresql.insert(pages)
         self._upsert = insert.on_conflict_do_update(
             index_elements=[pages.c.url_digest],
             set_={column.name: column for column in insert.excluded if column.name not in ("id", "url_digest")},
         )
-        self._restore = select(*(pages.c[name] for name in _RESTORED)).where(pages.c.url_digest == bindparam("digest"))
+        self._restore = select(*(pages.c[name] for name in _RESTORED)).where(_OF_PAGE)
         database.create(metadata)
-        register_rows(database, [_ROWS_OF_RUNS])
+        register_rows(database, ROWS_OF_RUNS)
 
-    def save(self, rows: list[dict[str, Any]]) -> None:
-        """Insert or replace pages, in one transaction.
+    @_whole
+    def settle(self, settled: Sequence[Settled]) -> list[list[str]]:
+        """Write what visits came to, in one transaction.
 
         Args:
-            rows: columns of `pages`, without `id` and `url_digest`; one URL once.
+            settled: the visits; of one URL the last one counts.
+
+        Returns:
+            For each of them the pages that redirect to it and were not taken away yet.
 
         Raises:
-            DatabaseError: none of them was written.
+            DatabaseError: nothing of it was written.
         """
+        latest = {key_digest(each.visit.url): each for each in settled}
+        rows = [{"gone": None, **each.page, "url_digest": digest} for digest, each in latest.items() if each.page]
+        newer = [{"digest": digest, "new_html": each.html} for digest, each in latest.items() if each.html]
+        copies = [digest for digest, each in latest.items() if each.is_duplicate]
+        # A page that was marked as gone, and now could not be analysed, is there all the same.
+        there = [
+            {"digest": digest, "since": None}
+            for digest, each in latest.items()
+            if each.page is None and not each.is_duplicate
+        ]
         with self._database.write() as connection:
-            connection.execute(self._upsert, [{**row, "url_digest": key_digest(row["url"])} for row in rows])
+            if rows:
+                self._versions.keep_changed(connection, rows)
+                connection.execute(self._upsert, rows)
+            if newer:
+                connection.execute(_REFRESH, newer)
+            if copies:
+                self._versions.take_away(connection, copies, Reason.DUPLICATE)
+            if there:
+                connection.execute(_IS_BACK, there)
+            visits.record(connection, [each.visit for each in latest.values()])
+            moving = visits.find_moving(connection, [each.visit.url for each in settled])
+        return [moving.get(key_digest(each.visit.url), []) for each in settled]
 
-    def restore(self, url: str) -> Mapping[str, Any] | None:
-        """Return text and metadata of the stored page with this URL.
+    @_whole
+    def restore(self, url: str) -> tuple[Mapping[str, Any], bytes | None] | None:
+        """Return text and metadata of the stored page with this URL, and the digest of the bytes seen last.
 
         Raises:
             DatabaseError: the database cannot be read.
         """
         with self._database.read() as connection:
             row = connection.execute(self._restore, {"digest": key_digest(url)}).mappings().first()
-        return None if row is None else dict(row)
+            known = visits.find(connection, [url]).get(url)
+        return None if row is None else (dict(row), None if known is None else known.body_digest)
+
+    @_whole
+    def read_html(self, url: str) -> bytes | None:
+        """Return the bytes of the stored page with this URL, as they were seen last.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self._database.read() as connection:
+            html = connection.execute(_HTML, {"digest": key_digest(url)}).scalar()
+        return None if html is None else zlib.decompress(html)
+
+    @_whole
+    def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:
+        """Return what is known of those of the pages that were seen and are not gone, by URL.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self._database.read() as connection:
+            return visits.find(connection, urls)
+
+    @_whole
+    def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:
+        """Return pages that are not gone, see `visits.find_known`.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self._database.read() as connection:
+            return visits.find_known(connection, after, most, seen_before, stored=stored)
+
+    @_whole
+    def note_moving(self, urls: Sequence[str], target: str, run: str, seen_since: float) -> Target:
+        """Note that pages redirect for good to another address, see `visits.note_moving`.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        with self._database.write() as connection:
+            return visits.note_moving(connection, urls, target, run, seen_since)
+
+    @_whole
+    def find_moving(self, targets: Sequence[str]) -> list[str]:
+        """Return the pages that redirect to one of these for good and were not taken away yet.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        with self._database.read() as connection:
+            return [url for moving in visits.find_moving(connection, targets).values() for url in moving]
+
+    @_whole
+    def mark(self, urls: Sequence[str], run: str) -> None:
+        """Note that pages are gone; they stay stored.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        rows = [{"digest": key_digest(url), "since": datetime.now(UTC)} for url in urls]
+        with self._database.write() as connection:
+            connection.execute(_MARK, rows)
+            visits.leave(connection, urls, time.time(), run)
+
+    @_whole
+    def take_away(self, urls: Sequence[str], reason: Reason, run: str) -> None:
+        """Remove pages that are not there any more from the stored ones; what they held is kept as a version.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        with self._database.write() as connection:
+            self._versions.take_away(connection, [key_digest(url) for url in urls], reason)
+            visits.leave(connection, urls, time.time(), run)
 
     def close(self) -> None:
         """Close the database."""

@@ -25,6 +25,7 @@ _SITES_NAMED = 3
 KEPT = ("new", "updated", "unchanged", "not_examined")
 DROPPED = ("exact_duplicate", "near_duplicate")
 _LABEL_WIDTH = 12
+_OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 _OWN_SETTINGS = ("DEDUP_", "CRAWLER_")
 
 
@@ -52,6 +53,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         ("fetched", f"{fetched:,} pages in {duration(seconds)}, {fetched / seconds:.0f} a second"),
         ("kept", _counted(count_verdicts(stats, *KEPT), "page", kept)),
         ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
+        *_known(stats),
         ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
@@ -89,6 +91,12 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
     dropped = sum(total.text_bytes for verdict, total in totals.items() if verdict.is_duplicate)
     crawler.stats.set_value("dedup/text_bytes", sum(total.text_bytes for total in totals.values()))
     crawler.stats.set_value("dedup/text_bytes_dropped", dropped)
+
+
+def _known(stats: StatsCollector) -> list[tuple[str, str]]:
+    counted = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
+    told = ", ".join(f"{count:,} {name}" for count, name in counted if count)
+    return [("known before", told)] if told else []
 
 
 def duration(seconds: float) -> str:

@@ -141,6 +141,25 @@ class Deduplicator:
             ledger.add_verdicts(connection, rows)
         return decisions
 
+    def let_go(self, keys: Iterable[str]) -> None:
+        """Take documents that are there no more out of the index, in one transaction.
+
+        Nothing is dropped because of them any more, and their duplicates are decided anew when
+        they are seen again. Keys that are not known are passed over.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        with self.database.write() as connection:
+            for key in keys:
+                if document := ledger.find_by_key(connection, key):
+                    self._store.let_go(connection, document)
+
+    def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
+        """Return ids and keys of documents whose content has to be seen again, see `ledger.find_undecided`."""
+        with self.database.read() as connection:
+            return ledger.find_undecided(connection, after, most, run_id)
+
     def _decide(
         self, connection: Connection, document: Document, run_id: int, rows: list[dict[str, Any]]
     ) -> Decision | None:

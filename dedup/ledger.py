@@ -87,6 +87,14 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
+_BY_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
+# A comparison with NULL is served by the index of text digests.
+_UNDECIDED = (
+    select(documents.c.id, documents.c.key)
+    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
+    .order_by(documents.c.id)
+    .limit(bindparam("most"))
+)
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
 _KNOWN_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
@@ -144,6 +152,25 @@ def find_for_tables(connection: Connection, text_digest: bytes, *, originals_onl
 def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
     """Return the documents with these ids and the leaders of those that have one, by id."""
     return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
+
+
+def find_by_key(connection: Connection, key: str) -> StoredDocument | None:
+    """Return the document with this key."""
+    row = connection.execute(_BY_KEY, {"key": key_digest(key)}).first()
+    return None if row is None else _stored(row)
+
+
+def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
+    """Return ids and keys of documents without content, which are decided anew when they are seen again.
+
+    Args:
+        connection: inside a transaction.
+        after: only those with a larger id.
+        most: how many at most, those with the smallest ids.
+        run_id: only those that were last seen in this run; None: all.
+    """
+    query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
+    return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
 
 
 def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:

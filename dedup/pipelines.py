@@ -160,6 +160,32 @@ class NearDuplicatePipeline:
             self._stopper.stop(error, "database_error")
             return False
 
+    async def let_go(self, keys: list[str]) -> None:
+        """Take pages that are there no more out of the index; their duplicates are decided anew.
+
+        Args:
+            keys: their URLs.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        let_go = partial(self._deduplicator.let_go, [clean(key) for key in keys])
+        await asyncio.to_thread(self._outages.survive, let_go)
+
+    def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
+        """Return ids and URLs of pages whose content has to be seen again: what they were copies of is gone.
+
+        Args:
+            after: only those with a larger id.
+            most: how many at most.
+            of_this_run: only those that were seen in this run.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        run_id = self._run_id if of_this_run else None
+        return self._outages.survive(partial(self._deduplicator.find_undecided, after, most, run_id))
+
     async def _document(self, adapter: ItemAdapter, key: str) -> Document | None:
         settings = self.settings
         body_digest = adapter.get(settings.body_digest_field)

@@ -131,6 +131,13 @@ class DocumentStore:
             self._index.add(connection, [(document_id, content.fingerprint)])
         return document_id
 
+    def let_go(self, connection: Connection, document: StoredDocument) -> None:
+        """Take a document that is there no more out of the index; its duplicates are to be decided anew.
+
+        Its row stays, for the verdicts that speak of it.
+        """
+        self._free(connection, [*ledger.find_led_by(connection, document.id), document])
+
     def _add_words(self, connection: Connection, content: Content) -> None:
         settings = self._settings
         if settings.mode is Mode.PAPER or not content.words:

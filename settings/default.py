@@ -32,14 +32,19 @@ REDIRECT_MAX_TIMES = 10
 # The database: documents, permuted tables, verdicts, runs, pages.
 DEDUP_DATABASE_URL = "sqlite:///crawl.db"
 DEDUP_VERDICT_FIELD = "verdict"
-# Pages bring their signature. One that could not be analysed has none, and is not tried again.
-DEDUP_HTML_FIELD = ""
+# Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
+DEDUP_HTML_FIELD = "unread"
 
 ADDONS = {"dedup.DedupAddon": 500}
 ITEM_PIPELINES = {
     "crawler.pipelines.PageLimitPipeline": 100,
     "crawler.pipelines.StoragePipeline": 800,
 }
+DOWNLOADER_MIDDLEWARES = {
+    # Closer to the downloader than redirects (600) and compression (590).
+    "crawler.conditional.ConditionalMiddleware": 650,
+}
+REQUEST_FINGERPRINTER_CLASS = "crawler.spiders.kinds.KindFingerprinter"
 EXTENSIONS = {
     "crawler.workers.Workers": 100,
     "crawler.garbage.RareCollection": 200,

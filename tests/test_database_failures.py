@@ -17,6 +17,7 @@ import pytest
 from crawler.storage import PageStore
 from dedup import Deduplicator, DedupSettings
 from dedup.database import Database
+from dedup.outages import Outages
 from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
@@ -158,7 +159,7 @@ def test_new_database_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
             errors.append(error)
 
     def open_for_pages(url: str) -> None:
-        PageStore(Database(url)).close()
+        PageStore(Database(url), Outages(0)).close()
 
     def open_for_verdicts(url: str) -> None:
         Deduplicator(DedupSettings(database_url=url)).database.close()

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from crawler.storage import PageStore
+from crawler.storage import PageStore, Settled
+from crawler.visits import Visit
 from dedup import Deduplicator, DedupSettings, Document, make_signature
 from dedup.cli.main import main
 from dedup.database import Database
 from dedup.index.design import TableDesign
+from dedup.outages import Outages
 from tests.texts import CHINESE, ENGLISH, document, edited, extended
 
 ORIGINAL = "https://news.example/story"
@@ -73,9 +75,10 @@ def fill(path: Path, rounds: Sequence[dict[str, str]], **settings: Any) -> None:
 def keep(path: Path, texts: dict[str, str]) -> None:
     """Store texts as the crawl does with pages that are kept."""
     database = Database(f"sqlite:///{path}")
-    store = PageStore(database)
+    store = PageStore(database, Outages(0))
     now = datetime.now(UTC)
-    store.save([{"url": url, "text": text, "html": b"", "fetched": now, "depth": 0} for url, text in texts.items()])
+    rows = [{"url": url, "text": text, "html": b"", "fetched": now, "depth": 0} for url, text in texts.items()]
+    store.settle([Settled(Visit(row["url"], 0, None, None, None, 0.0, None), row) for row in rows])
     store.close()
 
 

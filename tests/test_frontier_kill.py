@@ -24,7 +24,7 @@ def test_killed_crawl_is_identical_to_one_that_was_left_alone(
 def test_workers_that_are_killed_and_lose_their_server_leave_what_one_leaves_that_was_let_alone(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    status = kill.run(pages=60, kills=2, seed=3, databases=None, json_file=None, workers=2, restarts=1)
+    status = kill.run(pages=120, kills=2, seed=3, databases=None, json_file=None, workers=2, restarts=1)
     output = capsys.readouterr().out
     assert output.splitlines()[-1] == "identical", output
     assert status == 0

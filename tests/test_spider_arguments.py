@@ -14,6 +14,7 @@ from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.http import HtmlResponse, Response
 
+from crawler.spiders.arguments import SiteArguments
 from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
 
@@ -419,6 +420,13 @@ WRONG: list[tuple[Callable[[Path], dict[str, object]], str]] = [
     (lambda folder: {"url": "http://127.0.0.1/", "max_pages": ""}, "max_pages ''"),
     (lambda folder: {"url": "http://127.0.0.1/", "max_pages": "1.5"}, "max_pages '1.5'"),
     (lambda folder: {"url": "http://127.0.0.1/", "max_depth": -1}, "max_depth '-1'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "recrawl": "again"}, "recrawl 'again'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "recrawl": ""}, "recrawl ''"),
+    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7"}, "max_age '7'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7 days"}, "max_age '7 days'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "-1d"}, "max_age '-1d'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7y"}, "max_age '7y'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "max_age": "7d", "recrawl": "false"}, "max_age is for a re-crawl"),
 ]
 
 
@@ -468,6 +476,15 @@ def test_wrong_setting_is_one_line_and_status_2(name: str, value: str, tmp_path:
     assert len(errors) == 1
     assert value in errors[0]
     assert name in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("age", "seconds"),
+    [("90s", 90), ("30m", 1_800), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("1.5h", 5_400), (" 0s ", 0)],
+)
+def test_max_age_has_units_and_is_a_recrawl(age: str, seconds: float) -> None:
+    arguments = SiteArguments.parse({"url": "http://127.0.0.1/", "max_age": age})
+    assert (arguments.max_age, arguments.recrawl) == (seconds, True)
 
 
 def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tmp_path: Path) -> None:

@@ -11,8 +11,22 @@ from urllib.parse import urlsplit
 from crawler.extraction import ascii_host
 from dedup.errors import SettingsError
 
-KNOWN = ("url", "urls_file", "sitemap", "allowed_domains", "follow", "ignore", "max_pages", "max_depth")
+KNOWN = (
+    "url",
+    "urls_file",
+    "sitemap",
+    "allowed_domains",
+    "follow",
+    "ignore",
+    "max_pages",
+    "max_depth",
+    "recrawl",
+    "max_age",
+)
 
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(_UNITS)}])", re.ASCII)
+_WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _HOST = re.compile(r"[^\s,/\\]+")
 
 
@@ -33,6 +47,8 @@ class SiteArguments:
         ignore: regular expression that a link must not match; "" for none.
         max_pages: how many pages are kept at most; None for any number.
         max_depth: how many links away from the start at most; None for any number.
+        recrawl: whether the pages that the database knows are visited again.
+        max_age: seconds; only those that were seen longer ago than that; None for all.
     """
 
     urls: tuple[str, ...]
@@ -43,6 +59,8 @@ class SiteArguments:
     ignore: str
     max_pages: int | None
     max_depth: int | None
+    recrawl: bool = False
+    max_age: float | None = None
 
     @classmethod
     def parse(cls, arguments: Mapping[str, str]) -> SiteArguments:
@@ -63,6 +81,10 @@ class SiteArguments:
             _check_url("sitemap", url)
         if not urls and not sitemaps:
             raise ArgumentError("nowhere to start: pass -a url=https://example.com, urls_file=FILE or sitemap=URL")
+        max_age = _age("max_age", arguments.get("max_age"))
+        recrawl = _flag("recrawl", arguments.get("recrawl", "false" if max_age is None else "true"))
+        if max_age is not None and not recrawl:
+            raise ArgumentError("max_age is for a re-crawl: leave recrawl out, or say recrawl=true")
         return cls(
             urls=urls,
             sitemaps=sitemaps,
@@ -72,6 +94,8 @@ class SiteArguments:
             ignore=_pattern("ignore", arguments.get("ignore", "")),
             max_pages=_number("max_pages", arguments.get("max_pages"), least=1),
             max_depth=_number("max_depth", arguments.get("max_depth"), least=0),
+            recrawl=recrawl,
+            max_age=max_age,
         )
 
 
@@ -144,3 +168,19 @@ def _number(name: str, text: str | None, least: int) -> int | None:
     if number < least:
         raise ArgumentError(f"{name} {text!r} is no whole number from {least} up")
     return number
+
+
+def _flag(name: str, text: str) -> bool:
+    known = _WORDS.get(text.strip().lower())
+    if known is None:
+        raise ArgumentError(f"{name} {text!r} is neither true nor false")
+    return known
+
+
+def _age(name: str, text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = _AGE.fullmatch(text.strip())
+    if found is None:
+        raise ArgumentError(f"{name} {text!r} is no time; write it like 90s, 30m, 12h, 7d or 2w")
+    return float(found[1]) * _UNITS[found[2]]

@@ -10,19 +10,23 @@ from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import StopDownload
+from scrapy.exceptions import DontCloseSpider, StopDownload
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from scrapy.linkextractors import IGNORED_EXTENSIONS
+from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
+from crawler.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate, read_validators
 from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
 from crawler.frontier.entries import KIND
 from crawler.items import Page
 from crawler.sitemaps import SitemapError, read_sitemap
 from crawler.skipping import keep_log_lines_short, reason_of, skip
 from crawler.spiders.arguments import SiteArguments
+from crawler.spiders.kinds import PAGE, ROBOTS, SITEMAP, is_page
+from crawler.spiders.known import KnownPages
 from crawler.spiders.recent import RecentUrls
 from crawler.workers import Workers
 from dedup.errors import SettingsError
@@ -39,6 +43,7 @@ _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 _NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
 # Smaller ones are fetched whole: their status tells more than their type.
 _STOP_ABOVE_BYTES = 65_536
+_GONE = (404, 410)
 
 
 class SiteSpider(Spider):
@@ -55,7 +60,15 @@ class SiteSpider(Spider):
 
     name = "site"
 
-    def __init__(self, arguments: SiteArguments, rules: LinkRules, scheme: Scheme, *, obey_meta_robots: bool) -> None:
+    def __init__(
+        self,
+        arguments: SiteArguments,
+        rules: LinkRules,
+        scheme: Scheme,
+        known: KnownPages,
+        *,
+        obey_meta_robots: bool,
+    ) -> None:
         super().__init__()
         self.arguments = arguments
         self.given: dict[str, Any] = {}
@@ -66,6 +79,7 @@ class SiteSpider(Spider):
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
+        self._known = known
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -81,23 +95,28 @@ class SiteSpider(Spider):
         )
         obey_meta_robots = crawler.settings.getbool("CRAWLER_OBEY_META_ROBOTS", True)
         scheme = find_scheme(read_settings(crawler).scheme)
-        spider = super().from_crawler(crawler, arguments, rules, scheme, obey_meta_robots=obey_meta_robots)
+        known = KnownPages(crawler, arguments, rules)
+        spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)
         spider.given = kwargs
         keep_log_lines_short()
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
+        crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         crawler.signals.connect(spider.stop_what_is_not_html, signals.headers_received)
         return spider
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
         for url in self.arguments.urls:
-            yield self.make_request("page", url)
+            yield self.make_request(PAGE, url)
+        async for visit in self._known.find_old():
+            # Before what is new, which may be what they have moved to.
+            yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
         for url in self.arguments.sitemaps:
-            yield self.make_request("sitemap", url)
+            yield self.make_request(SITEMAP, url)
         if self.arguments.sitemaps_of_robots:
             for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
-                yield self.make_request("robots", url)
+                yield self.make_request(ROBOTS, url)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that a robots.txt names."""
@@ -105,7 +124,7 @@ class SiteSpider(Spider):
         if not found:
             logger.warning("%s names no sitemap on this site", response.url)
         for url in found:
-            yield self.make_request("sitemap", url)
+            yield self.make_request(SITEMAP, url)
 
     def parse_sitemap(self, response: Response) -> Iterator[Request]:
         """Follow the pages and further sitemaps that a sitemap lists."""
@@ -119,13 +138,21 @@ class SiteSpider(Spider):
             logger.warning("sitemap %s lists nothing", response.url)
         for url in urls:
             if kind == "sitemapindex" and self._rules.is_on_site(url):
-                yield self.make_request("sitemap", url)
+                yield self.make_request(SITEMAP, url)
             elif kind == "urlset" and self._rules.allow(url):
-                yield self.make_request("page", url)
+                yield self.make_request(PAGE, url)
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links."""
-        self.crawler.stats.inc_value("crawler/fetched")
+        is_passed_over = PASSED_OVER in response.flags
+        self.crawler.stats.inc_value("crawler/passed_over" if is_passed_over else "crawler/fetched")
+        if NOT_MODIFIED in response.flags:
+            self.crawler.stats.inc_value("crawler/not_modified")
+        if is_known_duplicate(response):
+            if not is_passed_over:
+                await self._known.prepare_moving(response)
+                yield self._page(response, response.meta[VISIT].body_digest, Extraction(), None, depth)
+            return
         if not response.body.strip():
             skip(self.crawler, response.url, "empty")
             return
@@ -142,16 +169,35 @@ class SiteSpider(Spider):
             noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
         if noindex:
             skip(self.crawler, response.url, "noindex")
-        else:
+            await self._known.note_gone([response.url])
+        elif not is_passed_over:
+            await self._known.prepare_moving(response)
             yield self._page(response, body_digest, extraction, problem, depth)
         if not nofollow:
             for request in self._follow(extraction.links, depth + 1):
                 yield request
 
-    def skip_failed(self, failure: Failure) -> None:
-        """Count and name what could not be fetched."""
+    async def skip_failed(self, failure: Failure) -> None:
+        """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
-        skip(self.crawler, request.url, *reason_of(failure.value or Exception()))
+        error = failure.value or Exception()
+        skip(self.crawler, request.url, *reason_of(error))
+        is_gone = isinstance(error, HttpError) and error.response.status in _GONE
+        if is_gone and is_page(request.meta.get(KIND)):
+            await self._known.note_gone([request.url, *request.meta.get("redirect_urls", [])])
+
+    def visit_undecided(self) -> None:
+        """Fetch what has to be fetched once more before the crawl is over, see `KnownPages.find_undecided`.
+
+        Raises:
+            DontCloseSpider: there is something.
+        """
+        # Nothing else goes on, so that nothing has to wait for the database.
+        kind, visits = self._known.find_undecided()
+        for visit in visits:
+            self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
+        if visits:
+            raise DontCloseSpider
 
     async def _extract(
         self, response: HtmlResponse, body_digest: bytes, *, with_links: bool
@@ -177,9 +223,10 @@ class SiteSpider(Spider):
         return extraction, None
 
     def _page(
-        self, response: HtmlResponse, body_digest: bytes, extraction: Extraction, problem: str | None, depth: int
+        self, response: Response, body_digest: bytes, extraction: Extraction, problem: str | None, depth: int
     ) -> Page:
         referrer = response.request.headers.get("Referer") if response.request else None
+        etag, last_modified = read_validators(response.headers)
         return Page(
             url=response.url,
             html=response.body,
@@ -189,8 +236,11 @@ class SiteSpider(Spider):
             referrer=referrer.decode("latin-1") if referrer else None,
             text=extraction.text,
             signature=extraction.signature,
+            unread=response.body if extraction.signature is None and problem is None else None,
             canonical=extraction.canonical,
             problem=problem,
+            etag=etag,
+            last_modified=last_modified,
         )
 
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
@@ -200,23 +250,21 @@ class SiteSpider(Spider):
             if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
                 self.crawler.stats.inc_value("crawler/links_not_html")
                 continue
-            yield self.make_request("page", url, depth)
+            yield self.make_request(PAGE, url, depth)
 
     def make_request(self, kind: str, url: str, depth: int = 0) -> Request:
         """Return the request for a URL.
 
         Args:
-            kind: what it leads to: `page`, `sitemap`, or `robots` for a robots.txt that names sitemaps.
+            kind: what it leads to, see `crawler.spiders.kinds`.
             url: the URL.
             depth: how many links from the start; pages alone are told.
         """
-        callbacks: dict[str, Callable[..., Any]] = {
-            "page": self.parse,
-            "sitemap": self.parse_sitemap,
-            "robots": self.parse_robots,
-        }
-        told = {"depth": depth} if kind == "page" else {}
-        return Request(url, callbacks[kind], errback=self.skip_failed, cb_kwargs=told, meta={KIND: kind})
+        callbacks: dict[str, Callable[..., Any]] = {SITEMAP: self.parse_sitemap, ROBOTS: self.parse_robots}
+        told = {"depth": depth} if is_page(kind) else {}
+        return Request(
+            url, callbacks.get(kind, self.parse), errback=self.skip_failed, cb_kwargs=told, meta={KIND: kind}
+        )
 
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""
@@ -235,7 +283,7 @@ class SiteSpider(Spider):
 
     def stop_what_is_not_html(self, headers: Headers, body_length: object, request: Request) -> None:
         """Break off the download of a film, an archive and the like once its headers are here."""
-        if request.meta.get(KIND) != "page" or b"Location" in headers:
+        if not is_page(request.meta.get(KIND)) or b"Location" in headers:
             return
         content_type = (headers.get("Content-Type") or b"text/html").lower()
         # An unknown length comes as None or as a string.

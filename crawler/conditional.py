@@ -1,0 +1,155 @@
+"""Downloader middleware of a re-crawl: asks only for what has changed since the last visit."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Self
+from urllib.parse import urljoin
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
+from scrapy.http.headers import Headers
+from w3lib.url import safe_url_string
+
+from crawler.frontier.entries import KIND
+from crawler.pipelines import StoragePipeline
+from crawler.revisits import Revisits
+from crawler.spiders.arguments import SiteArguments
+from crawler.spiders.kinds import PAGE, is_page
+from crawler.visits import Visit
+from dedup.failures import read_settings
+from dedup.pipelines import NearDuplicatePipeline
+
+NOT_MODIFIED = "not modified"
+"""Flag of a response whose server has said that the page is the same as last time."""
+
+PASSED_OVER = "passed over"
+"""Flag of a response that was made without asking the server: the page was seen a short time ago."""
+
+VISIT = "last_visit"
+"""Key of a request's meta: the last visit to its page, where the answer may rely on it."""
+
+_MAX_VALIDATOR = 256
+_NOT_MODIFIED_STATUS = 304
+_FOR_GOOD = (301, 308)
+
+
+def read_validators(headers: Headers) -> tuple[str | None, str | None]:
+    """Return ETag and Last-Modified of a response, where they can be sent back.
+
+    A page whose headers tell robots what to do has none: an answer of 304 would not repeat them.
+    """
+    if b"X-Robots-Tag" in headers:
+        return None, None
+    return _read(headers, "ETag"), _read(headers, "Last-Modified")
+
+
+def is_known_duplicate(response: Response) -> bool:
+    """Say whether a response stands for a duplicate that is the same as last time: its bytes are not stored."""
+    return not response.body and (NOT_MODIFIED in response.flags or PASSED_OVER in response.flags)
+
+
+class ConditionalMiddleware:
+    """Downloader middleware: the last visit to a page decides how it is asked for, in a re-crawl.
+
+    - A page is asked for with If-None-Match and If-Modified-Since. The answer 304 becomes a response
+      with the stored bytes, so that whatever comes after it needs no rule of its own.
+    - With `max_age`, a page that was seen later than that is not asked for at all; the response has
+      the stored bytes too.
+    - That is done only with pages whose content is still decided, and with duplicates only if their
+      links are of no interest, since their bytes are not stored: their response is empty.
+    - In every crawl: a page that is known and redirects for good is noted as moving.
+    - It has to be closer to the downloader than Scrapy's middlewares for redirects and compression.
+    """
+
+    def __init__(self, crawler: Crawler, arguments: SiteArguments) -> None:
+        self._crawler = crawler
+        self._is_recrawl = arguments.recrawl
+        self._seen_since = math.inf if arguments.max_age is None else time.time() - arguments.max_age
+        self._follows_duplicates = read_settings(crawler).follow_duplicates
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        arguments = getattr(crawler.spider, "arguments", None)
+        if arguments is None:
+            raise NotConfigured
+        return cls(crawler, arguments)
+
+    async def process_request(self, request: Request) -> Response | None:
+        if not self._is_recrawl or request.meta.get(KIND) != PAGE:
+            return None
+        revisits = self._revisits
+        visit = None if revisits is None else await revisits.find(request.url)
+        if revisits is None or visit is None or not await self._holds(visit, request):
+            return None
+        if visit.seen > self._seen_since:
+            if "redirect_urls" in request.meta:
+                await revisits.note_there(request.url)
+            return await _as_seen(revisits, visit, request, PASSED_OVER)
+        if visit.etag:
+            request.headers["If-None-Match"] = visit.etag
+        if visit.last_modified:
+            request.headers["If-Modified-Since"] = visit.last_modified
+        request.meta[VISIT] = visit
+        return None
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        revisits = self._revisits
+        if revisits is None or not is_page(request.meta.get(KIND)):
+            return response
+        visit = request.meta.get(VISIT)
+        if response.status == _NOT_MODIFIED_STATUS and visit is not None:
+            return await _as_seen(revisits, visit, request, NOT_MODIFIED, response.headers)
+        location = response.headers.get("Location")
+        if response.status in _FOR_GOOD and location:
+            target = urljoin(request.url, safe_url_string(location))
+            olds = [request.url, *_moved_from(request)]
+            known = [old for old in olds if await revisits.find(old)]
+            if known and target not in olds:
+                await revisits.note_moving(known, target, self._seen_since)
+        return response
+
+    async def _holds(self, visit: Visit, request: Request) -> bool:
+        """Say whether what was seen at the last visit can stand for what the page holds if it is the same."""
+        if visit.body_digest is None:
+            return False
+        is_front = request.cb_kwargs.get("depth", 0) == 0
+        if not visit.is_stored and (is_front or self._follows_duplicates):
+            return False
+        dedup = self._crawler.get_item_pipeline(NearDuplicatePipeline)
+        return dedup is None or await dedup.knows_bytes(visit.body_digest)
+
+    @property
+    def _revisits(self) -> Revisits | None:
+        storage = self._crawler.get_item_pipeline(StoragePipeline)
+        return None if storage is None else storage.revisits
+
+
+async def _as_seen(
+    revisits: Revisits, visit: Visit, request: Request, flag: str, headers: Headers | None = None
+) -> Response:
+    body = await revisits.read_html(visit.url) if visit.is_stored else None
+    headers = Headers() if headers is None else headers.copy()
+    # They were about the answer, not about the bytes that are stored.
+    for name in ("Content-Encoding", "Content-Length", "Transfer-Encoding"):
+        headers.pop(name, None)
+    if visit.etag:
+        headers.setdefault("ETag", visit.etag)
+    if visit.last_modified:
+        headers.setdefault("Last-Modified", visit.last_modified)
+    request.meta[VISIT] = visit
+    return HtmlResponse(request.url, headers=headers, body=body or b"", request=request, flags=[flag])
+
+
+def _moved_from(request: Request) -> list[str]:
+    """Return the addresses whose redirects have led to a request, if all of them were for good."""
+    reasons = request.meta.get("redirect_reasons", [])
+    return list(request.meta.get("redirect_urls", [])) if all(each in _FOR_GOOD for each in reasons) else []
+
+
+def _read(headers: Headers, name: str) -> str | None:
+    value = (headers.get(name) or b"").decode("latin-1").strip()
+    return value if value and value.isascii() and value.isprintable() and len(value) <= _MAX_VALIDATOR else None

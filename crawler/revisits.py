@@ -1,0 +1,235 @@
+"""What a crawl does with pages that the database knows from before, and what becomes of those that are gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from scrapy.crawler import Crawler
+
+from crawler.storage import KEPT_VERSIONS, PageStore
+from crawler.versions import Reason
+from crawler.visits import Target, Visit
+from dedup.batching import MicroBatcher
+from dedup.errors import DatabaseError, SettingsError
+from dedup.failures import CrawlStopper, refuse_to_start
+from dedup.fingerprint.normalise import clean
+from dedup.pipelines import NearDuplicatePipeline
+
+logger = logging.getLogger(__name__)
+
+_BATCH = 500
+
+
+class Gone(StrEnum):
+    """What becomes of a stored page whose address answers 404 or 410.
+
+    KEEP changes nothing. MARK notes in the page's row since when it is gone, DELETE takes the row
+    away; with both the page leaves the index, and its duplicates are decided anew.
+    """
+
+    KEEP = "keep"
+    MARK = "mark"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True)
+class RevisitSettings:
+    """What a crawl is told about pages that are known.
+
+    Attributes:
+        gone: what becomes of a page that is gone: `CRAWLER_GONE`.
+        kept_versions: how many earlier versions of a page are kept: `CRAWLER_KEEP_VERSIONS`.
+    """
+
+    gone: Gone
+    kept_versions: int
+
+    @classmethod
+    def read(cls, crawler: Crawler) -> RevisitSettings:
+        """Read the settings of a crawl.
+
+        Raises:
+            SystemExit: one of them cannot be used; see `refuse_to_start`.
+        """
+        policy = crawler.settings.get("CRAWLER_GONE", Gone.MARK)
+        if policy not in set(Gone):
+            refuse_to_start(SettingsError(f"CRAWLER_GONE = {policy!r}: expected one of {', '.join(Gone)}"))
+        given = crawler.settings.get("CRAWLER_KEEP_VERSIONS", KEPT_VERSIONS)
+        try:
+            versions = int(given)
+        except (TypeError, ValueError):
+            versions = -1
+        if versions < 0:
+            refuse_to_start(SettingsError(f"CRAWLER_KEEP_VERSIONS = {given!r}: expected a whole number from 0 up"))
+        return cls(Gone(policy), versions)
+
+
+class Revisits:
+    """The pages that the database knows, as a crawl meets them again.
+
+    What fails ends the crawl in order, see `CrawlStopper`; the page that it was about is not
+    settled then.
+
+    - Stats: `crawler/gone`, `crawler/moved`.
+
+    Args:
+        crawler: the crawl.
+        store: the stored pages and their visits.
+        gone: what becomes of a page that is gone.
+    """
+
+    def __init__(self, crawler: Crawler, store: PageStore, gone: Gone) -> None:
+        self._crawler = crawler
+        self._store = store
+        self._gone = gone
+        self._stopper = CrawlStopper.of(crawler)
+        self._finding: MicroBatcher[str, Visit | None] = MicroBatcher(self._find_all, _BATCH)
+
+    async def close(self) -> None:
+        """Wait for the look-ups that are under way."""
+        await self._finding.close()
+
+    async def find(self, url: str) -> Visit | None:
+        """Return what is known of a page from its last visit; None for nothing, and if it is gone."""
+        try:
+            return await self._finding.submit(clean(url))
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            return None
+
+    async def read_html(self, url: str) -> bytes | None:
+        """Return the bytes of a stored page as they were seen last."""
+        try:
+            return await asyncio.to_thread(self._store.read_html, clean(url))
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            return None
+
+    async def find_known(self, seen_before: float) -> AsyncIterator[Visit]:
+        """Yield the pages that are not gone: those that are stored, then the duplicates.
+
+        Args:
+            seen_before: only those that were seen last at this time or earlier, in seconds since 1970.
+        """
+        for stored in (True, False):
+            last: int | None = 0
+            while last is not None:
+                try:
+                    known = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
+                except DatabaseError as error:
+                    self._stopper.stop(error, "database_error")
+                    return
+                for visit in known:
+                    yield visit
+                last = known[-1].id if len(known) == _BATCH else None
+
+    def find_undecided(self, after: int, *, of_this_run: bool) -> tuple[int, list[Visit]]:
+        """Return pages whose content has to be seen again: what they were copies of has changed or is gone.
+
+        Args:
+            after: what the last call has returned; 0 for the first ones.
+            of_this_run: only those that were seen in this run.
+
+        Returns:
+            Where to go on, 0 where there are no more, and the pages.
+        """
+        dedup = self._dedup
+        if dedup is None:
+            return 0, []
+        try:
+            found = dedup.find_undecided(after, _BATCH, of_this_run=of_this_run)
+            visits = self._store.find_visits([url for _, url in found])
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            return 0, []
+        return found[-1][0] if found else 0, [visits[url] for _, url in found if url in visits]
+
+    async def note_gone(self, urls: Sequence[str]) -> None:
+        """Do with pages that are gone what `CRAWLER_GONE` says; those that were not known are passed over."""
+        if self._gone is Gone.KEEP:
+            return
+        try:
+            cleaned = [clean(url) for url in urls]
+            known = list(await asyncio.to_thread(self._store.find_visits, cleaned))
+            known += await asyncio.to_thread(self._store.find_moving, cleaned)
+            known = list(dict.fromkeys(known))
+            if not known:
+                return
+            await self._let_go(known)
+            if self._gone is Gone.MARK:
+                await asyncio.to_thread(self._store.mark, known, self._run)
+            else:
+                await asyncio.to_thread(self._store.take_away, known, Reason.GONE, self._run)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+            return
+        self._crawler.stats.inc_value("crawler/gone", len(known))
+        for url in known:
+            logger.info("gone %s: %s", url, "marked" if self._gone is Gone.MARK else "deleted")
+
+    async def note_moving(self, urls: Sequence[str], target: str, seen_since: float) -> None:
+        """Note that pages redirect for good; they are taken away once what is at their target is settled.
+
+        Args:
+            urls: the pages.
+            target: the address that they redirect to.
+            seen_since: a page there that was seen later than this is not visited in this run.
+        """
+        olds = [clean(url) for url in urls]
+        try:
+            found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run, seen_since)
+            if found is Target.THERE:
+                await self.finish_moving(olds)
+            elif found is Target.GONE:
+                await self.note_gone(olds)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+
+    async def prepare_moving(self, target: str) -> None:
+        """Take the pages that have moved to another one out of the index, before that is decided."""
+        try:
+            moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
+            if moving:
+                await self._let_go(moving)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+
+    async def note_there(self, target: str) -> None:
+        """Take away the pages that have moved to one that is there, and is not visited."""
+        try:
+            moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
+            if moving:
+                await self.finish_moving(moving)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+
+    async def finish_moving(self, urls: Sequence[str]) -> None:
+        """Take away pages that have moved to another one, which is settled.
+
+        Raises:
+            DatabaseError: it has to be done again, and will be when the page is seen again.
+        """
+        # In this order: killed in between, the page that they have moved to is not done and comes again.
+        await self._let_go(urls)
+        await asyncio.to_thread(self._store.take_away, urls, Reason.MOVED, self._run)
+        self._crawler.stats.inc_value("crawler/moved", len(urls))
+
+    @property
+    def _run(self) -> str:
+        return str(self._crawler.stats.get_value("dedup/run", ""))
+
+    @property
+    def _dedup(self) -> NearDuplicatePipeline | None:
+        return self._crawler.get_item_pipeline(NearDuplicatePipeline)
+
+    async def _let_go(self, urls: Sequence[str]) -> None:
+        if self._dedup is not None:
+            await self._dedup.let_go(list(urls))
+
+    def _find_all(self, urls: list[str]) -> list[Visit | None]:
+        found = self._store.find_visits(urls)
+        return [found.get(url) for url in urls]

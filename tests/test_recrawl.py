@@ -1,0 +1,805 @@
+"""A site that has changed in known ways is crawled again: every verdict and every table as it must be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from hashlib import md5
+from random import Random
+from subprocess import Popen
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+from sqlalchemy import text as sql
+
+from crawler.tables import page_versions
+from crawler.tables import pages as stored_pages
+from crawler.visits import visits
+from dedup.database import Database
+from dedup.pipelines import NearDuplicatePipeline
+from tests.consistency import inconsistencies
+from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_command, crawl_site_here, run, start
+from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
+from tests.texts import document, edited
+
+# One page after the other, each settled before the next one is asked for.
+SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_BATCH_SIZE": 1, "RETRY_TIMES": 3}
+CONCURRENT = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000, "DEDUP_BATCH_SIZE": 50}
+DATE = "Mon, 02 Mar 2026 08:00:00 GMT"
+NOT_FOUND, GONE = Reply(b"", 404), Reply(b"", 410)
+
+
+def tagged(html: str) -> Callable[[Asked], Reply]:
+    """A page with an ETag, as it is served by a server that knows it."""
+    etag = f'"{md5(html.encode(), usedforsecurity=False).hexdigest()}"'
+
+    def answer(asked: Asked) -> Reply:
+        headers = {"Content-Type": HTML, "ETag": etag}
+        is_known = asked.headers.get("If-None-Match") == etag
+        return Reply(status=304, headers=headers) if is_known else Reply(html.encode(), headers=headers)
+
+    return answer
+
+
+def dated(html: str) -> Callable[[Asked], Reply]:
+    """A page with a Last-Modified."""
+
+    def answer(asked: Asked) -> Reply:
+        headers = {"Content-Type": HTML, "Last-Modified": DATE}
+        is_known = asked.headers.get("If-Modified-Since") == DATE
+        return Reply(status=304, headers=headers) if is_known else Reply(html.encode(), headers=headers)
+
+    return answer
+
+
+def late(page: Page) -> Callable[[Asked], Any]:
+    """A page whose server is busy at first, so that it comes after all other known ones."""
+    asked_before: list[bool] = []
+
+    def answer(asked: Asked) -> Any:
+        asked_before.append(True)
+        if len(asked_before) < 4:
+            return Reply(b"", 503)
+        return page(asked) if callable(page) else page
+
+    return answer
+
+
+def killing(process: Popen[str], page: Page) -> Callable[[Asked], Any]:
+    """A page whose crawler is killed when it asks for it."""
+
+    def answer(asked: Asked) -> Any:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            return Reply(hang_up=True)
+        return page(asked) if callable(page) else page
+
+    return answer
+
+
+def change(database_url: str, statement: str) -> None:
+    """Change what is in a database."""
+    with closing(Database(database_url)) as database, database.write() as connection:
+        connection.execute(sql(statement))
+
+
+def text(seed: str) -> str:
+    return document(160, seed)
+
+
+def page(content: str) -> Callable[[Asked], Reply]:
+    return tagged(article("", text=content, title=f"About {content[:20]}"))
+
+
+def site_of(pages: Mapping[str, Page]) -> LocalSite:
+    return LocalSite({"/": tagged(article("front", sorted(pages))), **pages})
+
+
+class Known:
+    """The database of a crawl, its addresses without the host."""
+
+    def __init__(self, database_url: str, site: LocalSite) -> None:
+        self.database_url = database_url
+        self._site = site
+
+    def crawl(self, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
+        self._site.asked.clear()
+        given = {"DEDUP_RUN": f"run {len(self.runs) + 1}", **SETTINGS, **(settings or {})}
+        outcome = crawl_site_here(self.database_url, given, **{"url": f"{self._site.url}/", **arguments})
+        assert outcome.tracebacks == []
+        assert outcome.stats["finish_reason"] == "finished"
+        return outcome
+
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        rows = ask(self.database_url, query)
+        return [{name: self._shortened(value) for name, value in row.items()} for row in rows]
+
+    def _shortened(self, value: Any) -> Any:
+        return value.removeprefix(self._site.url) if isinstance(value, str) else value
+
+    @property
+    def runs(self) -> list[str]:
+        try:
+            return [row["name"] for row in ask(self.database_url, "SELECT name FROM dedup_runs ORDER BY id")]
+        except Exception:
+            return []
+
+    def tables(self) -> dict[str, list[str]]:
+        """What is in all tables that a re-crawl writes to, but for when it was seen."""
+        tables = ("dedup_documents", "dedup_fingerprints", "dedup_words", "pages", "page_versions", "visits")
+        seen = {"last_run_id", "seen", "run"}
+        return {
+            table: sorted(
+                repr(sorted((name, value) for name, value in row.items() if name not in seen))
+                for row in self.ask(f"SELECT * FROM {table}")
+            )
+            for table in tables
+        }
+
+    def verdicts(self) -> dict[str, list[str]]:
+        """The verdicts of the last run by address, with the original of a duplicate."""
+        rows = self.ask(
+            "SELECT d.key AS key, v.verdict, o.key AS original FROM dedup_verdicts v"
+            " JOIN dedup_documents d ON d.id = v.document_id LEFT JOIN dedup_documents o ON o.id = v.original_id"
+            " WHERE v.run_id = (SELECT max(id) FROM dedup_runs) ORDER BY v.id"
+        )
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            said = row["verdict"] if row["original"] is None else f"{row['verdict']} of {row['original']}"
+            found.setdefault(row["key"], []).append(said)
+        return found
+
+    def stored(self) -> dict[str, str]:
+        """The texts of the stored pages that are not marked as gone."""
+        return {row["url"]: row["text"].rstrip(".") for row in self.ask("SELECT * FROM pages WHERE gone IS NULL")}
+
+    def marked(self) -> list[str]:
+        return [row["url"] for row in self.ask("SELECT url FROM pages WHERE gone IS NOT NULL ORDER BY url")]
+
+    def versions(self) -> list[tuple[str, str, str]]:
+        rows = self.ask("SELECT url, reason, text FROM page_versions ORDER BY url, id")
+        return [(row["url"], row["reason"], row["text"].rstrip(".")) for row in rows]
+
+
+def before() -> dict[str, Page]:
+    """The site when it is crawled first."""
+    return {
+        "/a-same": page(text("same")),
+        "/b-dated": dated(article("dated")),
+        "/c-plain": article("plain"),
+        "/d-edited": page(text("edited")),
+        "/e-rewritten": page(text("rewritten")),
+        "/f-moved": page(text("moved")),
+        "/f-moved-copy": page(text("moved")),
+        "/g-gone": page(text("not found")),
+        "/h-gone": page(text("gone")),
+        "/i-turns": page(text("turns")),
+        "/j-swap": page(text("j")),
+        "/k-swap": page(text("k")),
+        "/l-leader": page(text("leader")),
+        "/l-leader-copy": page(text("leader")),
+        "/l-leader-near": page(edited(text("leader"), 4)),
+        "/m-late": page(text("late")),
+        "/m-late-copy": page(text("late")),
+        "/n-lost": page(text("lost")),
+        "/n-lost-copy": page(text("lost")),
+        "/n-lost-near": page(edited(text("lost"), 4)),
+        "/o-copy-changes": page(text("same")),
+    }
+
+
+def after() -> dict[str, Page]:
+    """What is different when it is crawled again; the front page still links the same addresses."""
+    return {
+        "/d-edited": page(edited(text("edited"), 4)),
+        "/e-rewritten": page(text("rewritten anew")),
+        "/f-moved": redirect("/f-new", 301),
+        "/f-new": page(edited(text("moved"), 3)),
+        "/g-gone": NOT_FOUND,
+        "/h-gone": GONE,
+        "/i-turns": page(text("same")),
+        "/j-swap": page(text("k")),
+        "/k-swap": page(text("j")),
+        "/l-leader": page(text("leader anew")),
+        "/m-late": late(page(text("late anew"))),
+        "/n-lost": late(NOT_FOUND),
+        "/o-copy-changes": page(text("no copy any more")),
+    }
+
+
+STORED_AFTER = {
+    "/a-same": text("same"),
+    "/b-dated": document(120, "dated"),
+    "/c-plain": document(120, "plain"),
+    "/d-edited": edited(text("edited"), 4),
+    "/e-rewritten": text("rewritten anew"),
+    "/f-new": edited(text("moved"), 3),
+    "/j-swap": text("k"),
+    "/k-swap": text("j"),
+    "/l-leader": text("leader anew"),
+    "/l-leader-copy": text("leader"),
+    "/m-late": text("late anew"),
+    "/m-late-copy": text("late"),
+    "/n-lost-copy": text("lost"),
+    "/o-copy-changes": text("no copy any more"),
+}
+
+
+@pytest.fixture
+def changed(database_url: str) -> Iterator[Known]:
+    """A site that was crawled and has changed since."""
+    with site_of(before()) as site:
+        known = Known(database_url, site)
+        known.crawl()
+        assert inconsistencies(database_url) == []
+        site.pages |= after()
+        yield known
+
+
+def test_every_verdict_and_every_table_is_as_it_must_be_after_a_recrawl(changed: Known) -> None:
+    outcome = changed.crawl(recrawl="true")
+    assert inconsistencies(changed.database_url) == []
+    verdicts = changed.verdicts()
+    assert {url: said[-1] for url, said in verdicts.items()} == {
+        "/": "unchanged",
+        "/a-same": "unchanged",
+        "/b-dated": "unchanged",
+        "/c-plain": "unchanged",
+        "/d-edited": "updated",
+        "/e-rewritten": "updated",
+        "/f-new": "new",
+        "/f-moved-copy": "near duplicate of /f-new",
+        "/i-turns": "exact duplicate of /a-same",
+        "/j-swap": "new",
+        "/k-swap": "updated",
+        "/l-leader": "updated",
+        "/l-leader-copy": "new",
+        "/l-leader-near": "near duplicate of /l-leader-copy",
+        "/m-late": "updated",
+        "/m-late-copy": "new",
+        "/n-lost-copy": "new",
+        "/n-lost-near": "near duplicate of /n-lost-copy",
+        "/o-copy-changes": "updated",
+    }
+    assert verdicts["/f-new"] == ["new"], "a page that has moved is no duplicate of itself"
+    # Visited before their originals were known to have changed, or to be gone, and therefore twice.
+    assert verdicts["/m-late-copy"] == ["exact duplicate of /m-late", "new"]
+    assert verdicts["/n-lost-copy"] == ["exact duplicate of /n-lost", "new"]
+    assert verdicts["/j-swap"] == ["exact duplicate of /k-swap", "new"]
+    stored = changed.stored()
+    stored.pop("/")
+    assert stored == STORED_AFTER
+    assert changed.marked() == ["/g-gone", "/h-gone", "/n-lost"]
+    assert changed.versions() == [
+        ("/d-edited", "updated", text("edited")),
+        ("/e-rewritten", "updated", text("rewritten")),
+        ("/f-moved", "moved", text("moved")),
+        ("/i-turns", "duplicate", text("turns")),
+        ("/j-swap", "duplicate", text("j")),
+        ("/k-swap", "updated", text("k")),
+        ("/l-leader", "updated", text("leader")),
+        ("/m-late", "updated", text("late")),
+    ]
+    assert (outcome.count("crawler/gone"), outcome.count("crawler/moved")) == (3, 1)
+    assert outcome.count("dedup/not_examined") == 0
+
+
+def test_a_recrawl_without_changes_transfers_only_what_has_no_validators(changed: Known) -> None:
+    changed.crawl(recrawl="true")
+    left_alone = changed.tables()
+    outcome = changed.crawl(recrawl="true")
+    assert outcome.count("downloader/response_status_count/304") == 18
+    assert outcome.count("crawler/not_modified") == 18
+    assert outcome.count("crawler/fetched") == 19
+    assert outcome.count("downloader/response_status_count/200") == 1
+    assert outcome.count("crawler/stored") == 0
+    said = changed.verdicts()
+    assert {verdict for each in said.values() for verdict in each if " of " not in verdict} == {"unchanged"}
+    assert sum(" of " in each[0] for each in said.values()) == 4
+    assert changed.tables() == left_alone
+    assert inconsistencies(changed.database_url) == []
+
+
+# What becomes of pages that are gone
+
+
+@pytest.mark.parametrize("policy", ["keep", "mark", "delete"])
+def test_a_page_that_is_gone_follows_the_policy(policy: str, sqlite_url: str) -> None:
+    gone, other = text("gone"), text("other")
+    with site_of({"/gone": page(gone), "/other": page(other)}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages |= {"/gone": NOT_FOUND, "/new-copy": page(gone), "/other": article("", ["/new-copy"], text=other)}
+        known.crawl({"CRAWLER_GONE": policy}, recrawl="true")
+        assert inconsistencies(sqlite_url) == []
+        stored = known.stored()
+        assert stored["/other"] == other
+        if policy == "keep":
+            assert (stored["/gone"], "/new-copy" in stored) == (gone, False)
+            assert known.verdicts()["/new-copy"] == ["exact duplicate of /gone"]
+        else:
+            assert ("/gone" in stored, stored["/new-copy"]) == (False, gone)
+            assert known.verdicts()["/new-copy"] == ["new"]
+        assert known.marked() == (["/gone"] if policy == "mark" else [])
+        assert known.versions() == ([("/gone", "gone", gone)] if policy == "delete" else [])
+        known.crawl({"CRAWLER_GONE": policy}, recrawl="true")
+        # It is asked for again as long as it counts as there, and where a link leads to it.
+        assert site.hits["/gone"] == 1
+
+
+def test_a_page_that_is_gone_and_linked_nowhere_is_not_asked_for_again_and_may_come_back(sqlite_url: str) -> None:
+    content = text("comes back")
+    with LocalSite({"/": article("front", ["/page"]), "/page": page(content)}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages |= {"/": article("front"), "/page": GONE}
+        known.crawl(recrawl="true")
+        assert (known.marked(), site.hits["/page"]) == (["/page"], 1)
+        known.crawl(recrawl="true")
+        assert site.hits["/page"] == 0
+        site.pages |= {"/": article("front", ["/page"]), "/page": page(content)}
+        known.crawl(recrawl="true")
+        assert (known.marked(), known.stored()["/page"]) == ([], content)
+        assert known.verdicts()["/page"] == ["new"]
+        assert known.versions() == []
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_no_versions_are_kept_if_none_are_wanted_and_of_many_the_last_ones(sqlite_url: str) -> None:
+    with LocalSite({"/": page(text("version 0"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        for number, kept in enumerate((0, 2, 2, 2, 1), 1):
+            site.pages["/"] = page(text(f"version {number}"))
+            known.crawl({"CRAWLER_KEEP_VERSIONS": kept}, recrawl="true")
+            earlier = range(max(1, number - kept), number) if number > 1 else ()
+            assert known.versions() == [("/", "updated", text(f"version {each}")) for each in earlier]
+        assert known.stored() == {"/": text("version 5")}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_page_that_asks_not_to_be_stored_now_is_treated_as_gone(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/a"] = article("", text=text("a"), head='<meta name="robots" content="noindex">')
+        known.crawl(recrawl="true")
+        assert (known.marked(), known.stored()["/copy"]) == (["/a"], text("a"))
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_an_ordinary_crawl_too_fetches_copies_again_whose_original_has_changed_since(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/a"] = late(page(text("a anew")))
+        known.crawl()
+        assert known.verdicts()["/copy"] == ["exact duplicate of /a", "new"]
+        assert known.stored()["/copy"] == text("a")
+        assert inconsistencies(sqlite_url) == []
+
+
+# Redirects
+
+
+def test_a_page_that_moves_on_through_several_redirects_takes_the_place_of_the_first(database_url: str) -> None:
+    with site_of({"/old": page(text("moved")), "/old-copy": page(text("moved"))}) as site:
+        known = Known(database_url, site)
+        known.crawl()
+        site.pages |= {
+            "/old": redirect("/between", 308),
+            "/between": redirect("/new", 301),
+            "/new": page(text("moved")),
+            "/old-copy": redirect("/new", 301),
+        }
+        known.crawl(recrawl="true")
+        assert inconsistencies(database_url) == []
+        assert known.verdicts()["/new"] == ["new"]
+        assert known.stored().keys() == {"/", "/new"}
+        assert known.versions() == [("/old", "moved", text("moved"))]
+        known.crawl(recrawl="true")
+        # Only because the front page still links it.
+        assert (site.hits["/old"], site.hits["/new"]) == (1, 1)
+        assert known.verdicts()["/new"] == ["unchanged"]
+
+
+def test_a_page_that_redirects_for_now_stays_as_it_was(sqlite_url: str) -> None:
+    with site_of({"/old": page(text("here"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages |= {"/old": redirect("/for-now", 302), "/for-now": page(text("here"))}
+        known.crawl(recrawl="true")
+        assert known.verdicts()["/for-now"] == ["exact duplicate of /old"]
+        assert known.stored()["/old"] == text("here")
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_page_stays_until_what_it_has_moved_to_is_there(sqlite_url: str) -> None:
+    with site_of({"/old": page(text("moving"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages |= {"/old": redirect("/new", 301), "/new": Reply(b"", 503)}
+        known.crawl(recrawl="true")
+        assert known.stored()["/old"] == text("moving")
+        assert inconsistencies(sqlite_url) == []
+        site.pages["/new"] = page(text("moving"))
+        known.crawl(recrawl="true")
+        assert known.stored().keys() == {"/", "/new"}
+        assert known.verdicts()["/new"] == ["new"]
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_page_that_redirects_to_what_is_not_there_is_gone(sqlite_url: str) -> None:
+    with site_of({"/old": page(text("moving"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/old"] = redirect("/nowhere", 301)
+        known.crawl(recrawl="true")
+        assert known.marked() == ["/old"]
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_page_that_moves_to_its_own_duplicate_leaves_it_the_place(database_url: str) -> None:
+    with site_of({"/a-old": page(text("both")), "/b-copy": page(text("both"))}) as site:
+        known = Known(database_url, site)
+        known.crawl()
+        # The copy is visited first, and is the same as ever.
+        site.pages["/a-old"] = late(redirect("/b-copy", 301))
+        known.crawl(recrawl="true")
+        assert inconsistencies(database_url) == []
+        assert known.verdicts()["/b-copy"] == ["exact duplicate of /a-old", "new"]
+        assert known.stored().keys() == {"/", "/b-copy"}
+        assert known.versions() == [("/a-old", "moved", text("both"))]
+
+
+def test_a_page_that_moves_to_one_that_is_too_young_for_a_visit_is_taken_away(sqlite_url: str) -> None:
+    with site_of({"/a-old": page(text("both")), "/b-copy": page(text("both")), "/c": page(text("c"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        change(sqlite_url, "UPDATE visits SET seen = seen - 8 * 86400 WHERE url LIKE '%/a-old' OR url LIKE '%/c'")
+        site.pages |= {"/a-old": redirect("/b-copy", 301), "/c": redirect("/", 301)}
+        known.crawl(max_age="7d")
+        assert known.stored().keys() == {"/", "/b-copy"}
+        assert known.verdicts() == {"/b-copy": ["new"]}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_page_that_moves_to_its_own_duplicate_which_is_the_same_as_ever(sqlite_url: str) -> None:
+    with LocalSite({"/": article("front", ["/old", "/copy"])}) as site:
+        site.pages |= {"/old": page(text("both")), "/copy": page(text("both"))}
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/old"] = redirect("/copy", 301)
+        known.crawl(recrawl="true")
+        assert known.stored().keys() == {"/", "/copy"}
+        assert known.verdicts()["/copy"][-1] == "new"
+        assert inconsistencies(sqlite_url) == []
+
+
+# What is asked for
+
+
+def test_links_of_a_page_that_was_not_modified_are_followed(sqlite_url: str) -> None:
+    linking = tagged(article("linking", ["/deeper"]))
+    with LocalSite({"/": linking, "/deeper": page(text("deeper"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl(max_depth=0)
+        assert known.stored().keys() == {"/"}
+        outcome = known.crawl(recrawl="true")
+        assert outcome.count("crawler/not_modified") == 1
+        assert known.verdicts() == {"/": ["unchanged"], "/deeper": ["new"]}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_pages_that_are_linked_nowhere_any_more_are_visited_again(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/"] = article("front without links")
+        known.crawl()
+        assert known.verdicts().keys() == {"/"}
+        known.crawl(recrawl="true")
+        assert known.verdicts() == {"/": ["unchanged"], "/a": ["unchanged"], "/copy": ["exact duplicate of /a"]}
+
+
+def test_only_known_pages_in_the_scope_of_the_crawl_are_visited_again(sqlite_url: str) -> None:
+    pages: dict[str, Page] = {
+        "/in": article("in", ["/in/deep"]),
+        "/in/deep": article("deep"),
+        "/out": article("out"),
+    }
+    with LocalSite({"/": article("front", ["/in", "/out"]), **pages}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        with LocalSite({"/": article("another site")}) as other:
+            Known(sqlite_url, other).crawl(url=f"{other.other_url}/")
+            known.crawl(recrawl="true", follow="/in|/$", max_depth=1)
+            assert other.hits == {"/robots.txt": 1, "/": 1}
+        assert set(site.hits) == {"/robots.txt", "/", "/in"}
+
+
+def test_with_max_age_only_older_pages_are_asked_for_and_links_of_younger_ones_are_known(sqlite_url: str) -> None:
+    pages: dict[str, Page] = {
+        "/young": article("young", ["/never-seen"]),
+        "/old": article("old"),
+        "/old-copy": article("old"),
+        "/young-copy": article("young", ["/never-seen"]),
+        "/never-seen": article("never seen"),
+    }
+    with LocalSite({"/": article("front", [each for each in pages if each != "/never-seen"]), **pages}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl(max_depth=1)
+        assert "/never-seen" not in known.verdicts()
+        change(sqlite_url, "UPDATE visits SET seen = seen - 8 * 86400 WHERE url LIKE '%/old%'")
+        outcome = known.crawl(max_age="7d")
+        assert set(site.hits) == {"/robots.txt", "/old", "/old-copy", "/never-seen"}
+        assert known.verdicts() == {
+            "/old": ["unchanged"],
+            "/old-copy": ["exact duplicate of /old"],
+            "/never-seen": ["new"],
+        }
+        assert outcome.count("crawler/passed_over") == 3
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_crawl_that_passes_over_everything_has_not_failed(sqlite_url: str) -> None:
+    with site_of({"/a": article("a")}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        outcome = known.crawl(max_age="7d")
+        assert (outcome.count("crawler/passed_over"), set(site.hits)) == (2, {"/robots.txt"})
+        assert not [record for record in outcome.log if record.levelname == "ERROR"]
+
+
+def test_a_young_duplicate_whose_original_is_gone_is_fetched_all_the_same(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        change(sqlite_url, "UPDATE visits SET seen = seen - 8 * 86400 WHERE url LIKE '%/a'")
+        site.pages["/a"] = GONE
+        known.crawl(max_age="7d")
+        assert known.verdicts() == {"/copy": ["new"]}
+        assert known.stored()["/copy"] == text("a")
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_front_page_that_is_a_duplicate_is_asked_for_in_full_since_its_links_are_wanted(sqlite_url: str) -> None:
+    with site_of({"/copy": tagged(article("front", ["/linked"])), "/linked": article("linked")}) as site:
+        site.pages["/"] = tagged(article("front", ["/copy"]))
+        known = Known(sqlite_url, site)
+        known.crawl()
+        assert known.verdicts()["/copy"] == ["exact duplicate of /"]
+        known.crawl(recrawl="true", url=f"{site.url}/copy")
+        assert known.verdicts()["/linked"] == ["new"]
+
+
+def test_a_page_with_directives_in_its_headers_is_asked_for_in_full(sqlite_url: str) -> None:
+    def answer(asked: Asked) -> Reply:
+        headers = {"Content-Type": HTML, "ETag": '"1"', "X-Robots-Tag": "nofollow"}
+        assert "If-None-Match" not in asked.headers
+        return Reply(article("front", ["/not-followed"]).encode(), headers=headers)
+
+    with LocalSite({"/": answer, "/not-followed": article("x")}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        known.crawl(recrawl="true")
+        assert known.verdicts() == {"/": ["unchanged"]}
+
+
+def test_an_ordinary_crawl_sends_no_conditions(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        outcome = known.crawl()
+        assert outcome.count("downloader/response_status_count/304") == 0
+        assert not [asked for asked in site.asked if "If-None-Match" in asked.headers]
+
+
+# What is stored
+
+
+def test_newer_bytes_of_a_page_with_the_same_text_are_stored(sqlite_url: str) -> None:
+    content = text("same text")
+    with LocalSite({"/": tagged(article("", text=content))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        newer = article("", ["/new-link"], text=content)
+        site.pages |= {"/": tagged(newer), "/new-link": page(text("new link"))}
+        known.crawl(recrawl="true", max_depth=0)
+        assert known.verdicts() == {"/": ["unchanged"]}
+        assert zlib.decompress(known.ask("SELECT html FROM pages")[0]["html"]) == newer.encode()
+        known.crawl(recrawl="true")
+        assert known.verdicts() == {"/": ["unchanged"], "/new-link": ["new"]}
+        assert known.versions() == []
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(database_url: str) -> None:
+    with LocalSite({"/": page(text("old"))}) as site:
+        known = Known(database_url, site)
+        known.crawl()
+        with closing(Database(database_url)) as database, database.read() as connection:
+            kept = [(table, connection.execute(select(table)).mappings().one()) for table in (stored_pages, visits)]
+        site.pages["/"] = page(text("new"))
+        known.crawl(recrawl="true")
+        # As if the process had been killed between the verdict and the page.
+        with closing(Database(database_url)) as database, database.write() as connection:
+            for table, row in kept:
+                connection.execute(update(table).values(dict(row)))
+            connection.execute(delete(page_versions))
+        known.crawl(recrawl="true")
+        assert known.verdicts() == {"/": ["unchanged"]}
+        assert known.stored() == {"/": text("new")}
+        assert known.versions() == [("/", "updated", text("old"))]
+        assert inconsistencies(database_url) == []
+
+
+def test_bytes_that_are_not_known_any_more_when_the_page_is_decided_are_analysed_then(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[bytes] = set()
+    knows_bytes = NearDuplicatePipeline.knows_bytes
+
+    async def knows_at_first(self: NearDuplicatePipeline, body_digest: bytes) -> bool:
+        is_first = body_digest not in asked
+        asked.add(body_digest)
+        return is_first or await knows_bytes(self, body_digest)
+
+    monkeypatch.setattr(NearDuplicatePipeline, "knows_bytes", knows_at_first)
+    with LocalSite({"/": page(text("one"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        assert known.verdicts() == {"/": ["new"]}
+        assert known.stored() == {"/": text("one")}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_duplicate_that_is_let_go_while_its_server_says_that_it_is_the_same_is_fetched_again(
+    sqlite_url: str,
+) -> None:
+    copy = page(text("a"))
+    with site_of({"/a": page(text("a")), "/copy": copy}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+
+        def let_go(asked: Asked) -> Reply:
+            if "If-None-Match" in asked.headers:
+                # As if its original had changed to and fro; nothing else has the same bytes.
+                change(sqlite_url, "UPDATE dedup_documents SET body_digest = NULL WHERE key LIKE '%/a'")
+                change(
+                    sqlite_url,
+                    "UPDATE dedup_documents SET leader_id = NULL, text_digest = NULL, body_digest = NULL"
+                    " WHERE key LIKE '%/copy'",
+                )
+            return copy(asked)
+
+        site.pages["/copy"] = let_go
+        outcome = known.crawl(recrawl="true")
+        assert ["If-None-Match" in asked.headers for asked in site.asked if asked.path == "/copy"] == [True, False]
+        assert known.verdicts()["/copy"] == ["exact duplicate of /a"]
+        assert outcome.count("dedup/not_examined") == 0
+
+
+def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stays(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("a page that breaks the library")
+
+    with LocalSite({"/": page(text("old"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/"] = page(text("new"))
+        with monkeypatch.context() as patched:
+            patched.setattr("crawler.spiders.site.extract_page", broken)
+            known.crawl(recrawl="true")
+        assert known.stored() == {"/": text("old")}
+        known.crawl(recrawl="true")
+        assert known.stored() == {"/": text("new")}
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_unchanged_pages_that_are_dropped_were_seen_too(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        outcome = known.crawl({"DEDUP_DROP_UNCHANGED": True}, recrawl="true")
+        assert outcome.items == []
+        assert {row["run"] for row in known.ask("SELECT run FROM visits")} == {"run 2"}
+        assert known.stored()["/a"] == text("a")
+        assert inconsistencies(sqlite_url) == []
+
+
+def test_a_feed_of_a_recrawl_is_complete(sqlite_url: str) -> None:
+    with site_of({"/a": page(text("a"))}) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        outcome = known.crawl(recrawl="true")
+        texts = {item.url.removeprefix(site.url): (item.text.rstrip("."), item.title) for item in outcome.items}
+        assert texts["/a"] == (text("a"), f"About {text('a')[:20]}")
+        assert outcome.count("crawler/not_modified") == 2
+
+
+# Whatever happens
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_changes_nothing_is_lost_and_everything_agrees(seed: int, database_url: str) -> None:
+    random = Random(seed)
+    texts = [text("x"), edited(text("x"), 4, 1), edited(text("x"), 4, 2), text("y"), text("z"), edited(text("z"), 3)]
+    addresses = [f"/{number}" for number in range(10)]
+    with LocalSite() as site:
+        known = Known(database_url, site)
+        for _ in range(4):
+            shown: dict[str, str] = {}
+            for address in addresses:
+                kind = random.choice(["tagged", "tagged", "tagged", "plain", "gone", "moved", "late"])
+                content = random.choice(texts)
+                target = random.choice(addresses)
+                site.pages[address] = {
+                    "tagged": page(content),
+                    "plain": article("", text=content),
+                    "gone": NOT_FOUND,
+                    "moved": redirect(target, 301),
+                    "late": late(page(content)),
+                }[kind]
+                if kind in ("tagged", "plain", "late"):
+                    shown[address] = content
+            site.pages["/"] = tagged(article("front", random.sample(addresses, 6)))
+            known.crawl({**CONCURRENT, "CRAWLER_GONE": random.choice(["mark", "delete"])}, recrawl="true")
+            assert inconsistencies(database_url) == []
+            decided = known.ask("SELECT key FROM dedup_documents WHERE text_digest IS NOT NULL")
+            assert {row["key"] for row in decided} <= {"/", *shown}
+            for address, content in known.stored().items():
+                assert address == "/" or shown[address] == content
+            assert {row["key"] for row in decided} >= {"/", *(set(shown) & set(site.hits))}
+
+
+def test_a_recrawl_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(sqlite_url: str) -> None:
+    pages = {address: each for address, each in before().items() if not address.endswith("-near")}
+    with site_of(pages) as site:
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages |= after()
+        arguments = {"url": f"{site.url}/", "recrawl": "true"}
+        settings = {"DEDUP_DATABASE_URL": sqlite_url, "DEDUP_RUN": "killed", **SETTINGS}
+        process = start(crawl_command(arguments, settings))
+        # When the other one of the two has been dropped as a copy of what this one was.
+        site.pages["/k-swap"] = killing(process, site.pages["/k-swap"])
+        process.communicate(timeout=120)
+        assert process.returncode == -signal.SIGKILL
+        result = run(crawl_command(arguments, settings), database_url=sqlite_url, seconds=120)
+        assert (result.status, result.errors) == (0, [])
+        assert inconsistencies(sqlite_url) == []
+        stored = known.stored()
+        stored.pop("/")
+        assert stored == STORED_AFTER
+        assert known.marked() == ["/g-gone", "/h-gone", "/n-lost"]
+        assert [(url, reason) for url, reason, _ in known.versions()] == [
+            ("/d-edited", "updated"),
+            ("/e-rewritten", "updated"),
+            ("/f-moved", "moved"),
+            ("/i-turns", "duplicate"),
+            ("/j-swap", "duplicate"),
+            ("/k-swap", "updated"),
+            ("/l-leader", "updated"),
+            ("/m-late", "updated"),
+        ]
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("CRAWLER_GONE", "forget"), ("CRAWLER_KEEP_VERSIONS", "-1"), ("CRAWLER_KEEP_VERSIONS", "many")]
+)
+def test_a_wrong_setting_is_one_line_and_status_2(name: str, value: str, sqlite_url: str) -> None:
+    with pytest.raises(ExitedError) as ended:
+        crawl_site_here(sqlite_url, {name: value, **NO_NETWORK}, url="http://127.0.0.1:9/")
+    assert ended.value.status == 2
+    [error] = [record.getMessage() for record in ended.value.outcome.log if record.levelname == "ERROR"]
+    assert error.startswith(f"{name} = {value!r}: expected")
