@@ -38,6 +38,9 @@ class StoredDocument(NamedTuple):
     indexed: bool
     leader_id: int | None
     last_run_id: int = 0
+    canonical_digest: bytes | None = None
+    redirected: bool = False
+    keeper_id: int | None = None
 
 
 _COLUMNS = (
@@ -51,6 +54,9 @@ _COLUMNS = (
     documents.c.indexed,
     documents.c.leader_id,
     documents.c.last_run_id,
+    documents.c.canonical_digest,
+    documents.c.redirected,
+    documents.c.keeper_id,
 )
 _DOCUMENT = select(*_COLUMNS)
 
@@ -200,7 +206,8 @@ def close_run(connection: Connection, run_id: int, outcome: str) -> None:
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:
-    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, last_run_id = row
+    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, *others = row
+    last_run_id, canonical_digest, redirected, keeper_id = others
     return StoredDocument(
         identifier,
         key,
@@ -212,6 +219,9 @@ def _stored(row: Sequence[Any]) -> StoredDocument:
         bool(indexed),
         leader_id,
         last_run_id,
+        _bytes(canonical_digest),
+        bool(redirected),
+        keeper_id,
     )
 
 

@@ -23,6 +23,7 @@ from dedup.fingerprint.sketch import Sketch
 from dedup.index.sql import SqlIndex
 from dedup.ledger import Relatives, StoredDocument
 from dedup.schema import to_signed
+from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import PAPER_RADIUS, check, fewest_tokens
 
@@ -38,6 +39,8 @@ class Content:
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
         words: its tokens, a line feed between them; empty where they are not at hand.
+        canonical_digest: digest of the key that it names as its own, if that is another one.
+        redirected: whether a redirect led to it.
     """
 
     text_digest: bytes
@@ -46,6 +49,8 @@ class Content:
     text_bytes: int
     body_digest: bytes | None
     words: bytes
+    canonical_digest: bytes | None = None
+    redirected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +66,21 @@ class DocumentStore:
 
     Args:
         index: the permuted tables.
+        scopes: how far duplicates are looked for.
         settings: what counts as a near-duplicate, and which texts are too short for the tables.
     """
 
-    def __init__(self, index: SqlIndex, settings: DedupSettings) -> None:
+    def __init__(self, index: SqlIndex, scopes: Scopes, settings: DedupSettings) -> None:
         self._index = index
         self._settings = settings
+        self._scopes = scopes
 
     def note_seen(self, connection: Connection, known: StoredDocument, content: Content, run_id: int) -> None:
         """Note that a document was seen again with the same text."""
         values: dict[str, Any] = {"last_run_id": run_id}
+        if content.canonical_digest != known.canonical_digest or content.redirected > known.redirected:
+            values["canonical_digest"] = content.canonical_digest
+            values["redirected"] = int(known.redirected or content.redirected)
         if content.body_digest is not None and content.body_digest != known.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
@@ -113,19 +123,22 @@ class DocumentStore:
             "sketch": content.sketch.to_bytes(),
             "indexed": int(indexed),
             "leader_id": None if match is None else match.leader.id,
+            "canonical_digest": content.canonical_digest,
+            "redirected": int(content.redirected or (known is not None and known.redirected)),
             "last_run_id": run_id,
         }
         if not is_known_text:
             self._add_words(connection, content)
         if known is not None:
-            ledger.change_document(connection, known.id, values)
+            ledger.change_document(connection, known.id, {**values, **_as_member(match)})
             self._leave_old_content(connection, known, content, leads_still=match is None)
             return known.id
         document_id = ledger.add_document(
-            connection, {**values, "key": clean(key), "key_digest": ledger.key_digest(key)}
+            connection,
+            {**values, "key": clean(key), "key_digest": ledger.key_digest(key), "first_run_id": run_id},
         )
         if indexed:
-            self._index.add(connection, [(document_id, content.fingerprint)])
+            self._index.add(connection, [(document_id, content.fingerprint ^ self._scopes.mask(key))])
         return document_id
 
     def _add_words(self, connection: Connection, content: Content) -> None:
@@ -143,7 +156,7 @@ class DocumentStore:
         self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
     ) -> None:
         if known.indexed:
-            self._index.remove(connection, [(known.id, known.fingerprint)])
+            self._index.remove(connection, [self._entry(known)])
         members = ledger.find_led_by(connection, known.id)
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
         self._free(connection, lost)
@@ -172,7 +185,7 @@ class DocumentStore:
         Their content is stored nowhere: without digests they are decided anew when they are seen
         again, and without table entries nothing is dropped because of them.
         """
-        self._index.remove(connection, [(member.id, member.fingerprint) for member in members if member.indexed])
+        self._index.remove(connection, [self._entry(member) for member in members if member.indexed])
         for member in members:
             ledger.change_document(
                 connection, member.id, {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
@@ -186,5 +199,13 @@ class DocumentStore:
             if heir is None:
                 ledger.remove_words(connection, text_digest)
             elif not heir.indexed and heir.sketch.tokens >= fewest_tokens(self._settings):
-                self._index.add(connection, [(heir.id, heir.fingerprint)])
+                self._index.add(connection, [self._entry(heir)])
                 ledger.change_document(connection, heir.id, {"indexed": 1})
+
+    def _entry(self, document: StoredDocument) -> tuple[int, int]:
+        return document.id, document.fingerprint ^ self._scopes.mask(document.key)
+
+
+def _as_member(match: Match | None) -> dict[str, Any]:
+    """Return what a changed document can no longer say of a cluster: a duplicate leads none."""
+    return {"keeper_id": None, "exported_id": None} if match else {}

@@ -19,10 +19,11 @@ from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Signed
-from dedup.deduplicator import Decision, Verdict, decision_of, is_confirmed
+from dedup.deduplicator import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import digest
 from dedup.index.memory.index import MemoryIndex
+from dedup.matching import is_confirmed
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
 from dedup.verification import fewest_tokens, plan_of

@@ -15,15 +15,14 @@ from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
 from dedup.report.contents import Cluster, Duplicate, HostTotal, Report, Selection, Total
 from dedup.schema import documents, runs, verdicts
+from dedup.scope import BEFORE_HOST, host_of
 
 _DUPLICATES = [verdict for verdict in Verdict if verdict.is_duplicate]
 _MEMBERS_NAMED = 3
 _RUNS_NAMED = 5
 _ROWS_AT_ONCE = 1000
 
-# Both are understood by Python and by PostgreSQL; the second must go on agreeing with the first.
-_BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
-_HOST = re.compile(_BEFORE_HOST + r"(?P<host>[^/?#@]*)")
+# Must go on agreeing with `host_of`.
 _AFTER_HOST = r"(:[0-9]*)?([/?#]|\Z)"
 
 _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
@@ -82,12 +81,6 @@ def read_largest_clusters(database: Database, run: str, limit: int) -> list[Clus
         return _largest_clusters(connection, _condition(run), limit)
 
 
-def host_of(key: str) -> str:
-    """Return host and port of a URL in lower case; of a key that is no URL the empty string."""
-    found = _HOST.match(key)
-    return found["host"].lower() if found else ""
-
-
 def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
     known = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id)))
     if not known:
@@ -116,7 +109,7 @@ def _condition(run: str | None, host: str = "") -> ColumnElement[bool]:
     if run is not None:
         condition &= verdicts.c.run_id == select(runs.c.id).where(runs.c.name == run).scalar_subquery()
     if host:
-        condition &= documents.c.key.regexp_match(_BEFORE_HOST + re.escape(host) + _AFTER_HOST)
+        condition &= documents.c.key.regexp_match(BEFORE_HOST + re.escape(host) + _AFTER_HOST)
     return condition
 
 
