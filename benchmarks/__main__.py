@@ -35,6 +35,10 @@ def main() -> int:
     kill_parser.add_argument("--databases", nargs=2, metavar="URL", help="two empty ones (default: SQLite files)")
     frontier_parser = commands.add_parser("frontier", help="many queued URLs, beside Scrapy's disk queues")
     frontier_parser.add_argument("--n", type=float, default=1e6, help="how many URLs are queued (default: 1e6)")
+    order_parser = commands.add_parser("order", help="a labelled set decided again and again in shuffled order")
+    order_parser.add_argument("--data", type=Path, required=True, help="folder with docs.jsonl and pairs.jsonl")
+    order_parser.add_argument("--shuffles", type=int, default=20, help="how often it is shuffled (default: 20)")
+    order_parser.add_argument("--seed", type=int, default=1, help="of the shuffling (default: 1)")
     sql_parser = commands.add_parser("sql", help="the cost of a look-up in the SQL tables, by what they hold")
     sql_parser.add_argument("--n", type=float, default=1e5, help="how many documents at most (default: 1e5)")
     files_parser = commands.add_parser("files", help="`dedup files` beside MinHash LSH by datasketch")
@@ -48,6 +52,7 @@ def main() -> int:
         index_parser,
         kill_parser,
         frontier_parser,
+        order_parser,
         sql_parser,
     ):
         each.add_argument("--json", type=Path, help="write the figures to this file too")
@@ -73,6 +78,10 @@ def _run(options: argparse.Namespace) -> int:  # noqa: PLR0911 -- one for each
         from benchmarks import sql_index  # noqa: PLC0415
 
         return sql_index.run(n=int(options.n), json_file=options.json)
+    if options.name == "order":
+        from benchmarks import order  # noqa: PLC0415
+
+        return order.run(options.data, shuffles=options.shuffles, seed=options.seed, json_file=options.json)
     if options.name == "files":
         from benchmarks import files  # noqa: PLC0415
 

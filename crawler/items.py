@@ -23,6 +23,8 @@ class Page:
         text: the main text; None where these bytes were known already, until storage fills it in.
         signature: the text's signature; None where these bytes were known already.
         canonical: the address that the page names as its own.
+        redirected: whether a redirect led to it.
+        replaces: the URLs of stored pages that it takes the place of, as the better copy.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
         title: its title, as are author, date, language and description: only of pages that are kept.
@@ -42,6 +44,8 @@ class Page:
     text: str | None = field(default=None, repr=False)
     signature: Signature | None = field(default=None, repr=False)
     canonical: str | None = None
+    redirected: bool = False
+    replaces: tuple[str, ...] = ()
     verdict: str | None = None
     problem: str | None = None
     title: str | None = None

@@ -108,6 +108,7 @@ class StoragePipeline:
     - Metadata cost as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
+    - A page that is a better copy takes the place of those that it replaces.
     - Stats: `crawler/stored`, `crawler/html_bytes`.
     """
 
@@ -115,6 +116,7 @@ class StoragePipeline:
         self._crawler = crawler
         self._settings = settings
         self._stopper = CrawlStopper.of(crawler)
+        self._under_way: dict[str, asyncio.Event] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -136,14 +138,24 @@ class StoragePipeline:
         self._store.close()
 
     async def process_item(self, item: Page) -> Page:
+        # Pages that it replaces may still be on their way to the database.
+        before = [self._under_way[url] for url in item.replaces if url in self._under_way]
+        stored = self._under_way[item.url] = asyncio.Event()
         try:
+            for each in before:
+                await each.wait()
             # What is known of a page is better than nothing of a version that could not be analysed.
-            is_stored = (item.verdict == "unchanged" or item.problem) and await self._restore(item)
+            is_known = item.verdict == "unchanged" or item.problem
+            is_stored = is_known and not item.replaces and await self._restore(item)
             if not is_stored:
                 await self._describe_and_save(item)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             raise NotStored("not stored: the database failed", log_level="DEBUG") from error
+        finally:
+            stored.set()
+            if self._under_way.get(item.url) is stored:
+                del self._under_way[item.url]
         return item
 
     async def _restore(self, page: Page) -> bool:
@@ -161,7 +173,11 @@ class StoragePipeline:
         page.text = page.text or description.text or ""
         page.run = self._crawler.stats.get_value("dedup/run")
         row = {name: _storable(getattr(page, name)) for name in _STORED}
-        await self._saving.submit({**row, "text": clean(page.text), "html": description.compressed_html})
+        row |= {"text": clean(page.text), "html": description.compressed_html}
+        if page.replaces:
+            await asyncio.to_thread(self._store.replace, row, page.replaces)
+        else:
+            await self._saving.submit(row)
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, bindparam, select
+from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, bindparam, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dedup.database import Database
@@ -72,6 +72,21 @@ class PageStore:
         """
         with self._database.write() as connection:
             connection.execute(self._upsert, [{**row, "url_digest": key_digest(row["url"])} for row in rows])
+
+    def replace(self, row: dict[str, Any], urls: Iterable[str]) -> None:
+        """Insert or replace a page, and remove those that it takes the place of, in one transaction.
+
+        Args:
+            row: as for `save`.
+            urls: the URLs of the pages that are removed.
+
+        Raises:
+            DatabaseError: nothing was changed.
+        """
+        digests = [key_digest(url) for url in urls]
+        with self._database.write() as connection:
+            connection.execute(self._upsert, {**row, "url_digest": key_digest(row["url"])})
+            connection.execute(delete(pages).where(pages.c.url_digest.in_(digests)))
 
     def restore(self, url: str) -> Mapping[str, Any] | None:
         """Return text and metadata of the stored page with this URL.

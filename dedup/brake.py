@@ -62,13 +62,6 @@ class Counts(NamedTuple):
     documents: int
     duplicates: int
 
-    def plus(self, other: Counts) -> Counts:
-        """Return the sums."""
-        return Counts(self.documents + other.documents, self.duplicates + other.duplicates)
-
-
-_NONE = Counts(0, 0)
-
 
 class Brakes:
     """Counts, raises alarms, and says where no duplicate is dropped any more.
@@ -81,7 +74,7 @@ class Brakes:
         self._settings = settings
         self._is_off = settings.brake is Brake.OFF
         self._known: dict[tuple[int, str], Counts] = {}
-        self._batch: dict[tuple[int, str], Counts] = {}
+        self._batch: dict[tuple[int, str], list[int]] = {}
         self._told: set[tuple[int, Kind, str]] = set()
         self._raised: list[Alarm] = []
         self._alarms: list[Alarm] = []
@@ -110,7 +103,9 @@ class Brakes:
             return
         host = host_of(key)
         if host:
-            self._batch[run_id, host] = self._batch.get((run_id, host), _NONE).plus(Counts(1, is_duplicate))
+            counts = self._batch.setdefault((run_id, host), [0, 0])
+            counts[0] += 1
+            counts[1] += is_duplicate
 
     def write(self, connection: Connection) -> None:
         """Write what was counted in this batch, and raise alarms of hosts."""
@@ -119,8 +114,8 @@ class Brakes:
         if len(self._known) > _HOSTS_REMEMBERED:
             self._known.clear()
         rows = [
-            {"run_id": run_id, "host": host, "documents": counts.documents, "duplicates": counts.duplicates}
-            for (run_id, host), counts in self._batch.items()
+            {"run_id": run_id, "host": host, "documents": documents, "duplicates": duplicates}
+            for (run_id, host), (documents, duplicates) in self._batch.items()
         ]
         for run_id, host, documents, duplicates in connection.execute(_upserts[connection.dialect.name], rows).all():
             counts = self._known[run_id, host] = Counts(documents, duplicates)
@@ -151,8 +146,9 @@ class Brakes:
         known = self._known.get((run_id, host))
         if known is None:
             row = connection.execute(_COUNTS, {"run": run_id, "name": host}).first()
-            known = self._known[run_id, host] = _NONE if row is None else Counts(*row)
-        return known.plus(self._batch.get((run_id, host), _NONE))
+            known = self._known[run_id, host] = Counts(0, 0) if row is None else Counts(*row)
+        documents, duplicates = self._batch.get((run_id, host), (0, 0))
+        return Counts(known.documents + documents, known.duplicates + duplicates)
 
     def _is_over(self, counts: Counts) -> bool:
         settings = self._settings

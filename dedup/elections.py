@@ -144,7 +144,7 @@ class Elections:
         keeper = self._policy.best(by_key.values()).key
         elected = next(row.id for row in rows if row.key == keeper)
         if elected != keeper_id:
-            ledger.change_document(connection, leader_id, {"keeper_id": elected})
+            ledger.set_keeper(connection, leader_id, elected)
         return Standing(elected, keeper, elected != (keeper_id or leader_id), duplicates)
 
 

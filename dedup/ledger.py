@@ -100,6 +100,7 @@ _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _ADD_WORDS = insert(words)
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 _FASTEST = 1
+_SET_KEEPER = update(documents).where(documents.c.id == bindparam("leader")).values(keeper_id=bindparam("keeper"))
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
 
 
@@ -164,6 +165,11 @@ def add_document(connection: Connection, values: Mapping[str, Any]) -> int:
 def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of one document."""
     connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
+
+
+def set_keeper(connection: Connection, leader_id: int, keeper_id: int) -> None:
+    """Note who is the keeper of a leader's cluster."""
+    connection.execute(_SET_KEEPER, {"leader": leader_id, "keeper": keeper_id})
 
 
 def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
