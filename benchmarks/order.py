@@ -190,7 +190,7 @@ def add(
 
 def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSettings) -> str | None:
     """Return what is wrong with a duplicate; None if it was verified as it should be."""
-    own, member, leader = (arriving[key].signature for key in decided)
+    own, leader, member = (arriving[key].signature for key in decided)
     assert own is not None
     assert member is not None
     assert leader is not None
