@@ -162,7 +162,7 @@ class Brakes:
         self._told.add((run_id, alarm.kind, alarm.name))
         row = {"run_id": run_id, "name_digest": key_digest(alarm.name), "raised": time.time(), **alarm._asdict()}
         # Another process, or this run before a break, may have said it.
-        if connection.execute(_first_alarms[connection.dialect.name], row).rowcount:
+        if connection.execute(_first_alarms[connection.dialect.name], row).first() is not None:
             self._raised.append(alarm)
 
 
@@ -180,4 +180,6 @@ def _upsert(insert: Any) -> Any:
 
 _inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 _upserts = {name: _upsert(insert) for name, insert in _inserts.items()}
-_first_alarms = {name: insert(brakes).on_conflict_do_nothing() for name, insert in _inserts.items()}
+_first_alarms = {
+    name: insert(brakes).on_conflict_do_nothing().returning(brakes.c.run_id) for name, insert in _inserts.items()
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -186,7 +187,7 @@ def test_a_crawl_says_it_in_log_stats_and_report_and_stores_what_is_over(tmp_pat
         assert done.stats["dedup/kept_by_brake"] == 3
         assert done.stats["dedup/clusters_over_limit"] == 1
         assert sum("has more than 3 members" in line for line in done.stderr.splitlines()) == 1
-        report = run(["scrapy", "duplicates", "--database", done.database_url])
+        report = run([sys.executable, "-m", "scrapy", "duplicates", "--database", done.database_url])
     assert "over a limit" in report.stdout
     assert "2 of 7 documents dropped: 2 exact, 0 near" in report.stdout
     assert "3 duplicates were kept" in report.stdout
