@@ -133,6 +133,16 @@ MEASUREMENTS = (
         ),
     ),
     Measurement(
+        "order",
+        "order",
+        "a labelled set decided again and again in shuffled order",
+        (
+            _data("folder with docs.jsonl and pairs.jsonl"),
+            _number("--shuffles", 20, "how often it is shuffled"),
+            _number("--seed", 1, "of the shuffling"),
+        ),
+    ),
+    Measurement(
         "files",
         "files",
         "`dedup files` beside MinHash LSH by datasketch",

@@ -120,7 +120,7 @@ class ConditionalMiddleware:
         if not visit.is_stored and (is_front or self._follows_duplicates):
             return False
         dedup = self._crawler.get_item_pipeline(NearDuplicatePipeline)
-        return dedup is None or await dedup.knows_bytes(visit.body_digest)
+        return dedup is None or await dedup.knows_bytes(visit.body_digest, visit.url)
 
     @property
     def _revisits(self) -> Revisits | None:

@@ -25,6 +25,8 @@ class Page:
         unread: the bytes again, where they were known already and no text was taken from them: should
             they not be known any more when the page is decided, they are analysed then.
         canonical: the address that the page names as its own.
+        redirected: whether a redirect led to it.
+        replaces: the URLs of stored pages that it takes the place of, as the better copy.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
         etag: what the server calls this version, if it says so.
@@ -47,6 +49,8 @@ class Page:
     signature: Signature | None = field(default=None, repr=False)
     unread: bytes | None = field(default=None, repr=False)
     canonical: str | None = None
+    redirected: bool = False
+    replaces: tuple[str, ...] = ()
     verdict: str | None = None
     problem: str | None = None
     etag: str | None = field(default=None, repr=False)

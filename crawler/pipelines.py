@@ -117,6 +117,7 @@ class StoragePipeline:
       from the database, so that feeds are complete.
     - A stored page that has become a duplicate is taken away; see `crawler.versions`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
+    - A page that is a better copy takes the place of those that it replaces.
     - Stats: `crawler/stored`, `crawler/html_bytes`.
 
     Attributes:
@@ -129,6 +130,7 @@ class StoragePipeline:
         self._known = RevisitSettings.read(crawler)
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
+        self._under_way: dict[str, asyncio.Event] = {}
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -161,14 +163,24 @@ class StoragePipeline:
             # What it was a duplicate of went while its server was asked; it is fetched once more, and counted then.
             self._crawler.stats.inc_value("dedup/not_examined", -1)
             raise Unseen("its bytes are not known any more", log_level="DEBUG")
+        # Pages that it replaces may still be on their way to the database.
+        before = [self._under_way[url] for url in item.replaces if url in self._under_way]
+        stored = self._under_way[item.url] = asyncio.Event()
         try:
+            for each in before:
+                await each.wait()
             # What is known of a page is better than nothing of a version that could not be analysed.
-            is_stored = (item.verdict == "unchanged" or item.problem) and await self._restore(item)
+            is_known = item.verdict == "unchanged" or item.problem
+            is_stored = is_known and not item.replaces and await self._restore(item)
             if not is_stored:
                 await self._describe_and_save(item)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             raise NotStored("not stored: the database failed", log_level="DEBUG") from error
+        finally:
+            stored.set()
+            if self._under_way.get(item.url) is stored:
+                del self._under_way[item.url]
         return item
 
     async def item_dropped(self, item: Any, exception: BaseException) -> None:
@@ -207,7 +219,7 @@ class StoragePipeline:
         page.run = self._crawler.stats.get_value("dedup/run")
         row = {name: _storable(getattr(page, name)) for name in _STORED}
         row |= {"text": clean(page.text), "html": description.compressed_html}
-        await self._settle(Settled(self._visit(page), page=row))
+        await self._settle(Settled(self._visit(page), page=row, replaces=tuple(page.replaces)))
         self._crawler.stats.inc_value("crawler/stored")
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
 

@@ -22,7 +22,7 @@ from dedup.report.display import readable
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
-KEPT = ("new", "updated", "unchanged", "not_examined")
+KEPT = ("new", "updated", "unchanged", "not_examined", "kept_as_keeper", "kept_by_brake")
 DROPPED = ("exact_duplicate", "near_duplicate")
 _LABEL_WIDTH = 12
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")

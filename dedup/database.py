@@ -116,7 +116,7 @@ class Database:
             raise DatabaseError(message) from error
 
 
-def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float = 60.0) -> Database:
+def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float = 60.0, scope: str = "all") -> Database:
     """Open a database for deduplication; make its tables if it has none.
 
     Args:
@@ -124,13 +124,14 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
         scheme: the scheme of the signatures that will be stored.
         design: the table design, as `str(TableDesign)`.
         lock_timeout: seconds to wait for another writer.
+        scope: where duplicates are looked for.
 
     Raises:
         DatabaseError: the database cannot be reached, read or written.
-        IncompatibleDatabaseError: it was made with another scheme, design or a newer schema.
+        IncompatibleDatabaseError: it was made with another scheme, design, scope or schema.
     """
     database = Database(url, lock_timeout)
-    wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design}
+    wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design, "scope": scope}
     try:
         with database.write() as connection:
             found = _properties(connection)
@@ -201,6 +202,8 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
             way_out = "install the version of this program that made it, or name another database"
         elif key == "table design":
             way_out = f"set DEDUP_TABLES = {found.get(key)!r}, or name another database"
+        elif key == "scope":
+            way_out = f"set DEDUP_SCOPE = {found.get(key)!r}, or name another database"
         else:
             way_out = "fingerprints of two schemes cannot be compared: name another database"
         raise IncompatibleDatabaseError(

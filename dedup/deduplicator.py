@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection
 
 from dedup import ledger
-from dedup.confirmation import Confirmation
+from dedup.brake import Alarm, Brakes
+from dedup.clusters import ALONE, Clusters, Outcome
 from dedup.database import Database, open_dedup_database
 from dedup.errors import DedupError
+from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.opening import open_index
-from dedup.ledger import Relatives, StoredDocument
-from dedup.settings import DedupSettings, Mode
+from dedup.ledger import StoredDocument
+from dedup.matching import Matcher
+from dedup.scope import Scopes
+from dedup.settings import DedupSettings
 from dedup.store import Content, DocumentStore, Match
-from dedup.verification import fewest_tokens, plan_of
+from dedup.verification import plan_of
 
 
 class Verdict(StrEnum):
@@ -48,12 +52,16 @@ class Document:
         signature: the signature of its text; None where its bytes are known already.
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
+        canonical: the key that it names as its own, such as a page's canonical address.
+        redirected: whether a redirect of another key led to it.
     """
 
     key: str
     signature: Signature | None
     text_bytes: int = 0
     body_digest: bytes | None = None
+    canonical: str | None = None
+    redirected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,7 @@ class Decision:
         distance: bits in which the fingerprints of document and original differ, 0 to 64.
         similarity: estimated Jaccard similarity of document and original, 0 to 1.
         text_bytes: size of the document's text in UTF-8.
+        outcome: who is the keeper of its cluster, and whether it is passed on.
     """
 
     verdict: Verdict
@@ -75,6 +84,7 @@ class Decision:
     distance: int | None = None
     similarity: float | None = None
     text_bytes: int = field(default=0, compare=False)
+    outcome: Outcome = field(default=ALONE, compare=False)
 
 
 class Deduplicator:
@@ -88,18 +98,23 @@ class Deduplicator:
     """
 
     def __init__(self, settings: DedupSettings) -> None:
-        self._settings = settings
-        self._is_paper = settings.mode is Mode.PAPER
-        self._confirmation = Confirmation(settings)
+        self.scopes = Scopes(settings.scope)
+        self._brakes = Brakes(settings)
+        self._clusters = Clusters(settings, self._brakes)
         self.database: Database = open_dedup_database(
-            settings.database_url, find_scheme(settings.scheme).name, str(settings.tables), settings.lock_timeout
+            settings.database_url,
+            find_scheme(settings.scheme).name,
+            str(settings.tables),
+            settings.lock_timeout,
+            settings.scope.value,
         )
         try:
             self._index = open_index(plan_of(settings), settings, self.database)
         except DedupError:
             self.database.close()
             raise
-        self._store = DocumentStore(self._index, settings)
+        self._matcher = Matcher(self._index, self.scopes, settings)
+        self._store = DocumentStore(self._index, self.scopes, settings)
 
     def close(self) -> None:
         """Save the index, if it is one in memory, and close the database."""
@@ -117,7 +132,11 @@ class Deduplicator:
             ledger.close_run(connection, run_id, outcome)
 
     def known_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
-        """Return those of the digests whose bytes were analysed before: no text is needed for them."""
+        """Return those of the digests whose bytes were analysed before: no text is needed for them.
+
+        Args:
+            body_digests: digests of bytes, each as `scopes.mixed` makes it with its document's key.
+        """
         with self.database.read() as connection:
             return ledger.find_known_bodies(connection, body_digests)
 
@@ -135,10 +154,11 @@ class Deduplicator:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        with self.database.write() as connection:
+        with self._brakes.batch(), self.database.write() as connection:
             rows: list[dict[str, Any]] = []
             decisions = [self._decide(connection, document, run_id, rows) for document in documents]
             ledger.add_verdicts(connection, rows)
+            self._brakes.write(connection)
         return decisions
 
     def let_go(self, keys: Iterable[str]) -> None:
@@ -160,9 +180,14 @@ class Deduplicator:
         with self.database.read() as connection:
             return ledger.find_undecided(connection, after, most, run_id)
 
+    def take_alarms(self) -> list[Alarm]:
+        """Return the clusters and hosts that have gone over a limit since the last call."""
+        return self._brakes.take_alarms()
+
     def _decide(
         self, connection: Connection, document: Document, run_id: int, rows: list[dict[str, Any]]
     ) -> Decision | None:
+        document = self._scoped(document)
         text_digest = None if document.signature is None else document.signature.text_digest
         relatives = ledger.find_relatives(connection, document.key, document.body_digest, text_digest)
         content = _content(document, relatives.same_body)
@@ -173,17 +198,27 @@ class Deduplicator:
         if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
-                leader = self._leader_of(connection, known)
+                leader = self._matcher.leader_of(connection, known)
                 match = Match(leader, leader)
             self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._find_match(connection, document.signature, content, relatives)
+            match = self._matcher.find(connection, document.key, document.signature, content, relatives)
             document_id = self._store.write(
                 connection, document.key, content, relatives=relatives, match=match, run_id=run_id
             )
-        decision = decision_of(verdict, content, match)
+        outcome = self._clusters.settle(
+            connection,
+            run_id,
+            document_id,
+            document.key,
+            content,
+            known=known,
+            match=match,
+            is_unchanged=verdict is Verdict.UNCHANGED,
+        )
+        decision = replace(decision_of(verdict, content, match), outcome=outcome)
         # A page that was under way when its crawl was killed comes again; its verdict stands already.
         if verdict is not Verdict.UNCHANGED or known is None or known.last_run_id != run_id:
             rows.append(
@@ -195,59 +230,22 @@ class Deduplicator:
                     "matched_id": match.member.id if match else None,
                     "distance": decision.distance,
                     "similarity": decision.similarity,
+                    "kept": outcome.kept and outcome.kept.value,
                     "decided": time.time(),
                 }
             )
+            self._brakes.count(run_id, document.key, is_duplicate=match is not None)
         return decision
 
-    def _find_match(
-        self, connection: Connection, signature: Signature | None, content: Content, relatives: Relatives
-    ) -> Match | None:
-        own_id = None if relatives.same_key is None else relatives.same_key.id
-        # Pages without text are alike only if they are the same to the byte.
-        twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
-        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
-            twin = None
-            if content.sketch.tokens:
-                twin = ledger.find_by_text_outside_cluster(connection, content.text_digest, own_id)
-        if twin is not None:
-            return Match(self._leader_of(connection, twin), twin)
-        if signature is None or content.sketch.tokens < fewest_tokens(self._settings):
-            return None
-        return self._find_near_match(connection, signature, own_id)
-
-    def _find_near_match(self, connection: Connection, signature: Signature, own_id: int | None) -> Match | None:
-        candidates = self._index.query(
-            connection, signature.fingerprint, signature.margins, self._settings.max_candidates
+    def _scoped(self, document: Document) -> Document:
+        if self.scopes.is_everything:
+            return document
+        key, signature, body_digest = document.key, document.signature, document.body_digest
+        return replace(
+            document,
+            signature=signature and self.scopes.mixed_signature(key, signature),
+            body_digest=body_digest and self.scopes.mixed(key, body_digest),
         )
-        if not candidates:
-            return None
-        stored = ledger.find_with_leaders(connection, [candidate.document_id for candidate in candidates])
-        matches = [
-            Match(stored[member.leader_id] if member.leader_id else member, member)
-            for member in (stored[candidate.document_id] for candidate in candidates)
-            # A document that has changed is no duplicate of itself, nor of its own duplicates.
-            if own_id is None or own_id not in (member.id, member.leader_id)
-        ]
-        if self._is_paper:
-            return matches[0] if matches else None
-        similarities = {match.member.id: compare(signature.sketch, match.member.sketch).jaccard for match in matches}
-        # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
-        for match in sorted(matches, key=lambda match: -similarities[match.member.id]):
-            if self._is_confirmed(connection, signature, match):
-                return match
-        return None
-
-    def _is_confirmed(self, connection: Connection, signature: Signature, match: Match) -> bool:
-        def words() -> tuple[bytes, bytes]:
-            return signature.words, ledger.find_words(connection, match.member.text_digest)
-
-        return self._confirmation.holds(signature.fingerprint, signature.sketch, match, words)
-
-    def _leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
-        if member.leader_id is None:
-            return member
-        return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
 
 
 def _content(document: Document, same_bytes: StoredDocument | None) -> Content | None:
@@ -257,7 +255,17 @@ def _content(document: Document, same_bytes: StoredDocument | None) -> Content |
         return None
     text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
     words = b"" if document.signature is None else document.signature.words
-    return Content(source.text_digest, source.fingerprint, source.sketch, text_bytes, document.body_digest, words)
+    canonical = clean(document.canonical) if document.canonical else document.key
+    return Content(
+        source.text_digest,
+        source.fingerprint,
+        source.sketch,
+        text_bytes,
+        document.body_digest,
+        words,
+        None if canonical == document.key else ledger.key_digest(canonical),
+        document.redirected,
+    )
 
 
 def _is_unchanged(known: StoredDocument, content: Content) -> bool:

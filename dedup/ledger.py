@@ -40,6 +40,9 @@ class StoredDocument(NamedTuple):
     indexed: bool
     leader_id: int | None
     last_run_id: int = 0
+    canonical_digest: bytes | None = None
+    redirected: bool = False
+    keeper_id: int | None = None
 
 
 _COLUMNS = (
@@ -53,6 +56,9 @@ _COLUMNS = (
     documents.c.indexed,
     documents.c.leader_id,
     documents.c.last_run_id,
+    documents.c.canonical_digest,
+    documents.c.redirected,
+    documents.c.keeper_id,
 )
 _DOCUMENT = select(*_COLUMNS)
 
@@ -107,6 +113,7 @@ _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 CANCELLING = "cancelling"
 """The outcome of a run that is being taken back."""
 
+_SET_KEEPER = update(documents).where(documents.c.id == bindparam("leader")).values(keeper_id=bindparam("keeper"))
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
 _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
 
@@ -198,6 +205,11 @@ def change_documents(connection: Connection, document_ids: Iterable[int], values
     connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
 
 
+def set_keeper(connection: Connection, leader_id: int, keeper_id: int) -> None:
+    """Note who is the keeper of a leader's cluster."""
+    connection.execute(_SET_KEEPER, {"leader": leader_id, "keeper": keeper_id})
+
+
 def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
     """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
     deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
@@ -246,7 +258,8 @@ def close_run(connection: Connection, run_id: int, outcome: str) -> None:
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:
-    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, last_run_id = row
+    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, *others = row
+    last_run_id, canonical_digest, redirected, keeper_id = others
     return StoredDocument(
         identifier,
         key,
@@ -258,6 +271,9 @@ def _stored(row: Sequence[Any]) -> StoredDocument:
         bool(indexed),
         leader_id,
         last_run_id,
+        _bytes(canonical_digest),
+        bool(redirected),
+        keeper_id,
     )
 
 

@@ -9,11 +9,12 @@ from sqlalchemy import Connection
 from dedup import ledger
 from dedup.index.protocol import Index
 from dedup.ledger import StoredDocument
+from dedup.scope import Scopes
 
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
-def let_go(connection: Connection, index: Index, documents: Sequence[StoredDocument]) -> None:
+def let_go(connection: Connection, index: Index, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
     Their content is stored nowhere: without digests they are decided anew when they are seen again,
@@ -24,9 +25,10 @@ def let_go(connection: Connection, index: Index, documents: Sequence[StoredDocum
     Args:
         connection: inside a writing transaction.
         index: the permuted tables.
+        scopes: those of the database.
         documents: as they are stored.
     """
-    index.remove(connection, [(document.id, document.fingerprint) for document in documents if document.indexed])
+    index.remove(connection, [entry_of(document, scopes) for document in documents if document.indexed])
     ledger.change_documents(connection, [document.id for document in documents], _UNKNOWN)
     stood = {document.text_digest for document in documents if document.indexed}
     for text_digest in {document.text_digest for document in documents} - {None}:
@@ -35,5 +37,10 @@ def let_go(connection: Connection, index: Index, documents: Sequence[StoredDocum
         if heir is None:
             ledger.remove_words(connection, text_digest)
         elif text_digest in stood and not heir.indexed:
-            index.add(connection, [(heir.id, heir.fingerprint)])
+            index.add(connection, [entry_of(heir, scopes)])
             ledger.change_document(connection, heir.id, {"indexed": 1})
+
+
+def entry_of(document: StoredDocument, scopes: Scopes) -> tuple[int, int]:
+    """Return what the permuted tables have of a document that is in them: its id and the bits."""
+    return document.id, document.fingerprint ^ scopes.mask(document.key)

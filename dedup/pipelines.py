@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Self
@@ -14,6 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 
 from dedup.batching import MicroBatcher
+from dedup.clusters import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import DatabaseError, DedupError
 from dedup.extraction import analyse_html
@@ -21,7 +23,8 @@ from dedup.failures import CrawlStopper, close_when_forced, outages_of, read_set
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, digest, make_signature
-from dedup.settings import DedupSettings
+from dedup.keepers import KeeperRuleError
+from dedup.settings import Brake, DedupSettings
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -59,6 +62,10 @@ class Unchanged(DroppedByDedup):
     """The item's URL had the same text before (only with DEDUP_DROP_UNCHANGED)."""
 
 
+class Replaced(DroppedByDedup):
+    """A better copy has taken the place of the item, which is no duplicate itself (only with DEDUP_SWAP_KEEPER)."""
+
+
 class Undecided(DroppedByDedup):
     """The database failed before a verdict was written; the next crawl sees the item again."""
 
@@ -74,7 +81,9 @@ class NearDuplicatePipeline:
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
     - Stats: `dedup/new`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
-      `dedup/text_bytes_dropped`, `dedup/not_examined`.
+      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
+      as `dedup/kept_as_keeper` or `dedup/kept_by_brake`, what a better copy has replaced as
+      `dedup/replaced`. `dedup/keeper_changed`; `dedup/clusters_over_limit`, `dedup/hosts_over_limit`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -137,6 +146,10 @@ class NearDuplicatePipeline:
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             raise Undecided("not decided: the database failed", key) from error
+        except KeeperRuleError as error:
+            self._stopper.stop(error, "keeper_rule_failed")
+            raise Undecided("not decided: a rule for keepers failed", key) from error
+        self._tell_alarms()
         if decision is None:
             self._crawler.stats.inc_value("dedup/not_examined")
             return item
@@ -145,7 +158,7 @@ class NearDuplicatePipeline:
         self._drop_duplicate(key, decision)
         return item
 
-    async def knows_bytes(self, body_digest: bytes) -> bool:
+    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
         """Say whether a page of these bytes was analysed before, in this run or an earlier one.
 
         A spider that asks this first can pass an item with neither text nor signature, only with
@@ -153,9 +166,10 @@ class NearDuplicatePipeline:
 
         Args:
             body_digest: `dedup.fingerprint.signature.digest` of the page's bytes.
+            key: its URL.
         """
         try:
-            return await self._recognising.submit(body_digest)
+            return await self._recognising.submit(self._deduplicator.scopes.mixed(key, body_digest))
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
             return False
@@ -191,12 +205,18 @@ class NearDuplicatePipeline:
         body_digest = adapter.get(settings.body_digest_field)
         signature = adapter.get(settings.signature_field)
         text = _as_text(adapter.get(settings.text_field))
+        document = Document(
+            key,
+            None,
+            body_digest=body_digest,
+            canonical=_as_text(adapter.get(settings.canonical_field)) or None,
+            redirected=bool(adapter.get(settings.redirected_field)),
+        )
         if isinstance(signature, Signature):
-            size = len(text.encode("utf-8", "replace"))
-            return Document(key, signature, size, body_digest)
-        if isinstance(body_digest, bytes) and await self.knows_bytes(body_digest):
-            return Document(key, None, 0, body_digest)
-        return await self._analysed(adapter, Document(key, None, 0, body_digest))
+            return replace(document, signature=signature, text_bytes=len(text.encode("utf-8", "replace")))
+        if isinstance(body_digest, bytes) and await self.knows_bytes(body_digest, key):
+            return document
+        return await self._analysed(adapter, document)
 
     async def _analysed(self, adapter: ItemAdapter, document: Document) -> Document | None:
         text = _as_text(adapter.get(self.settings.text_field))
@@ -216,7 +236,8 @@ class NearDuplicatePipeline:
             logger.warning("%s could not be analysed, and passes: %s: %s", document.key, type(error).__name__, error)
             self._crawler.stats.inc_value("dedup/analysis_failed")
             return None
-        return Document(document.key, signature, len(text.encode("utf-8", "replace")), body_digest)
+        size = len(text.encode("utf-8", "replace"))
+        return replace(document, signature=signature, text_bytes=size, body_digest=body_digest)
 
     def _decide(self, documents: list[Document]) -> list[Decision | None]:
         # What was decided though the connection broke is found unchanged, and its verdict stands.
@@ -227,25 +248,41 @@ class NearDuplicatePipeline:
         return [body_digest in known for body_digest in body_digests]
 
     def _count(self, decision: Decision) -> None:
-        stats = self._crawler.stats
-        stats.inc_value(f"dedup/{decision.verdict.value.replace(' ', '_')}")
+        stats, outcome = self._crawler.stats, decision.outcome
+        stats.inc_value(f"dedup/{_counted_as(decision)}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
-        if decision.verdict.is_duplicate:
+        if outcome.is_replaced or (decision.verdict.is_duplicate and not outcome.kept):
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
+        if outcome.keeper_changed:
+            stats.inc_value("dedup/keeper_changed")
+
+    def _tell_alarms(self) -> None:
+        for alarm in self._deduplicator.take_alarms():
+            logger.warning("%s%s", alarm, "" if self.settings.brake is Brake.WARN else "; duplicates there are kept")
+            self._crawler.stats.inc_value(f"dedup/{alarm.kind}s_over_limit")
 
     def _annotate(self, adapter: ItemAdapter, decision: Decision) -> None:
-        field = self.settings.verdict_field
+        self._set(adapter, "verdict_field", decision.verdict.value)
+        if decision.outcome.replaces:
+            self._set(adapter, "replaces_field", decision.outcome.replaces)
+
+    def _set(self, adapter: ItemAdapter, setting: str, value: object) -> None:
+        field = getattr(self.settings, setting)
         if not field:
             return
         try:
-            adapter[field] = decision.verdict.value
+            adapter[field] = value
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             # Frozen items, and items without such a field.
             if not self._crawler.stats.get_value("dedup/not_annotated"):
-                logger.warning("DEDUP_VERDICT_FIELD = %r cannot be set on the items: %s", field, error)
+                logger.warning("DEDUP_%s = %r cannot be set on the items: %s", setting.upper(), field, error)
             self._crawler.stats.inc_value("dedup/not_annotated")
 
     def _drop_duplicate(self, key: str, decision: Decision) -> None:
+        outcome = decision.outcome
+        if outcome.is_replaced:
+            logger.info("dropped %s: a better copy has taken its place", key)
+            raise Replaced("a better copy has taken its place", key, decision)
         if decision.verdict is Verdict.UNCHANGED:
             if self.settings.drop_unchanged:
                 raise Unchanged("unchanged since it was last seen", key, decision)
@@ -255,9 +292,22 @@ class NearDuplicatePipeline:
         reason = f"{decision.verdict} of {decision.original}"
         if decision.verdict is Verdict.NEAR_DUPLICATE:
             reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
+        if outcome.kept:
+            why = "the keeper of its cluster" if outcome.kept is Kept.KEEPER else "over a limit"
+            logger.info("kept %s: %s, but %s", key, reason, why)
+            return
         logger.info("dropped %s: %s", key, reason)
         kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
         raise kind(reason, key, decision)
+
+
+def _counted_as(decision: Decision) -> str:
+    if decision.outcome.is_replaced:
+        return "replaced"
+    kept = decision.outcome.kept
+    if kept is None:
+        return decision.verdict.value.replace(" ", "_")
+    return "kept_as_keeper" if kept is Kept.KEEPER else "kept_by_brake"
 
 
 def _as_text(value: object) -> str:

@@ -34,7 +34,7 @@ properties = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
-    comment="what this database was made with: schema version, scheme, table design",
+    comment="what this database was made with: schema version, scheme, table design, scope",
 )
 
 runs = Table(
@@ -64,6 +64,14 @@ documents = Table(
     # Whether the permuted tables hold it: short texts and exact duplicates are not in them.
     Column("indexed", Integer, nullable=False),
     Column("leader_id", Id, ForeignKey("dedup_documents.id")),
+    # Of the address that the page names as its own, if that is another one: its vote for a keeper.
+    Column("canonical_digest", LargeBinary(16)),
+    Column("redirected", SmallInteger, nullable=False, server_default="0"),
+    # Of a leader that has or had duplicates: the copy to export, and that which was passed on last
+    # where better ones take the place of others. Both are looked up anew where they name none.
+    Column("keeper_id", Id),
+    Column("exported_id", Id),
+    Column("first_run_id", Id, nullable=False),
     Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
     # The run that brought what it holds now; when that is cancelled, nobody knows its content any more.
     Column("content_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
@@ -71,7 +79,7 @@ documents = Table(
 )
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
 Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
-Index("dedup_documents_leader", documents.c.leader_id)
+Index("dedup_documents_leader", documents.c.leader_id, documents.c.canonical_digest)
 
 words = Table(
     "dedup_words",
@@ -114,6 +122,8 @@ verdicts = Table(
     Column("matched_id", Id, ForeignKey("dedup_documents.id")),
     Column("distance", SmallInteger),
     Column("similarity", Float),
+    # Why a duplicate was passed on all the same: by the brake, or as the keeper.
+    Column("kept", Text),
     Column("decided", Float, nullable=False),
     comment="one row a decision; original: the leader, matched: the member that it was found by",
 )
@@ -128,6 +138,29 @@ def _index_of_duplicates(name: str, column: Column[Any]) -> None:
 
 _index_of_duplicates("dedup_verdicts_original", verdicts.c.original_id)
 _index_of_duplicates("dedup_verdicts_matched", verdicts.c.matched_id)
+
+hosts = Table(
+    "dedup_hosts",
+    metadata,
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
+    Column("host", Text, primary_key=True),
+    Column("documents", Integer, nullable=False),
+    Column("duplicates", Integer, nullable=False),
+    comment="how many documents of a host a run has decided",
+)
+
+brakes = Table(
+    "dedup_brakes",
+    metadata,
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
+    Column("kind", Text, primary_key=True),
+    Column("name_digest", LargeBinary(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("documents", Integer, nullable=False),
+    Column("duplicates", Integer, nullable=False),
+    Column("raised", Float, nullable=False),
+    comment="clusters, named by their leader, and hosts that went over a limit in a run, with their counts then",
+)
 
 _SIGN_BIT = 1 << 63
 _ALL_BITS = (1 << 64) - 1

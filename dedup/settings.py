@@ -6,16 +6,20 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
+from dedup.keepers import KeeperPolicy
+from dedup.scope import Scope
 
 MAX_SECONDS = 86_400.0
 MEMORY_TABLES = TableDesign(4, 1)
 """The only table design that the index in memory has."""
+
+W = TypeVar("W", bound=StrEnum)
 
 
 class Mode(StrEnum):
@@ -34,6 +38,17 @@ class IndexKind(StrEnum):
 
     SQL = "sql"
     MEMORY = "memory"
+
+
+class Brake(StrEnum):
+    """What happens where a cluster is over `max_cluster`, or a host over `max_drop_share`.
+
+    WARN says it once. STOP also stops dropping there: duplicates are kept, marked with their verdict.
+    """
+
+    OFF = "off"
+    WARN = "warn"
+    STOP = "stop"
 
 
 @dataclass(frozen=True)
@@ -74,12 +89,23 @@ class DedupSettings:
         max_compared: texts with more tokens are compared by their sketches alone; 0: all are.
         leader_jaccard: a match found by another member must reach this Jaccard similarity
         leader_containment: or this containment with the leader of the cluster.
+        scope: where duplicates are looked for: `all`, the same `host`, or the same registrable `domain`.
+        keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen:
+            names in `dedup.keepers.RULES`, functions, or import paths of functions.
+        swap_keeper: whether a better copy that arrives later is passed on in the place of the former keeper.
+        brake: what happens beyond the two limits: `warn`, `stop` (dropping there), `off`.
+        max_cluster: how many members a cluster may have; 0: any number.
+        max_drop_share: which share of a host's documents may be duplicates in a run,
+        brake_after: once so many of its documents were decided.
         text_field: the item's field with the text.
         html_field: the item's field with HTML, from which the text is taken where there is none.
         url_field: the item's field with the URL, the document's key.
         signature_field: the item's field with a signature that was made already, if any.
         body_digest_field: the item's field with the digest of the page's bytes, if any.
+        canonical_field: the item's field with the address that the page names as its own, if any.
+        redirected_field: the item's field that says whether a redirect led to the URL, if any.
         verdict_field: a field of the item that receives the verdict; empty: none.
+        replaces_field: a field of the item that receives the URLs of the copies whose place it takes; empty: none.
         drop_unchanged: whether an item whose URL had the same text before is dropped.
         follow_duplicates: whether the links of a duplicate are followed.
         workers: worker processes for signatures and extraction; 0: threads.
@@ -113,12 +139,22 @@ class DedupSettings:
     max_compared: int = 20_000
     leader_jaccard: float = 0.4
     leader_containment: float = 0.7
+    scope: Scope = Scope.ALL
+    keeper: KeeperPolicy = field(default_factory=KeeperPolicy)
+    swap_keeper: bool = False
+    brake: Brake = Brake.WARN
+    max_cluster: int = 1000
+    max_drop_share: float = 0.9
+    brake_after: int = 200
     text_field: str = "text"
     html_field: str = "html"
     url_field: str = "url"
     signature_field: str = "signature"
     body_digest_field: str = "body_digest"
+    canonical_field: str = "canonical"
+    redirected_field: str = "redirected"
     verdict_field: str = ""
+    replaces_field: str = ""
     drop_unchanged: bool = False
     follow_duplicates: bool = False
     workers: int = 1
@@ -144,9 +180,12 @@ class DedupSettings:
         return cls(**values)
 
     def __post_init__(self) -> None:
-        # A mode is a string too, and in code it is easily written as one.
-        object.__setattr__(self, "mode", _to_mode("DEDUP_MODE", self.mode))
-        object.__setattr__(self, "index", _to_index_kind("DEDUP_INDEX", self.index))
+        # Words are strings too, and in code they are easily written as such.
+        object.__setattr__(self, "mode", _to_word(Mode)("DEDUP_MODE", self.mode))
+        object.__setattr__(self, "index", _to_word(IndexKind)("DEDUP_INDEX", self.index))
+        object.__setattr__(self, "scope", _to_word(Scope)("DEDUP_SCOPE", self.scope))
+        object.__setattr__(self, "brake", _to_word(Brake)("DEDUP_BRAKE", self.brake))
+        object.__setattr__(self, "keeper", KeeperPolicy.parse(self.keeper))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
         for name in (
@@ -158,6 +197,7 @@ class DedupSettings:
             "max_rewritten",
             "leader_jaccard",
             "leader_containment",
+            "max_drop_share",
         ):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         has_memory_tables = self.index is IndexKind.SQL or self.tables == MEMORY_TABLES
@@ -168,10 +208,10 @@ class DedupSettings:
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
         _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
-        for name in ("max_candidates", "batch_size"):
+        for name in ("max_candidates", "batch_size", "brake_after"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         _require(self.max_replaced >= 0, "max_replaced", self.max_replaced, "at least 0")
-        for name in ("workers", "min_tokens", "short_tokens", "max_compared"):
+        for name in ("workers", "min_tokens", "short_tokens", "max_compared", "max_cluster"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
 
@@ -201,18 +241,14 @@ def _to_float(name: str, value: Any) -> float:
         raise SettingsError(f"{name} = {value!r}: expected a number") from None
 
 
-def _to_mode(name: str, value: Any) -> Mode:
-    try:
-        return Mode(value)
-    except ValueError:
-        raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(Mode)}") from None
+def _to_word(words: type[W]) -> Callable[[str, Any], W]:
+    def convert(name: str, value: Any) -> W:
+        try:
+            return words(value)
+        except ValueError:
+            raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(words)}") from None
 
-
-def _to_index_kind(name: str, value: Any) -> IndexKind:
-    try:
-        return IndexKind(value)
-    except ValueError:
-        raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(IndexKind)}") from None
+    return convert
 
 
 def _bits_of(name: str, value: str) -> int:
@@ -234,7 +270,10 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "int": _to_int,
     "float": _to_float,
     "str": lambda name, value: str(value),
-    "Mode": _to_mode,
-    "IndexKind": _to_index_kind,
+    "Mode": _to_word(Mode),
+    "IndexKind": _to_word(IndexKind),
+    "Scope": _to_word(Scope),
+    "Brake": _to_word(Brake),
+    "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
     "TableDesign": _to_design,
 }

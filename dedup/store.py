@@ -22,8 +22,9 @@ from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import Sketch
 from dedup.index.protocol import Index
 from dedup.ledger import Relatives, StoredDocument
-from dedup.letting_go import let_go
+from dedup.letting_go import entry_of, let_go
 from dedup.schema import to_signed
+from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import PAPER_RADIUS, check, fewest_tokens
 
@@ -39,6 +40,8 @@ class Content:
         text_bytes: size of its text in UTF-8.
         body_digest: digest of the bytes that the text was taken from, if it was.
         words: its tokens, a line feed between them; empty where they are not at hand.
+        canonical_digest: digest of the key that it names as its own, if that is another one.
+        redirected: whether a redirect led to it.
     """
 
     text_digest: bytes
@@ -47,6 +50,8 @@ class Content:
     text_bytes: int
     body_digest: bytes | None
     words: bytes
+    canonical_digest: bytes | None = None
+    redirected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +67,21 @@ class DocumentStore:
 
     Args:
         index: the permuted tables.
+        scopes: how far duplicates are looked for.
         settings: what counts as a near-duplicate, and which texts are too short for the tables.
     """
 
-    def __init__(self, index: Index, settings: DedupSettings) -> None:
+    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
         self._index = index
         self._settings = settings
+        self._scopes = scopes
 
     def note_seen(self, connection: Connection, known: StoredDocument, content: Content, run_id: int) -> None:
         """Note that a document was seen again with the same text."""
         values: dict[str, Any] = {"last_run_id": run_id}
+        if content.canonical_digest != known.canonical_digest or content.redirected > known.redirected:
+            values["canonical_digest"] = content.canonical_digest
+            values["redirected"] = int(known.redirected or content.redirected)
         if content.body_digest is not None and content.body_digest != known.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
@@ -115,20 +125,23 @@ class DocumentStore:
             "sketch": content.sketch.to_bytes(),
             "indexed": int(indexed),
             "leader_id": None if match is None else match.leader.id,
+            "canonical_digest": content.canonical_digest,
+            "redirected": int(content.redirected or (known is not None and known.redirected)),
             "last_run_id": run_id,
             "content_run_id": run_id,
         }
         if not is_known_text:
             self._add_words(connection, content)
         if known is not None:
-            ledger.change_document(connection, known.id, values)
+            ledger.change_document(connection, known.id, {**values, **_as_member(match)})
             self._leave_old_content(connection, known, content, leads_still=match is None)
             return known.id
         document_id = ledger.add_document(
-            connection, {**values, "key": clean(key), "key_digest": ledger.key_digest(key)}
+            connection,
+            {**values, "key": clean(key), "key_digest": ledger.key_digest(key), "first_run_id": run_id},
         )
         if indexed:
-            self._index.add(connection, [(document_id, content.fingerprint)])
+            self._index.add(connection, [(document_id, content.fingerprint ^ self._scopes.mask(key))])
         return document_id
 
     def let_go(self, connection: Connection, document: StoredDocument) -> None:
@@ -153,7 +166,7 @@ class DocumentStore:
         self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
     ) -> None:
         if known.indexed:
-            self._index.remove(connection, [(known.id, known.fingerprint)])
+            self._index.remove(connection, [entry_of(known, self._scopes)])
         members = ledger.find_led_by(connection, known.id)
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
         self._free(connection, lost)
@@ -178,7 +191,7 @@ class DocumentStore:
 
     def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
         """Let go of duplicates whose original is gone."""
-        let_go(connection, self._index, members)
+        let_go(connection, self._index, self._scopes, members)
 
     def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
         """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""
@@ -187,5 +200,10 @@ class DocumentStore:
             if heir is None:
                 ledger.remove_words(connection, text_digest)
             elif not heir.indexed and heir.sketch.tokens >= fewest_tokens(self._settings):
-                self._index.add(connection, [(heir.id, heir.fingerprint)])
+                self._index.add(connection, [entry_of(heir, self._scopes)])
                 ledger.change_document(connection, heir.id, {"indexed": 1})
+
+
+def _as_member(match: Match | None) -> dict[str, Any]:
+    """Return what a changed document can no longer say of a cluster: a duplicate leads none."""
+    return {"keeper_id": None, "exported_id": None} if match else {}

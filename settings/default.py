@@ -32,6 +32,7 @@ REDIRECT_MAX_TIMES = 10
 # The database: documents, permuted tables, verdicts, runs, pages.
 DEDUP_DATABASE_URL = "sqlite:///crawl.db"
 DEDUP_VERDICT_FIELD = "verdict"
+DEDUP_REPLACES_FIELD = "replaces"
 # Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
 DEDUP_HTML_FIELD = "unread"
 

@@ -250,7 +250,7 @@ def test_database_that_is_locked_for_less_than_the_timeout_only_slows_the_crawl_
     is_complete(database)
 
 
-@pytest.mark.parametrize("kilobytes", [110, 180])
+@pytest.mark.parametrize("kilobytes", [180, 280])
 def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp_path: Path, site: LocalSite) -> None:
     def limit_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1000, kilobytes * 1000))

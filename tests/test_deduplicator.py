@@ -141,7 +141,8 @@ class Crawl:
 def empty(crawl: Crawl) -> None:
     """Make a crawl forget everything."""
     with crawl.database.write() as connection:
-        for table in (schema.fingerprints, schema.index_changes, schema.words, schema.verdicts):
+        tables = (schema.fingerprints, schema.index_changes, schema.words, schema.verdicts, schema.hosts, schema.brakes)
+        for table in tables:
             connection.execute(table.delete())
         connection.execute(update(schema.documents).values(leader_id=None))
         for table in (schema.documents, schema.runs):

@@ -17,7 +17,8 @@ from dedup.corpus.files import CorpusFile, find_files
 from dedup.corpus.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.reading import read_files, read_portions
 from dedup.corpus.run import Job, run_job
-from dedup.corpus.words import WordSource, deflate, refer
+from dedup.corpus.words import WordSource, refer
+from dedup.deflating import deflate
 from dedup.errors import InputError
 from dedup.fingerprint.signature import make_signature
 from dedup.settings import DedupSettings

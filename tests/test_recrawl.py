@@ -644,10 +644,10 @@ def test_bytes_that_are_not_known_any_more_when_the_page_is_decided_are_analysed
     asked: set[bytes] = set()
     knows_bytes = NearDuplicatePipeline.knows_bytes
 
-    async def knows_at_first(self: NearDuplicatePipeline, body_digest: bytes) -> bool:
+    async def knows_at_first(self: NearDuplicatePipeline, body_digest: bytes, key: str) -> bool:
         is_first = body_digest not in asked
         asked.add(body_digest)
-        return is_first or await knows_bytes(self, body_digest)
+        return is_first or await knows_bytes(self, body_digest, key)
 
     monkeypatch.setattr(NearDuplicatePipeline, "knows_bytes", knows_at_first)
     with LocalSite({"/": page(text("one"))}) as site:

@@ -81,7 +81,8 @@ def test_csv_holds_one_row_a_duplicate_exactly(database: Database) -> None:
     rows = list(csv.DictReader(io.StringIO(written(database, Format.CSV))))
     with report_on(database) as report:
         expected = [
-            {name: str(value) for name, value in duplicate._asdict().items()} for duplicate in report.duplicates
+            {name: "" if value is None else str(value) for name, value in duplicate._asdict().items()}
+            for duplicate in report.duplicates
         ]
     assert rows == expected
     assert len(rows) == 4

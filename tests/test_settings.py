@@ -122,6 +122,12 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("min_length_ratio", -1),
         ("leader_jaccard", "57%"),
         ("leader_containment", 1.5),
+        ("scope", "planet"),
+        ("keeper", "oldest"),
+        ("brake", "on"),
+        ("max_cluster", -1),
+        ("max_drop_share", 1.1),
+        ("brake_after", 0),
     ],
 )
 def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:

@@ -203,7 +203,7 @@ class SiteSpider(Spider):
         self, response: HtmlResponse, body_digest: bytes, *, with_links: bool
     ) -> tuple[Extraction, str | None]:
         pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
-        is_known = pipeline is not None and await pipeline.knows_bytes(body_digest)
+        is_known = pipeline is not None and await pipeline.knows_bytes(body_digest, response.url)
         pool = Workers.of(self.crawler)
         try:
             extraction = await pool.run(
@@ -238,6 +238,7 @@ class SiteSpider(Spider):
             signature=extraction.signature,
             unread=response.body if extraction.signature is None and problem is None else None,
             canonical=extraction.canonical,
+            redirected=bool(response.meta.get("redirect_urls")),
             problem=problem,
             etag=etag,
             last_modified=last_modified,

@@ -20,6 +20,7 @@ from dedup.index.design import TableDesign
 from dedup.ledger import StoredDocument
 from dedup.report.display import plain
 from dedup.schema import properties, runs, verdicts
+from dedup.scope import Scope, Scopes
 
 # The crawl's; this library stands without it, and other projects keep no texts here.
 _PAGES = table("pages", column("url_digest"), column("text"))
@@ -34,11 +35,13 @@ class MadeWith:
         database: its name.
         scheme: the scheme of its signatures.
         tables: its table design.
+        scope: where its duplicates were looked for.
     """
 
     database: str
     scheme: Scheme
     tables: TableDesign
+    scope: Scope = Scope.ALL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +116,7 @@ def find_page(database: Database, key: str) -> StoredPage | None:
         if found is None:
             return None
         made_with = _made_with(connection, database.name)
-        return StoredPage(_side(connection, found, made_with.scheme), made_with)
+        return StoredPage(_side(connection, found, made_with), made_with)
 
 
 def find_dropped(database: Database, key: str) -> Dropped:
@@ -144,9 +147,9 @@ def find_dropped(database: Database, key: str) -> Dropped:
         made_with = _made_with(connection, database.name)
         return Dropped(
             Record(verdict, row.name, row.decided, original.key, member.key, row.distance, row.similarity),
-            _side(connection, page, made_with.scheme),
-            _side(connection, original, made_with.scheme),
-            _side(connection, member, made_with.scheme),
+            _side(connection, page, made_with),
+            _side(connection, original, made_with),
+            _side(connection, member, made_with),
             has_same_bytes=page.body_digest is not None and page.body_digest == member.body_digest,
             is_let_go=page.leader_id is None,
             made_with=made_with,
@@ -165,7 +168,8 @@ def _find(connection: Connection, key: str) -> StoredDocument | None:
 def _made_with(connection: Connection, database: str) -> MadeWith:
     rows = connection.execute(select(properties.c.name, properties.c.value))
     values = {row.name: row.value for row in rows}
-    return MadeWith(database, _scheme_of(values["scheme"], database), TableDesign.parse(values["table design"]))
+    tables = TableDesign.parse(values["table design"])
+    return MadeWith(database, _scheme_of(values["scheme"], database), tables, Scope(values["scope"]))
 
 
 def _scheme_of(stored: str, database: str) -> Scheme:
@@ -177,10 +181,10 @@ def _scheme_of(stored: str, database: str) -> Scheme:
     )
 
 
-def _side(connection: Connection, stored: StoredDocument, scheme: Scheme) -> Side:
+def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -> Side:
     text = _text(connection, stored.key)
     if text is not None:
-        signature = scheme.signature(text)
+        signature = Scopes(made_with.scope).mixed_signature(stored.key, made_with.scheme.signature(text))
         # A page that was kept once and dropped later left its old text there.
         if signature.text_digest == stored.text_digest:
             return Side(stored.key, Origin.PAGE, signature, text)
@@ -189,7 +193,7 @@ def _side(connection: Connection, stored: StoredDocument, scheme: Scheme) -> Sid
         # A page that lost its original has no digest; nothing must be taken for the same as it.
         stored.text_digest or ledger.key_digest(stored.key),
         stored.fingerprint,
-        margins_of_words(words, scheme),
+        margins_of_words(words, made_with.scheme),
         stored.sketch,
         words,
     )

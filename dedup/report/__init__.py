@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dedup.report.contents import Cluster, Duplicate, HostTotal, Report, Selection, Total
+from dedup.report.contents import Cluster, Duplicate, HostTotal, OverLimit, Report, Selection, Total
 from dedup.report.queries import open_report, read_largest_clusters, read_totals
 
 __all__ = [
     "Cluster",
     "Duplicate",
     "HostTotal",
+    "OverLimit",
     "Report",
     "Selection",
     "Total",

@@ -37,12 +37,16 @@ class Total:
         text_bytes: size of their texts in UTF-8, as they were when they were last seen.
         distances: the smallest and the largest distance from an original; None without any.
         similarities: the smallest and the largest similarity to an original; None without any.
+        kept: how many of them were passed on though they are duplicates: as keepers, or by the brake.
+        kept_bytes: size of the texts of these.
     """
 
     documents: int = 0
     text_bytes: int = 0
     distances: tuple[int, int] | None = None
     similarities: tuple[float, float] | None = None
+    kept: int = 0
+    kept_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,32 @@ class Cluster:
         leader: the key of the leader.
         duplicates: how many different documents were dropped; the leader is not counted.
         members: the keys of a few of them, the earliest.
+        keeper: the key of its keeper as it is now, where that is not the leader.
     """
 
     leader: str
     duplicates: int
     members: Sequence[str]
+    keeper: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverLimit:
+    """A cluster or a host that went over a limit in a run, and its counts at that moment.
+
+    Attributes:
+        kind: `cluster` or `host`.
+        name: the key of the cluster's leader, or the host.
+        documents: how many documents it had.
+        duplicates: how many of them were duplicates.
+        run: the name of the run.
+    """
+
+    kind: str
+    name: str
+    documents: int
+    duplicates: int
+    run: str
 
 
 class Duplicate(NamedTuple):
@@ -99,6 +124,8 @@ class Duplicate(NamedTuple):
         matched: the key of the member of the cluster that it was found by.
         run: the name of the run that dropped it.
         decided: when, in seconds since 1970.
+        keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
+        kept: why it was passed on all the same, `keeper` or `brake`, if it was.
     """
 
     verdict: Verdict
@@ -109,6 +136,8 @@ class Duplicate(NamedTuple):
     matched: str
     run: str
     decided: float
+    keeper: str | None
+    kept: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +152,10 @@ class Report:
         host_count: how many hosts there are in all.
         clusters: the largest, largest first.
         cluster_count: how many clusters there are in all.
+        keepers: clusters whose keeper is not their leader, as pairs of keeper and leader; as many as clusters
+            are named at most.
+        keeper_count: how many of these there are in all.
+        over_limit: clusters and hosts that went over a limit.
         duplicates: every dropped document, those with the same original one after the other. They
             are read from the database while they are asked for: once, and only while the report
             is open.
@@ -135,4 +168,7 @@ class Report:
     host_count: int
     clusters: Sequence[Cluster]
     cluster_count: int
+    keepers: Sequence[tuple[str, str]]
+    keeper_count: int
+    over_limit: Sequence[OverLimit]
     duplicates: Iterator[Duplicate]

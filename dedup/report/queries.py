@@ -8,27 +8,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, distinct, func, select, true, union_all
+from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true, union_all
 
 from dedup.database import Database
 from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
-from dedup.report.contents import Cluster, Duplicate, HostTotal, Report, Selection, Total
-from dedup.schema import documents, runs, verdicts
+from dedup.report.contents import Cluster, Duplicate, HostTotal, OverLimit, Report, Selection, Total
+from dedup.schema import brakes, documents, runs, verdicts
+from dedup.scope import BEFORE_HOST, host_of
 
 _DUPLICATES = [verdict for verdict in Verdict if verdict.is_duplicate]
 _MEMBERS_NAMED = 3
 _RUNS_NAMED = 5
 _ROWS_AT_ONCE = 1000
 
-# Both are understood by Python and by PostgreSQL; the second must go on agreeing with the first.
-_BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
-_HOST = re.compile(_BEFORE_HOST + r"(?P<host>[^/?#@]*)")
+# Must go on agreeing with `host_of`.
 _AFTER_HOST = r"(:[0-9]*)?([/?#]|\Z)"
 
 _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
+_keepers = documents.alias("keepers")
+_is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
 
 
 @contextmanager
@@ -58,6 +59,9 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
             host_count=len(hosts),
             clusters=_largest_clusters(connection, where, selection.max_clusters),
             cluster_count=_count_clusters(connection, where),
+            keepers=_other_keepers(connection, where, selection.max_clusters),
+            keeper_count=_count_other_keepers(connection, where),
+            over_limit=_over_limit(connection, None if selection.all_runs else names[0], selection.host),
             duplicates=_duplicates(connection, where),
         )
 
@@ -80,12 +84,6 @@ def read_largest_clusters(database: Database, run: str, limit: int) -> list[Clus
     """
     with database.read() as connection:
         return _largest_clusters(connection, _condition(run), limit)
-
-
-def host_of(key: str) -> str:
-    """Return host and port of a URL in lower case; of a key that is no URL the empty string."""
-    found = _HOST.match(key)
-    return found["host"].lower() if found else ""
 
 
 def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
@@ -116,7 +114,7 @@ def _condition(run: str | None, host: str = "") -> ColumnElement[bool]:
     if run is not None:
         condition &= verdicts.c.run_id == select(runs.c.id).where(runs.c.name == run).scalar_subquery()
     if host:
-        condition &= documents.c.key.regexp_match(_BEFORE_HOST + re.escape(host) + _AFTER_HOST)
+        condition &= documents.c.key.regexp_match(BEFORE_HOST + re.escape(host) + _AFTER_HOST)
     return condition
 
 
@@ -130,8 +128,10 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
         func.max(verdicts.c.distance),
         func.min(verdicts.c.similarity),
         func.max(verdicts.c.similarity),
+        func.count(verdicts.c.kept),
+        func.sum(case((verdicts.c.kept.is_not(None), documents.c.text_bytes), else_=0)),
     )
-    for verdict, count, size, nearest, farthest, least, most in connection.execute(
+    for verdict, count, size, nearest, farthest, least, most, kept, kept_bytes in connection.execute(
         statement.select_from(_decided).where(where).group_by(verdicts.c.verdict)
     ):
         totals[Verdict(verdict)] = Total(
@@ -139,6 +139,8 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
             size,
             None if nearest is None else (nearest, farthest),
             None if least is None else (least, most),
+            kept,
+            kept_bytes,
         )
     return totals
 
@@ -177,9 +179,40 @@ def _largest_clusters(connection: Connection, where: ColumnElement[bool], limit:
         .limit(limit)
     ).all()
     leaders = [original_id for original_id, _ in largest]
-    keys = dict(connection.execute(select(documents.c.id, documents.c.key).where(documents.c.id.in_(leaders))).all())
+    named = select(_originals.c.id, _originals.c.key, _keepers.c.key).outerjoin(_keepers, _is_keeper)
+    keys = {row[0]: row[1:] for row in connection.execute(named.where(_originals.c.id.in_(leaders)))}
     members = _first_members(connection, where, leaders)
-    return [Cluster(keys[leader], count, members[leader]) for leader, count in largest]
+    return [Cluster(keys[leader][0], count, members[leader], keys[leader][1]) for leader, count in largest]
+
+
+def _other_keepers(connection: Connection, where: ColumnElement[bool], limit: int) -> list[tuple[str, str]]:
+    """Return keeper and leader of clusters in which they are not the same."""
+    statement = select(_keepers.c.key, _originals.c.key).join(_originals, _is_keeper).where(_is_original(where))
+    return [(keeper, leader) for keeper, leader in connection.execute(statement.order_by(_originals.c.id).limit(limit))]
+
+
+def _count_other_keepers(connection: Connection, where: ColumnElement[bool]) -> int:
+    statement = select(func.count()).select_from(_keepers.join(_originals, _is_keeper)).where(_is_original(where))
+    return int(connection.execute(statement).scalar_one())
+
+
+def _is_original(where: ColumnElement[bool]) -> ColumnElement[bool]:
+    return _originals.c.id.in_(select(verdicts.c.original_id).select_from(_decided).where(where))
+
+
+def _over_limit(connection: Connection, run: str | None, host: str) -> list[OverLimit]:
+    statement = select(
+        brakes.c.kind, brakes.c.name, brakes.c.documents, brakes.c.duplicates, runs.c.name.label("run")
+    ).join(runs, runs.c.id == brakes.c.run_id)
+    if run is not None:
+        statement = statement.where(runs.c.name == run)
+    found = [OverLimit(*row) for row in connection.execute(statement.order_by(brakes.c.raised, brakes.c.name))]
+    return [each for each in found if not host or _is_of_host(each, host)]
+
+
+def _is_of_host(each: OverLimit, host: str) -> bool:
+    found = each.name if each.kind == "host" else host_of(each.name)
+    return found == host.lower() or found.startswith(f"{host.lower()}:")
 
 
 def _first_members(connection: Connection, where: ColumnElement[bool], leaders: list[int]) -> dict[int, list[str]]:
@@ -214,11 +247,14 @@ def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[
             _matches.c.key,
             runs.c.name,
             verdicts.c.decided,
+            _keepers.c.key,
+            verdicts.c.kept,
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)
         .join(_matches, _matches.c.id == verdicts.c.matched_id)
         .join(runs, runs.c.id == verdicts.c.run_id)
+        .outerjoin(_keepers, _is_keeper)
         .where(where, verdicts.c.verdict.in_(_DUPLICATES))
         .order_by(verdicts.c.original_id, verdicts.c.id)
     )

@@ -52,6 +52,9 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "hosts": [asdict(host) | {"share_dropped": host.share_dropped} for host in report.hosts],
         "cluster_count": report.cluster_count,
         "clusters": [asdict(cluster) for cluster in report.clusters],
+        "keeper_count": report.keeper_count,
+        "keepers": [{"keeper": keeper, "leader": leader} for keeper, leader in report.keepers],
+        "over_limit": [asdict(each) for each in report.over_limit],
     }
     stream.write(json.dumps(head, indent=1).removesuffix("\n}"))
     stream.write(',\n "duplicates": [')

@@ -39,8 +39,10 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     yield ""
     yield from _hosts(report, width)
     yield ""
+    yield from _over_limit(report, width)
     if report.cluster_count:
         yield from _clusters(report, width)
+        yield from _keepers(report, width)
         yield from _dropped(report.duplicates, width)
         yield ""
     yield from _summary(report.totals)
@@ -94,6 +96,30 @@ def _clusters(report: Report, width: int | None) -> Iterator[str]:
         for line in _more(cluster.duplicates - len(cluster.members), ""):
             yield f"{'':{_INDENT}}{_GAP}{line}"
     yield from _more(report.cluster_count - len(clusters), "cluster")
+    yield ""
+
+
+def _over_limit(report: Report, width: int | None) -> Iterator[str]:
+    if not report.over_limit:
+        return
+    rows = [
+        (f"{each.kind} {readable(each.name)}", f"{each.documents:,}", f"{each.duplicates:,}")
+        for each in report.over_limit
+    ]
+    yield from aligned(("over a limit", "documents", "duplicates"), rows, width)
+    yield ""
+
+
+def _keepers(report: Report, width: int | None) -> Iterator[str]:
+    """Name the clusters whose best copy is not the one that came first."""
+    if not report.keepers:
+        return
+    yield f"{'keeper':>10}{_GAP}of clusters whose leader is another copy"
+    space = None if width is None else width - _INDENT - len(_GAP)
+    for keeper, leader in report.keepers:
+        yield f"{'':>10}{_GAP}{_fit(readable(keeper), space, readable(leader))}"
+        yield f"{'leader':>10}{_GAP}{_fit(readable(leader), space, readable(keeper))}"
+    yield from _more(report.keeper_count - len(report.keepers), "cluster")
     yield ""
 
 
@@ -157,9 +183,13 @@ def _summary(totals: Mapping[Verdict, Total]) -> Iterator[str]:
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
     unit, factor = unit_for(size)
-    dropped = f"{exact.documents + near.documents:,} of {documents:,} documents dropped"
-    yield f"{dropped}: {exact.documents:,} exact, {near.documents:,} near{_ranges(near)}"
-    yield f"{(exact.text_bytes + near.text_bytes) / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
+    kept = exact.kept + near.kept
+    dropped = f"{exact.documents + near.documents - kept:,} of {documents:,} documents dropped"
+    yield f"{dropped}: {exact.documents - exact.kept:,} exact, {near.documents - near.kept:,} near{_ranges(near)}"
+    if kept:
+        yield f"{kept:,} duplicates were kept, as better copies or by the brake"
+    saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
+    yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
 
 
 def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:

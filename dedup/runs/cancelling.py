@@ -22,14 +22,24 @@ from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
 from dedup.letting_go import let_go
 from dedup.runs.rows import take_back_rows
-from dedup.schema import documents, properties, runs, verdicts
+from dedup.schema import brakes, documents, hosts, properties, runs, verdicts
+from dedup.scope import Scope, Scopes
 
 _VERDICTS_AT_ONCE = 1_000
 _MEMBERS_AT_ONCE = 1_000
 _RUNS_NAMED = 5
+_NOBODY = -1
 
 # Not the bare column: a database might look through all verdicts of the run for those on one document.
 _run_of_verdict = verdicts.c.run_id + 0
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The permuted tables, and the scopes of the database."""
+
+    index: SqlIndex
+    scopes: Scopes
 
 
 @dataclass
@@ -72,9 +82,10 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
     """
     run_id = _begin(database, name, force=force)
     with database.read() as connection:
-        design = connection.scalars(select(properties.c.value).where(properties.c.name == "table design")).one()
+        made_with = {row.name: row.value for row in connection.execute(select(properties.c.name, properties.c.value))}
     # It only adds and removes: how far around a fingerprint is looked makes no difference.
-    index = SqlIndex(ProbePlan(TableDesign.parse(design)))
+    index = SqlIndex(ProbePlan(TableDesign.parse(made_with["table design"])))
+    tables = _Tables(index, Scopes(Scope(made_with["scope"])))
     taken = TakenBack()
 
     def standing(key_digests: list[bytes]) -> dict[bytes, str]:
@@ -82,13 +93,15 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
             return _find_standing(connection, key_digests)
 
     while True:
-        _take_back_documents(database, index, run_id, taken)
+        _take_back_documents(database, tables, run_id, taken)
         for each in (database, *others):
             for table, count in take_back_rows(each, name, standing).items():
                 taken.rows[table] = taken.rows.get(table, 0) + count
         with database.write() as connection:
             # Whoever was still at work on it may have gone on writing.
             if not connection.scalar(select(exists().where(verdicts.c.run_id == run_id))):
+                for counts in (hosts, brakes):
+                    connection.execute(delete(counts).where(counts.c.run_id == run_id))
                 connection.execute(delete(runs).where(runs.c.id == run_id))
                 return taken
 
@@ -111,7 +124,7 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
         return int(run.id)
 
 
-def _take_back_documents(database: Database, index: SqlIndex, run_id: int, taken: TakenBack) -> None:
+def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken: TakenBack) -> None:
     """Take back all verdicts of a run and what they brought, from the last to the first."""
     ends = select(func.min(verdicts.c.id), func.max(verdicts.c.id)).where(verdicts.c.run_id == run_id)
     # Those of other runs are read, too: an order within a run would have to be made anew every time.
@@ -127,16 +140,16 @@ def _take_back_documents(database: Database, index: SqlIndex, run_id: int, taken
             rows = connection.execute(before.where(verdicts.c.id <= last)).all()
             own = [row for row in rows if row.run_id == run_id]
             if own:
-                _take_back_some(connection, index, own, run_id, taken)
+                _take_back_some(connection, tables, own, run_id, taken)
         last = rows[-1].id - 1 if rows else -1
 
 
 def _take_back_some(
-    connection: Connection, index: SqlIndex, rows: Sequence[Any], run_id: int, taken: TakenBack
+    connection: Connection, tables: _Tables, rows: Sequence[Any], run_id: int, taken: TakenBack
 ) -> None:
     """Take back some verdicts of a run and what they brought."""
     decided = {row.document_id for row in rows}
-    _let_go_of_own(connection, index, decided, run_id, taken)
+    _let_go_of_own(connection, tables, decided, run_id, taken)
     connection.execute(delete(verdicts).where(verdicts.c.id.in_([row.id for row in rows])))
     taken.verdicts += len(rows)
     named = _named(rows)
@@ -151,7 +164,7 @@ def _named(rows: Sequence[Any]) -> set[int]:
 
 
 def _let_go_of_own(
-    connection: Connection, index: SqlIndex, decided: Collection[int], run_id: int, taken: TakenBack
+    connection: Connection, tables: _Tables, decided: Collection[int], run_id: int, taken: TakenBack
 ) -> None:
     """Let go of the documents whose content no other run has seen, and of what hangs on them."""
     # Whoever saw it last without changing it has seen what it holds.
@@ -169,15 +182,25 @@ def _let_go_of_own(
         .limit(_MEMBERS_AT_ONCE)
     )
     while ids and (found := connection.execute(members).all()):
-        _let_go(connection, index, {row.id for row in found})
+        _let_go(connection, tables, {row.id for row in found})
         taken.freed += sum(row.content_run_id != run_id for row in found)
-    _let_go(connection, index, ids)
+    _let_go(connection, tables, ids)
 
 
-def _let_go(connection: Connection, index: SqlIndex, ids: Collection[int]) -> None:
-    if ids:
-        stored = ledger.find_with_leaders(connection, ids)
-        let_go(connection, index, [stored[each] for each in ids])
+def _let_go(connection: Connection, tables: _Tables, ids: Collection[int]) -> None:
+    if not ids:
+        return
+    stored = ledger.find_with_leaders(connection, ids)
+    let_go(connection, tables.index, tables.scopes, [stored[each] for each in ids])
+    # Who is the keeper is asked when a copy comes again: by which rules, only crawls know.
+    for column in (documents.c.keeper_id, documents.c.exported_id):
+        connection.execute(update(documents).where(column.in_(ids)).values({column: _NOBODY}))
+    members = documents.alias()
+    is_alone = ~exists().where(members.c.leader_id == documents.c.id)
+    leaders = {stored[each].leader_id for each in ids} | set(ids)
+    connection.execute(
+        update(documents).where(documents.c.id.in_(leaders - {None}), is_alone).values(keeper_id=None, exported_id=None)
+    )
 
 
 def _remove_empty(connection: Connection, ids: Collection[int]) -> set[int]:
@@ -203,6 +226,8 @@ def _give_to_others(connection: Connection, ids: Collection[int], run_id: int) -
         (documents.c.content_run_id, documents.c.last_run_id, is_content & ~is_last),
     ):
         connection.execute(update(documents).where(own, mine).values({column: other}))
+    is_first = (documents.c.first_run_id == run_id) & ~is_last
+    connection.execute(update(documents).where(own, is_first).values(first_run_id=documents.c.last_run_id))
     # What is left was let go: other runs have verdicts on it, or dropped something because of it.
     newest = [
         select(func.max(_run_of_verdict)).where(column == documents.c.id, _run_of_verdict != run_id).scalar_subquery()

@@ -1,0 +1,243 @@
+"""The same documents in another order of arrival: what must hold each time, and what must not move."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import select
+
+from dedup.deduplicator import Deduplicator, Document
+from dedup.evaluation.labelled import LabelledPair, LabelledSet, read_set
+from dedup.evaluation.quality import Quality
+from dedup.evaluation.run import analyse_documents
+from dedup.fingerprint.signature import Signature, digest
+from dedup.fingerprint.sketch import compare
+from dedup.schema import documents, verdicts
+from dedup.settings import DedupSettings
+from dedup.verification import belongs_to_cluster, check
+
+LARGEST_MOVE = 0.01
+"""By how much pair precision and recall may move."""
+
+_BATCH = 50
+_NAMED = 5
+
+
+class Decided(NamedTuple):
+    """A duplicate, by keys: who leads its cluster, and whom it was found by."""
+
+    key: str
+    leader: str
+    member: str
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What came out of one order of arrival.
+
+    Attributes:
+        duplicates: all of them.
+        clusters: members and keeper of each cluster with more than one member.
+    """
+
+    duplicates: list[Decided]
+    clusters: dict[frozenset[str], str]
+
+
+@dataclass
+class Findings:
+    """What all orders of arrival have shown.
+
+    Attributes:
+        precision: that of the labelled pairs, in each order.
+        recall: likewise.
+        duplicates: how many duplicates were looked at.
+        unverified: those that were not verified as they should be.
+        keepers: by the members of a cluster the keepers that it had, in all orders.
+        times_seen: by the members of a cluster in how many orders it was seen.
+    """
+
+    precision: list[float] = field(default_factory=list)
+    recall: list[float] = field(default_factory=list)
+    duplicates: int = 0
+    unverified: list[str] = field(default_factory=list)
+    keepers: dict[frozenset[str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    times_seen: dict[frozenset[str], int] = field(default_factory=lambda: defaultdict(int))
+
+    @property
+    def differing(self) -> list[str]:
+        """What does not hold, a line each."""
+        lines = list(self.unverified)
+        for name, values in (("precision", self.precision), ("recall", self.recall)):
+            if max(values) - min(values) > LARGEST_MOVE:
+                lines.append(f"{name} moves from {min(values):.4f} to {max(values):.4f}")
+        for members, keepers in self.keepers.items():
+            if len(keepers) > 1:
+                lines.append(f"a cluster of {len(members)} has the keepers {', '.join(sorted(keepers))}")
+        return lines
+
+
+def run(folder: Path, *, shuffles: int, seed: int, json_file: Path | None) -> int:
+    """Decide a labelled set in shuffled orders, each time in an empty SQLite database.
+
+    Args:
+        folder: the labelled set.
+        shuffles: how many orders.
+        seed: of the shuffling.
+        json_file: where to write the figures too.
+
+    Returns:
+        0 if everything holds, 1 otherwise.
+
+    Raises:
+        InputError: the folder holds no labelled set.
+        ValueError: there is nothing to shuffle.
+    """
+    if shuffles < 1:
+        raise ValueError(f"--shuffles {shuffles}: expected at least 1")
+    labelled = read_set(folder)
+    settings = DedupSettings()
+    [analysed] = analyse_documents([labelled], settings.scheme)
+    arriving = make_documents({name: each.signature for name, each in analysed.items()}, labelled)
+    pairs = [LabelledPair(_address(each.a), _address(each.b), each.is_duplicate, each.kind) for each in labelled.pairs]
+    findings = Findings()
+    print("order  clusters  duplicates  precision  recall")
+    for number, arrival in enumerate(arrivals(arriving, settings, shuffles, seed), 1):
+        add(findings, arrival, arriving, pairs, settings)
+        shown = f"{len(arrival.clusters):>8,}  {len(arrival.duplicates):>10,}"
+        print(f"{number:>5}  {shown}  {findings.precision[-1]:>9.4f}  {findings.recall[-1]:>6.4f}", flush=True)
+    again = sum(times > 1 for times in findings.times_seen.values())
+    print(f"\n{findings.duplicates:,} duplicates verified against member and leader")
+    print(f"{len(findings.keepers):,} different clusters, {again:,} of them in more than one order")
+    differing = findings.differing
+    if json_file is not None:
+        figures = {"precision": findings.precision, "recall": findings.recall, "differs": differing}
+        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    for line in differing[:_NAMED]:
+        print(line)
+    print("holds" if not differing else f"differs: {len(differing):,} findings, the first are above")
+    return 1 if differing else 0
+
+
+def make_documents(signatures: Mapping[str, Signature], labelled: LabelledSet) -> dict[str, Document]:
+    """Return documents by addresses that give the keeper's rules something to decide.
+
+    Every second is https, every third names another document of its labelled cluster as its
+    canonical address, and some were redirected to; all by a hash of their names.
+    """
+    clusters: dict[str, list[str]] = defaultdict(list)
+    for name, each in labelled.documents.items():
+        clusters[each.cluster].append(name)
+    made = {}
+    for name, signature in signatures.items():
+        chance = digest(name.encode())
+        others = clusters[labelled.documents[name].cluster]
+        canonical = _address(others[chance[1] % len(others)]) if chance[2] % 3 == 0 else None
+        size = signature.sketch.tokens
+        document = Document(_address(name), signature, size, None, canonical, redirected=chance[3] % 16 == 0)
+        made[document.key] = document
+    return made
+
+
+def arrivals(arriving: Mapping[str, Document], settings: DedupSettings, shuffles: int, seed: int) -> Iterator[Arrival]:
+    """Decide documents in so many shuffled orders."""
+    chance = random.Random(seed)
+    keys = sorted(arriving)
+    for _ in range(shuffles):
+        chance.shuffle(keys)
+        yield decide([arriving[key] for key in keys], settings)
+
+
+def decide(arriving: Sequence[Document], settings: DedupSettings) -> Arrival:
+    """Decide documents in this order in a database of their own."""
+    with tempfile.TemporaryDirectory(prefix="order-") as folder:
+        deduplicator = Deduplicator(replace(settings, database_url=f"sqlite:///{folder}/order.db"))
+        with closing(deduplicator.database):
+            run_id = deduplicator.open_run("order")
+            for start in range(0, len(arriving), _BATCH):
+                deduplicator.decide(arriving[start : start + _BATCH], run_id)
+            return _read(deduplicator)
+
+
+def add(
+    findings: Findings,
+    arrival: Arrival,
+    arriving: Mapping[str, Document],
+    pairs: Iterable[LabelledPair],
+    settings: DedupSettings,
+) -> None:
+    """Look at one order: verify every duplicate, measure the labelled pairs, note the keepers."""
+    cluster_of = {member: number for number, members in enumerate(arrival.clusters) for member in members}
+    quality = Quality.of(
+        (pair.is_duplicate, pair.a in cluster_of and cluster_of[pair.a] == cluster_of.get(pair.b)) for pair in pairs
+    )
+    findings.precision.append(quality.precision)
+    findings.recall.append(quality.recall)
+    findings.duplicates += len(arrival.duplicates)
+    findings.unverified += [line for each in arrival.duplicates if (line := _doubt(each, arriving, settings))]
+    for members, keeper in arrival.clusters.items():
+        findings.keepers[members].add(keeper)
+        findings.times_seen[members] += 1
+
+
+def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSettings) -> str | None:
+    """Return what is wrong with a duplicate; None if it was verified as it should be."""
+    own, leader, member = (arriving[key].signature for key in decided)
+    assert own is not None
+    assert member is not None
+    assert leader is not None
+    if own.text_digest != member.text_digest:
+        rule = check(own.sketch, member.sketch, lambda: (own.words, member.words), settings)
+        if not rule.is_duplicate:
+            return f"{decided.key} is no duplicate of {decided.member}, by which it was found: {rule}"
+        # Whoever has the text of a member belongs where that belongs.
+        if not _belongs(own, leader, settings):
+            return f"{decided.key} is too far from {decided.leader}, the leader of its cluster"
+    elif not _belongs(member, leader, settings):
+        return f"{decided.member} is too far from {decided.leader}, the leader of its cluster"
+    return None
+
+
+def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool:
+    if own.text_digest == leader.text_digest:
+        return True
+    to_leader = compare(own.sketch, leader.sketch)
+    # A text that was found by its leader need not belong to it more loosely: the check is stricter,
+    # but for short texts, of which the words are compared.
+    return (
+        belongs_to_cluster(to_leader, settings)
+        or check(own.sketch, leader.sketch, lambda: (own.words, leader.words), settings).is_duplicate
+    )
+
+
+def _read(deduplicator: Deduplicator) -> Arrival:
+    with deduplicator.database.read() as connection:
+        rows = {row.id: row for row in connection.execute(select(documents))}
+        found = connection.execute(select(verdicts).where(verdicts.c.original_id.is_not(None)))
+        duplicates = [
+            Decided(rows[row.document_id].key, rows[row.original_id].key, rows[row.matched_id].key) for row in found
+        ]
+    members: dict[int, set[str]] = defaultdict(set)
+    for row in rows.values():
+        members[row.leader_id or row.id].add(row.key)
+    return Arrival(
+        duplicates,
+        {
+            frozenset(keys): rows[rows[leader].keeper_id or leader].key
+            for leader, keys in members.items()
+            if len(keys) > 1
+        },
+    )
+
+
+def _address(name: str) -> str:
+    scheme = "https" if digest(name.encode())[0] % 2 else "http"
+    return f"{scheme}://copies.example/{name}"

@@ -1,0 +1,166 @@
+"""What a decision means for its cluster: who is the keeper now, and whether the document is passed on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import Connection, exists, select
+
+from dedup import ledger
+from dedup.brake import Brakes
+from dedup.elections import Elections
+from dedup.ledger import StoredDocument
+from dedup.schema import documents, verdicts
+from dedup.settings import DedupSettings
+from dedup.store import Content, Match
+
+
+class Kept(StrEnum):
+    """Why a duplicate is passed on all the same."""
+
+    KEEPER = "keeper"
+    BRAKE = "brake"
+
+
+class Outcome(NamedTuple):
+    """What a decision means for its cluster.
+
+    Attributes:
+        keeper: the key of the cluster's keeper, where the document is a duplicate.
+        keeper_changed: whether that was another one before.
+        kept: why it is passed on though it is a duplicate, if it is.
+        replaces: the keys of the copies whose place it takes.
+        is_replaced: whether it is no duplicate, but a better copy has taken its place.
+    """
+
+    keeper: str | None = None
+    keeper_changed: bool = False
+    kept: Kept | None = None
+    replaces: tuple[str, ...] = ()
+    is_replaced: bool = False
+
+
+ALONE = Outcome()
+_exported = documents.alias("exported")
+_EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
+    documents, documents.c.exported_id == _exported.c.id
+)
+_ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
+    exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept == Kept.KEEPER.value)
+)
+
+
+class Clusters:
+    """Keeps clusters in order while documents are decided.
+
+    Args:
+        settings: the keeper policy, whether better copies take the place of others, the brake.
+        brakes: counts clusters and hosts.
+    """
+
+    def __init__(self, settings: DedupSettings, brakes: Brakes) -> None:
+        self._swaps = settings.swap_keeper
+        self._elections = Elections(settings.keeper, settings.max_cluster)
+        self._brakes = brakes
+
+    def settle(
+        self,
+        connection: Connection,
+        run_id: int,
+        document_id: int,
+        key: str,
+        content: Content,
+        *,
+        known: StoredDocument | None,
+        match: Match | None,
+        is_unchanged: bool,
+    ) -> Outcome:
+        """Do what follows from a document that was just written.
+
+        Args:
+            connection: inside a writing transaction.
+            run_id: the run.
+            document_id: the document.
+            key: its key.
+            content: what it holds now.
+            known: what was stored of it before.
+            match: what it is a duplicate of, if it is.
+            is_unchanged: whether it holds what it held before.
+        """
+        if known is None and match is None:
+            return ALONE
+        is_left = known is not None and known.leader_id not in (None, match and match.leader.id)
+        left = self._leave(connection, known) if known is not None and is_left else False
+        if match is not None:
+            outcome = self._settle_duplicate(connection, run_id, document_id, key, content, known=known, match=match)
+        else:
+            outcome = self._settle_leader(connection, known, content, is_unchanged=is_unchanged)
+        return outcome._replace(keeper_changed=True) if left else outcome
+
+    def _settle_duplicate(
+        self,
+        connection: Connection,
+        run_id: int,
+        document_id: int,
+        key: str,
+        content: Content,
+        *,
+        known: StoredDocument | None,
+        match: Match,
+    ) -> Outcome:
+        leader = match.leader
+        before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
+        standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
+        is_held = self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates)
+        outcome = Outcome(standing.keeper, standing.is_changed, Kept.BRAKE if is_held else None)
+        replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
+        return outcome if replaces is None else outcome._replace(kept=Kept.KEEPER, replaces=replaces)
+
+    def _settle_leader(
+        self, connection: Connection, known: StoredDocument | None, content: Content, *, is_unchanged: bool
+    ) -> Outcome:
+        if known is None or known.keeper_id is None:
+            return ALONE
+        if is_unchanged and content.sketch.tokens and not _differs(known, content):
+            keeper_id, is_changed = known.keeper_id, False
+        else:
+            standing = self._elections.anew(connection, known.id, known.keeper_id)
+            keeper_id, is_changed = standing.keeper_id, standing.is_changed
+        if not self._swaps:
+            return Outcome(keeper_changed=is_changed)
+        replaces = self._export(connection, known, known.id, keeper_id)
+        return Outcome(keeper_changed=is_changed, replaces=replaces or (), is_replaced=replaces is None)
+
+    def _leave(self, connection: Connection, known: StoredDocument) -> bool:
+        """Elect anew where the keeper, or a vote for it, has left; say whether it is another one now."""
+        assert known.leader_id is not None
+        leader = ledger.find_with_leaders(connection, [known.leader_id])[known.leader_id]
+        if leader.keeper_id != known.id and known.canonical_digest is None:
+            return False
+        return self._elections.anew(connection, leader.id, leader.keeper_id).is_changed
+
+    def _export(
+        self, connection: Connection, leader: StoredDocument, document_id: int, keeper_id: int
+    ) -> tuple[str, ...] | None:
+        """Say which other copies a member takes the place of when it is passed on; None: it is not."""
+        row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
+        # A copy that has left the cluster stands for itself, and the leader for the cluster again.
+        exported_id, exported = (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
+        if document_id not in (keeper_id, exported_id):
+            return None
+        if document_id != exported_id:
+            ledger.change_document(connection, leader.id, {"exported_id": document_id})
+        # A crawl may have been killed before a copy was replaced where pages are stored.
+        others = _ONCE_EXPORTED.where(documents.c.leader_id == leader.id, documents.c.id != document_id)
+        keys = {exported_id: exported, leader.id: leader.key}
+        keys.update((row.id, row.key) for row in connection.execute(others.order_by(documents.c.id)))
+        return tuple(key for identifier, key in keys.items() if identifier != document_id)
+
+
+def _differs(known: StoredDocument, content: Content) -> bool:
+    return (
+        known.text_digest != content.text_digest
+        or known.canonical_digest != content.canonical_digest
+        or content.redirected > known.redirected
+    )

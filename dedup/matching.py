@@ -1,0 +1,109 @@
+"""Signature to match: which document, if any, another one is a duplicate of."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from dedup import ledger
+from dedup.confirmation import Confirmation
+from dedup.fingerprint.signature import Signature
+from dedup.fingerprint.sketch import compare
+from dedup.index.protocol import Index
+from dedup.ledger import Relatives, StoredDocument
+from dedup.scope import Scopes
+from dedup.settings import DedupSettings, Mode
+from dedup.store import Content, Match
+from dedup.verification import fewest_tokens
+
+_MORE = 4
+
+
+class Matcher:
+    """Finds what a document is a duplicate of.
+
+    Args:
+        index: the permuted tables.
+        scopes: how far is looked.
+        settings: how matches are found and confirmed.
+    """
+
+    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
+        self._index = index
+        self._scopes = scopes
+        self._settings = settings
+        self._is_paper = settings.mode is Mode.PAPER
+        self._confirmation = Confirmation(settings)
+
+    def find(
+        self, connection: Connection, key: str, signature: Signature | None, content: Content, relatives: Relatives
+    ) -> Match | None:
+        """Return what a document is a duplicate of.
+
+        Args:
+            connection: inside a transaction.
+            key: the document's key.
+            signature: its signature; None where its bytes are known already.
+            content: what there is to store of it.
+            relatives: what is stored of it, and what has the same bytes or text.
+        """
+        own_id = None if relatives.same_key is None else relatives.same_key.id
+        # Pages without text are alike only if they are the same to the byte.
+        twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
+        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
+            twin = None
+            if content.sketch.tokens:
+                twin = ledger.find_by_text_outside_cluster(connection, content.text_digest, own_id)
+        if twin is not None:
+            return Match(self.leader_of(connection, twin), twin)
+        if signature is None or content.sketch.tokens < fewest_tokens(self._settings):
+            return None
+        return self._find_near(connection, key, signature, own_id)
+
+    def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
+        """Return the leader of a document's cluster, which may be itself."""
+        if member.leader_id is None:
+            return member
+        return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
+
+    def _find_near(self, connection: Connection, key: str, signature: Signature, own_id: int | None) -> Match | None:
+        matches = [
+            match
+            for match in self._candidates(connection, key, signature)
+            # A document that has changed is no duplicate of itself, nor of its own duplicates.
+            if own_id is None or own_id not in (match.member.id, match.member.leader_id)
+        ]
+        if self._is_paper:
+            return matches[0] if matches else None
+        similarities = {match.member.id: compare(signature.sketch, match.member.sketch).jaccard for match in matches}
+        # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
+        for match in sorted(matches, key=lambda match: -similarities[match.member.id]):
+            if self._is_confirmed(connection, signature, match):
+                return match
+        return None
+
+    def _candidates(self, connection: Connection, key: str, signature: Signature) -> list[Match]:
+        """Return the closest documents in the key's scope that the index brings, the closest first."""
+        fingerprint = signature.fingerprint ^ self._scopes.mask(key)
+        limit = asked = self._settings.max_candidates
+        while True:
+            candidates = self._index.query(connection, fingerprint, signature.margins, asked)
+            if not candidates:
+                return []
+            stored = ledger.find_with_leaders(connection, [candidate.document_id for candidate in candidates])
+            members = [stored[candidate.document_id] for candidate in candidates]
+            if not self._scopes.is_everything:
+                scope = self._scopes.of(key)
+                members = [member for member in members if self._scopes.of(member.key) == scope]
+            # Those of other scopes, which are few, must not take the places of those that count.
+            if len(members) >= limit or len(candidates) < asked:
+                return [
+                    Match(stored[member.leader_id] if member.leader_id else member, member)
+                    for member in members[:limit]
+                ]
+            asked *= _MORE
+
+    def _is_confirmed(self, connection: Connection, signature: Signature, match: Match) -> bool:
+        def words() -> tuple[bytes, bytes]:
+            return signature.words, ledger.find_words(connection, match.member.text_digest)
+
+        return self._confirmation.holds(signature.fingerprint, signature.sketch, match, words)
