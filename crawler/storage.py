@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler import visits
@@ -29,6 +29,7 @@ KEPT_VERSIONS = 10
 
 _RESTORED = ("title", "author", "date", "language", "description", "text", "run")
 _OF_PAGE = pages.c.url_digest == bindparam("digest")
+_STORED = select(pages.c.url_digest).where(pages.c.url_digest.in_(bindparam("digests", expanding=True)))
 _HTML = select(pages.c.html).where(_OF_PAGE)
 _REFRESH = update(pages).where(_OF_PAGE).values(html=bindparam("new_html"))
 _MARK = update(pages).where(_OF_PAGE).values(gone=bindparam("since"))
@@ -114,18 +115,24 @@ class PageStore:
             if each.page is None and not each.is_duplicate
         ]
         with self._database.write() as connection:
+            # In a first crawl no page is stored yet: then nothing of what follows has to be asked.
+            stored = self._find_stored(connection, [*latest, *copies])
             if rows:
-                self._versions.keep_changed(connection, rows)
+                self._versions.keep_changed(connection, [row for row in rows if row["url_digest"] in stored])
                 connection.execute(self._upsert, rows)
+                stored |= {row["url_digest"] for row in rows}
             if newer:
                 connection.execute(_REFRESH, newer)
-            if copies:
-                self._versions.take_away(connection, copies, Reason.DUPLICATE)
+            if not stored.isdisjoint(copies):
+                self._versions.take_away(connection, [each for each in copies if each in stored], Reason.DUPLICATE)
             if there:
                 connection.execute(_IS_BACK, there)
             visits.record(connection, [each.visit for each in latest.values()])
             moving = visits.find_moving(connection, [each.visit.url for each in settled])
         return [moving.get(key_digest(each.visit.url), []) for each in settled]
+
+    def _find_stored(self, connection: Connection, digests: Sequence[bytes]) -> set[bytes]:
+        return {bytes(each) for each in connection.scalars(_STORED, {"digests": digests})}
 
     @_whole
     def restore(self, url: str) -> tuple[Mapping[str, Any], bytes | None] | None:

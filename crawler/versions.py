@@ -72,7 +72,7 @@ class Versions:
         connection.execute(self._remove, rows)
 
     def _copy(self, connection: Connection, statement: Any, rows: list[dict[str, Any]], reason: Reason) -> None:
-        if not self._most:
+        if not self._most or not rows:
             return
         now = datetime.now(UTC)
         connection.execute(statement, [{**row, "reason": reason.value, "now": now} for row in rows])

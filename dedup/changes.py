@@ -8,7 +8,7 @@ these pairs the longest row that rises in both texts is kept: n log n, whatever 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dedup.fingerprint.sketch import SHINGLE_WORDS
@@ -64,12 +64,10 @@ def refine(a: Sequence[bytes], b: Sequence[bytes], rewritten: Iterable[Change]) 
 
 def _equal_blocks(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: int) -> Iterator[_Block]:
     """Yield runs of equal tokens that start from shingles of so many tokens, in order."""
-    places = dict(_numbered(b, inside.b_start, inside.b_end, size))
-    pairs = [
-        (place, places[shingle])
-        for shingle, place in _numbered(a, inside.a_start, inside.a_end, size)
-        if shingle in places
-    ]
+    theirs = _numbered(b, inside.b_start, inside.b_end, size)
+    places = dict(zip(theirs, range(inside.b_start, inside.b_end), strict=False))
+    ours = _numbered(a, inside.a_start, inside.a_end, size)
+    pairs = [(place, places[shingle]) for place, shingle in enumerate(ours, inside.a_start) if shingle in places]
     a_from, _, b_from, _ = inside
     for a_start, b_start in _longest_rising(pairs):
         if a_start < a_from or b_start < b_from:
@@ -88,16 +86,19 @@ def _equal_blocks(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: 
         a_from, b_from = a_end, b_end
 
 
-def _numbered(
-    tokens: Sequence[bytes], start: int, end: int, size: int
-) -> Iterator[tuple[tuple[int, tuple[bytes, ...]], int]]:
-    """Yield each shingle with the number of those like it that stand before it, and its place."""
-    seen: dict[tuple[bytes, ...], int] = {}
-    shingles = zip(*(tokens[start + at : end] for at in range(size)), strict=False)
-    for place, shingle in enumerate(shingles, start):
-        number = seen.get(shingle, 0)
-        seen[shingle] = number + 1
-        yield (number, shingle), place
+def _numbered(tokens: Sequence[bytes], start: int, end: int, size: int) -> list[Hashable]:
+    """Return the shingles in their order; those that stood before with the number of those like it."""
+    shingles: list[Hashable] = list(zip(*(tokens[start + at : end] for at in range(size)), strict=False))
+    seen: dict[Hashable, int] = {}
+    # Most texts say nothing twice in the same three words.
+    if len(set(shingles)) < len(shingles):
+        for place, shingle in enumerate(shingles):
+            if shingle in seen:
+                seen[shingle] += 1
+                shingles[place] = seen[shingle], shingle
+            else:
+                seen[shingle] = 0
+    return shingles
 
 
 def _longest_rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
