@@ -803,3 +803,19 @@ def test_a_wrong_setting_is_one_line_and_status_2(name: str, value: str, sqlite_
     assert ended.value.status == 2
     [error] = [record.getMessage() for record in ended.value.outcome.log if record.levelname == "ERROR"]
     assert error.startswith(f"{name} = {value!r}: expected")
+
+
+@pytest.mark.parametrize("change_of_copy", ["", "again"])
+def test_links_of_known_duplicates_are_not_followed_either(sqlite_url: str, change_of_copy: str) -> None:
+    def copy(title: str) -> Page:
+        return article("", ["/trap"], text=text("a"), title=f"A copy {title}")
+
+    with site_of({"/a": page(text("a")), "/copy": copy("")}) as site:
+        site.pages["/trap"] = page(text("trap"))
+        known = Known(sqlite_url, site)
+        known.crawl()
+        site.pages["/copy"] = copy(change_of_copy)
+        known.crawl(recrawl="true")
+        assert known.verdicts()["/copy"] == ["exact duplicate of /a"]
+        assert "/copy" in {asked.path for asked in site.asked}
+        assert "/trap" not in {asked.path for asked in site.asked}

@@ -263,9 +263,9 @@ class SiteSpider(Spider):
         """
         callbacks: dict[str, Callable[..., Any]] = {SITEMAP: self.parse_sitemap, ROBOTS: self.parse_robots}
         told = {"depth": depth} if is_page(kind) else {}
-        return Request(
-            url, callbacks.get(kind, self.parse), errback=self.skip_failed, cb_kwargs=told, meta={KIND: kind}
-        )
+        # Known pages are requested like those that a crawl starts with, and are none: their links are held back.
+        meta = {KIND: kind, "depth": depth}
+        return Request(url, callbacks.get(kind, self.parse), errback=self.skip_failed, cb_kwargs=told, meta=meta)
 
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""
