@@ -91,7 +91,8 @@ def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
         assert {row["run"] for row in pages(url)} == {"good", "bad"}
         assert main(["runs", "cancel", "bad", "--database", url]) == 0
         left = pages(url)
-        assert [row["url"] for row in left] == [f"{site.url}/a"]
+        # Whichever of the two copies came first.
+        assert [row["url"] for row in left] in ([f"{site.url}/a"], [f"{site.url}/copy"])
         assert left[0] in good
         # What it overwrote is fetched and stored anew, as new.
         site.pages["/"] = article("front", ["/a", "/b", "/copy"])
