@@ -11,9 +11,11 @@ Texts are their tokens in UTF-8, a line feed between them, as `dedup.fingerprint
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
+
+from rapidfuzz.distance import Indel
 
 from dedup.changes import Change, find_rewritten, refine
 from dedup.overlap import jaccard
@@ -71,23 +73,6 @@ def short_similarity(a: bytes, b: bytes) -> float:
     return jaccard(shingles, others)
 
 
-def likeness(a: str, b: str) -> float:
-    """Return what share of the characters of two strings is in their longest common subsequence.
-
-    H. Hyyrö, "Bit-parallel LCS-length computation revisited", AWOCA 2004, section 3: row by row,
-    in the bits of one number.
-    """
-    places: dict[str, int] = defaultdict(int)
-    for place, character in enumerate(a):
-        places[character] |= 1 << place
-    every = (1 << len(a)) - 1
-    row = every
-    for character in b:
-        matches = row & places.get(character, 0)
-        row = (row + matches | row - matches) & every
-    return 2 * (len(a) - row.bit_count()) / (len(a) + len(b))
-
-
 def _size(change: Change) -> int:
     """Return how many tokens have given way to others."""
     return min(change.a_end - change.a_start, change.b_end - change.b_start)
@@ -97,7 +82,9 @@ def _is_replaced(ours: list[bytes], theirs: list[bytes], change: Change) -> bool
     a_start, a_end, b_start, b_end = change
     if not _size(change) or max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
         return False
-    return likeness(_string(ours[a_start:a_end]), _string(theirs[b_start:b_end])) < _LIKE
+    # The share of the characters of both that is in their longest common subsequence.
+    likeness = Indel.normalized_similarity(_string(ours[a_start:a_end]), _string(theirs[b_start:b_end]))
+    return likeness < _LIKE
 
 
 def _string(tokens: list[bytes]) -> str:

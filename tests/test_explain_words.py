@@ -155,6 +155,17 @@ def test_words_that_a_database_would_not_have_are_not_compared(tmp_path: Path) -
     assert "replaced" not in explained(tmp_path, *options)
 
 
+def test_texts_too_long_for_a_word_diff_say_so(tmp_path: Path) -> None:
+    texts = [" ".join(words(32_000, start)) for start in "xy"]
+    (tmp_path / "a.txt").write_text(texts[0], encoding="utf-8")
+    (tmp_path / "b.txt").write_text(texts[1], encoding="utf-8")
+    content = data(tmp_path, str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    assert content["diff"] is None
+    assert content["notes"] == [
+        "With 32,000 and 32,000 tokens the texts are too long for the words that differ to be shown."
+    ]
+
+
 def test_member_that_brought_a_page_shows_what_was_replaced(tmp_path: Path) -> None:
     texts = [TEXT, extended(TEXT, 10), extended(extended(TEXT, 10), 8, "more")]
     fill(tmp_path / "crawl.db", [dict(zip((A, B, C), texts, strict=True))])
