@@ -9,7 +9,6 @@ from functools import lru_cache
 from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
-from trafilatura.metadata import extract_metadata
 
 from dedup.deflating import deflate
 from dedup.extraction import main_text, parse_html
@@ -144,6 +143,8 @@ def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
         url: its address.
         with_text: whether the main text is wanted too.
     """
+    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.extraction
+
     tree = parse_html(html)
     if tree is None:
         return Description.of_nothing(html)

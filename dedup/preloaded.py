@@ -2,11 +2,12 @@
 
 import gc
 
-import dedup.extraction  # noqa: F401
+from dedup.extraction import analyse_html
 from dedup.fingerprint.analysis import analyse
 
 # A word in Chinese loads the dictionary; everything that is compiled is called once.
 analyse("一 1")
+analyse_html("<p>1</p>")
 
 # A collection in a forked process would write to all of this, and copy it by that.
 gc.freeze()
