@@ -102,7 +102,7 @@ def _near(parts: NDArray[np.int64], query: np.uint64, limit: int, finds: NDArray
             have = collect(row, table, query, collected, have)
             for i in range(before, have):
                 begin_place(row, table, collected[i])
-                # Of which table it is, until that says what it is.
+                # Places of all tables wait together.
                 collected[i] |= table << PLACE_BITS
         for i in range(have):
             collected[i] = begin_entry(row, collected[i] >> PLACE_BITS, collected[i] & PLACE)
