@@ -56,6 +56,10 @@ def ask_everything(path: Path) -> list[object]:
         answers.append(len(index))
         answers += [index.query(value, MARGINS, limit=5) for value in values()[:150].tolist()]
         answers.append(index.query_many(np.tile(values()[:300], 14), np.tile(MARGINS, (4200, 1)), limit=3))
+        if plan is EXACT:
+            # Few of them have a block in common: large ones are not read as a whole then.
+            spread = np.random.default_rng(9).integers(0, 2**64, 5000, dtype=np.uint64)
+            answers.append(index.query_many(np.concatenate([spread, values()]), limit=3))
         answers.append(index.report())
         index.remove(3, int(values()[3]))
         index.add(10**6, 77)
@@ -213,15 +217,27 @@ def test_damaged_data_is_found_by_verify_and_crashes_nothing(saved: Path, tmp_pa
     code = """
 import random, sys
 from pathlib import Path
+import numpy as np
 import pytest
 from dedup.errors import IndexFileError
 from dedup.index.memory import files
 from dedup.index.memory.index import MemoryIndex
-from tests.test_memory_index_files import ask_everything
+from tests.test_memory_index_files import EXACT, ask_everything
 saved, path = map(Path, sys.argv[1:])
+generator = random.Random(3)
+index = MemoryIndex(EXACT)
+index.add_many(np.arange(9000), np.random.default_rng(5).integers(0, 2**64, 9000, dtype=np.uint64))
+large = path.with_name("large.idx")
+index.save(large)
+for name in ("first_directory", "directories", "tags", "positions"):
+    offset, length = files.read(large)[0].places[name]
+    for damage in (b"\\xff" * length, generator.randbytes(length)):
+        damaged = bytearray(large.read_bytes())
+        damaged[offset : offset + length] = damage
+        path.write_bytes(damaged)
+        ask_everything(path)
 whole = saved.read_bytes()
 places = files.read(saved)[0].places
-generator = random.Random(3)
 ask_everything(saved)
 for name, (offset, length) in places.items():
     for kind in range(4):

@@ -12,9 +12,10 @@ from dedup.errors import IndexFileError, SettingsError
 from dedup.fingerprint.signature import BITS, SCHEME
 from dedup.index.design import TableDesign
 from dedup.index.memory import files
+from dedup.index.memory.batches import look_up_many
 from dedup.index.memory.crowds import crowds
 from dedup.index.memory.flips import Flips
-from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_few, look_up_many
+from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_few
 from dedup.index.memory.parts import EVERY, Parts, compacted
 from dedup.index.memory.recent import add_one
 from dedup.index.memory.results import Finds, Report

@@ -1,7 +1,7 @@
 """The fast look-up: everything within 3 bits, by the tags."""
 
 # Compiled functions are one with those that they call, and take nothing by name.
-# ruff: noqa: PLR0912, PLR0917
+# ruff: noqa: PLR0917
 
 from __future__ import annotations
 
@@ -9,20 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import numbers_at, signed
+from dedup.index.memory.addresses import numbers_at
 from dedup.index.memory.owners import settle
-from dedup.index.memory.ranges import begin, begin_ranges, collect, compare, note_in_long_ranges
+from dedup.index.memory.ranges import (
+    PLACE,
+    PLACE_BITS,
+    begin,
+    begin_entry,
+    begin_place,
+    begin_ranges,
+    collect,
+    compare,
+    note_in_long_ranges,
+)
 from dedup.index.memory.recent import FINDS, FINDS_ROOM, RADIUS, ROOM, begin_recent, near_in_recent
-from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS, HAS_LONG, LONG_RANGE, MAX_DEEPER
+from dedup.index.memory.segment import BLOCKS, HAS_LONG, LONG_RANGE, MAX_DEEPER
 
 MAX_RADIUS = 3
 """Beyond it, what differs need not have a block in common followed by one with at most one differing bit."""
 
 ENTRIES_A_QUERY = BLOCKS * (1 + MAX_DEEPER) * LONG_RANGE
 """So many may be collected of a segment."""
-
-_AHEAD = 8
-_WAITING = 32
 
 
 @compiled
@@ -91,130 +98,17 @@ def _near(parts: NDArray[np.int64], query: np.uint64, limit: int, finds: NDArray
         row = parts[part]
         have = 0
         for table in range(BLOCKS):
+            before = have
             have = collect(row, table, query, collected, have)
+            for i in range(before, have):
+                begin_place(row, table, collected[i])
+                # Places of all tables wait together.
+                collected[i] |= table << PLACE_BITS
+        for i in range(have):
+            collected[i] = begin_entry(row, collected[i] >> PLACE_BITS, collected[i] & PLACE)
         for i in range(have):
             found = compare(row, query, radius, limit, collected[i], finds, found)
         if row[HAS_LONG]:
             for table in range(BLOCKS):
                 found = note_in_long_ranges(row, table, query, radius, limit, finds, found)
     return found
-
-
-@compiled
-def look_up_many(
-    parts: NDArray[np.int64], queries: NDArray[np.uint64], limit: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Look up many fingerprints, table by table, each in the order of the table.
-
-    So what is read for one query is often still at hand for the next.
-
-    Args:
-        parts: see `look_up`.
-        queries: shape (q,).
-        limit: how many finds are of interest, for each query.
-
-    Returns:
-        The finds as `look_up_few` writes them, and `ends`.
-    """
-    total = len(queries)
-    finds, owners = np.empty((total + 1024, 2), np.int64), np.empty(total + 1024, np.int64)
-    found = 0
-    radius = np.uint64(parts[0, RADIUS])
-    for query in range(total):
-        now = near_in_recent(parts[0], queries[query], finds, found)
-        while now > len(finds):
-            finds, owners = _longer(finds, owners, now)
-            now = near_in_recent(parts[0], queries[query], finds, found)
-        for find in range(found, now):
-            owners[find] = query
-        found = now
-    collected = np.empty(ENTRIES_A_QUERY + _WAITING, np.int64)
-    asking = np.empty(ENTRIES_A_QUERY + _WAITING, np.int64)
-    for table in range(BLOCKS):
-        order = _order(queries, table)
-        ordered = queries[order]
-        for part in range(1, len(parts)):
-            row = parts[part]
-            have = 0
-            for i in range(total):
-                if i + 2 * _AHEAD < total:
-                    begin(row, table, ordered[i + 2 * _AHEAD])
-                    begin_ranges(row, table, ordered[i + _AHEAD])
-                before = have
-                have = collect(row, table, ordered[i], collected, have)
-                for entry in range(before, have):
-                    asking[entry] = i
-                # They wait until the memory has answered, or there are no more.
-                if have >= _WAITING or i == total - 1:
-                    for entry in range(have):
-                        fingerprint = ordered[asking[entry]]
-                        now = compare(row, fingerprint, radius, limit, collected[entry], finds, found)
-                        while now > len(finds):
-                            finds, owners = _longer(finds, owners, now)
-                            now = compare(row, fingerprint, radius, limit, collected[entry], finds, found)
-                        for find in range(found, now):
-                            owners[find] = order[asking[entry]]
-                        found = now
-                    have = 0
-                if row[HAS_LONG]:
-                    now = note_in_long_ranges(row, table, ordered[i], radius, limit, finds, found)
-                    while now > len(finds):
-                        finds, owners = _longer(finds, owners, now)
-                        now = note_in_long_ranges(row, table, ordered[i], radius, limit, finds, found)
-                    for find in range(found, now):
-                        owners[find] = order[i]
-                    found = now
-    return _by_query(finds[:found], owners[:found], total, limit)
-
-
-@compiled
-def _order(queries: NDArray[np.uint64], table: int) -> NDArray[np.int64]:
-    """Return the numbers of the queries in the order of a table's blocks."""
-    starts = np.zeros(BLOCK_VALUES + 1, np.int64)
-    shift, mask = np.uint64(48 - BLOCK_BITS * table), np.uint64(BLOCK_VALUES - 1)
-    for query in range(len(queries)):
-        starts[signed((queries[query] >> shift) & mask) + 1] += 1
-    starts = np.cumsum(starts)
-    order = np.empty(len(queries), np.int64)
-    for query in range(len(queries)):
-        block = signed((queries[query] >> shift) & mask)
-        order[starts[block]] = query
-        starts[block] += 1
-    return order
-
-
-@compiled
-def _longer(
-    finds: NDArray[np.int64], owners: NDArray[np.int64], room: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    longer, longer_owners = np.empty((2 * room, 2), np.int64), np.empty(2 * room, np.int64)
-    longer[: len(finds)] = finds
-    longer_owners[: len(owners)] = owners
-    return longer, longer_owners
-
-
-@compiled
-def _by_query(
-    finds: NDArray[np.int64], owners: NDArray[np.int64], total: int, limit: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    nexts = np.zeros(total + 1, np.int64)
-    for i in range(len(owners)):
-        nexts[owners[i] + 1] += 1
-    nexts = np.cumsum(nexts)
-    ordered = np.empty((len(finds), 2), np.int64)
-    for i in range(len(owners)):
-        place = nexts[owners[i]]
-        nexts[owners[i]] = place + 1
-        ordered[place, 0] = finds[i, 0]
-        ordered[place, 1] = finds[i, 1]
-    ends = np.empty(total, np.int64)
-    first = kept = 0
-    for query in range(total):
-        after = settle(ordered, first, nexts[query], limit)
-        for i in range(first, after):
-            ordered[kept, 0] = ordered[i, 0]
-            ordered[kept, 1] = ordered[i, 1]
-            kept += 1
-        ends[query] = kept
-        first = nexts[query]
-    return ordered[:kept], ends

@@ -1,7 +1,7 @@
 """What a table is read for: the ranges of a query's block, and of the tags in them within one bit."""
 
 # Compiled functions are one with those that they call, and take nothing by name.
-# ruff: noqa: PLR0912, PLR0917
+# ruff: noqa: PLR0917
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled
 from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import fingerprints_at, prefetch, shorts_at, signed, words_at
+from dedup.index.memory.addresses import fingerprints_at, prefetch, signed, words_at
 from dedup.index.memory.leaps import next_near
+from dedup.index.memory.lines import FINGERPRINTS_A_LINE, TAGS_A_LINE, near_fingerprints, near_tags
 from dedup.index.memory.owners import note_owners
 from dedup.index.memory.segment import (
     BLOCK_BITS,
@@ -32,12 +33,10 @@ from dedup.index.memory.segment import (
 )
 
 _ONE = np.uint64(1)
-_POSITION = (1 << 32) - 1
+PLACE_BITS = 32
+PLACE = (1 << PLACE_BITS) - 1
 _LINE = 64
-_AHEAD = 8 * _LINE
-_TAGS_A_LINE = 32
-_LOWEST_OF_FOUR = np.uint64(0x0001_0001_0001_0001)
-_TOPMOST_OF_FOUR = np.uint64(0x8000_8000_8000_8000)
+_AHEAD = 24 * _LINE
 
 
 @compiled
@@ -64,6 +63,32 @@ def range_at(directory: NDArray[np.uint32], first: int, after: int, count: int) 
 
 
 @compiled
+def block_of_table(query: np.uint64, table: int) -> int:
+    """Return the block by which a table is sorted first."""
+    return signed(rotated(query, table) >> np.uint64(64 - BLOCK_BITS))
+
+
+@compiled
+def range_of_block(row: NDArray[np.int64], table: int, query: np.uint64) -> tuple[int, int]:
+    """Return where the entries that have the block of a query stand."""
+    directory, deeper = directory_of(row, table)
+    block = block_of_table(query, table)
+    return range_at(directory, block << deeper, (block + 1) << deeper, row[COUNT])
+
+
+@compiled
+def tags_address(row: NDArray[np.int64], table: int) -> int:
+    """Return where the tags of a table stand; table 0 has none, and nothing is to be read there."""
+    return int(row[TAGS] + 2 * (table - 1) * tags_length(row[COUNT]))
+
+
+@compiled
+def tag_shift(table: int) -> np.uint64:
+    """Return by how many bits a fingerprint is shifted for its tag to be the lowest 16."""
+    return np.uint64((32 - BLOCK_BITS * table) & 63)
+
+
+@compiled
 def begin(row: NDArray[np.int64], table: int, query: np.uint64) -> None:
     """Start reading the directory, for what follows."""
     if table == 0:
@@ -78,87 +103,131 @@ def begin_ranges(row: NDArray[np.int64], table: int, query: np.uint64) -> None:
     """Start reading the ranges that the directory names, for what follows."""
     directory, deeper = directory_of(row, table)
     value = signed(rotated(query, table) >> np.uint64(48 - deeper))
-    size = 8 if table == 0 else 2
-    address = row[FINGERPRINTS] if table == 0 else row[TAGS] + 2 * (table - 1) * tags_length(row[COUNT])
     for flip in range(-1, deeper):
         at = value if flip < 0 else value ^ (1 << flip)
-        start = address + size * signed(directory[at])
-        end = address + size * signed(directory[at + 1])
-        for line in range(start, min(end, start + _AHEAD), _LINE):
-            prefetch(line)
-        prefetch(end - 1)
+        _begin_range(row, table, signed(directory[at]), signed(directory[at + 1]))
 
 
 @compiled
-def collect(row: NDArray[np.int64], table: int, query: np.uint64, collected: NDArray[np.int64], have: int) -> int:
-    """Collect the entries of short ranges whose tag is within one bit.
+def begin_block(row: NDArray[np.int64], table: int, query: np.uint64) -> None:
+    """Start reading all that have the block of a query."""
+    start, end = range_of_block(row, table, query)
+    _begin_range(row, table, start, end)
+
+
+@compiled
+def _begin_range(row: NDArray[np.int64], table: int, first: int, after: int) -> None:
+    size = 8 if table == 0 else 2
+    address = row[FINGERPRINTS] if table == 0 else tags_address(row, table)
+    start, end = address + size * first, address + size * after
+    for line in range(start, min(end, start + _AHEAD), _LINE):
+        prefetch(line)
+    prefetch(end - 1)
+
+
+@compiled
+def begin_place(row: NDArray[np.int64], table: int, place: int) -> None:
+    """Start reading which fingerprint stands at a place of a table."""
+    if table > 0:
+        prefetch(row[POSITIONS] + 4 * ((table - 1) * row[COUNT] + place))
+
+
+@compiled
+def begin_entry(row: NDArray[np.int64], table: int, place: int) -> int:
+    """Start reading the fingerprint at a place, and whose it is; return what `compare` takes."""
+    position = place
+    if table > 0:
+        position = signed(words_at(row[POSITIONS] + 4 * (table - 1) * row[COUNT], row[COUNT])[place])
+    prefetch(row[FINGERPRINTS] + 8 * position)
+    prefetch(row[OWNERS] + row[OWNER_BYTES] * position)
+    return (table << PLACE_BITS) | position
+
+
+@compiled
+def collect(row: NDArray[np.int64], table: int, query: np.uint64, places: NDArray[np.int64], have: int) -> int:
+    """Collect the places of short ranges whose tag is within one bit.
 
     Args:
         row: that of the segment.
         table: the number of the table.
         query: the fingerprint looked for.
-        collected: receives table << 32 | position; there must be room for all entries of short ranges.
+        places: receives them; there must be room for all entries of short ranges.
         have: how many are in it.
 
     Returns:
         How many are in it then.
     """
-    count = row[COUNT]
     directory, deeper = directory_of(row, table)
-    top = rotated(query, table) >> np.uint64(32)
-    value = signed(top >> np.uint64(BLOCK_BITS - deeper))
-    stored = fingerprints_at(row[FINGERPRINTS], count)
-    if table == 0:
-        for flip in range(-1, deeper):
-            at = value if flip < 0 else value ^ (1 << flip)
-            first, after = range_at(directory, at, at + 1, count)
-            if after - first > LONG_RANGE:
-                continue
-            # First all of them without a branch, so that the wide registers are used.
-            some = stored[first:after]
-            one_bit = 0
-            for place in range(len(some)):
-                bits = (some[place] ^ query) >> np.uint64(32)
-                one_bit += 1 if bits & (bits - _ONE) == 0 else 0
-            if one_bit == 0:
-                continue
-            for position in range(first, after):
-                bits = (stored[position] ^ query) >> np.uint64(32)
-                if bits & (bits - _ONE) == 0:
-                    prefetch(row[OWNERS] + row[OWNER_BYTES] * position)
-                    collected[have] = position
-                    have += 1
-        return have
-    stride = tags_length(count)
-    tags = shorts_at(row[TAGS] + 2 * (table - 1) * stride, stride)
-    four_tags = fingerprints_at(row[TAGS] + 2 * (table - 1) * stride, stride >> 2)
-    positions = words_at(row[POSITIONS] + 4 * (table - 1) * count, count)
-    tag = signed(top & np.uint64(BLOCK_VALUES - 1))
-    four = (top & np.uint64(BLOCK_VALUES - 1)) * _LOWEST_OF_FOUR
+    value = signed(rotated(query, table) >> np.uint64(48 - deeper))
     for flip in range(-1, deeper):
         at = value if flip < 0 else value ^ (1 << flip)
-        first, after = range_at(directory, at, at + 1, count)
+        first, after = range_at(directory, at, at + 1, row[COUNT])
         if after - first > LONG_RANGE:
             continue
-        # The same with whole lines, so that the wide registers are used.
-        words = four_tags[(first & -_TAGS_A_LINE) >> 2 : ((after + _TAGS_A_LINE - 1) & -_TAGS_A_LINE) >> 2]
-        near = np.uint64(0)
-        for word in range(len(words)):
-            # Four at once: the topmost bit of a tag tells whether at most one bit differs. A borrow
-            # from the tag below may set it wrongly, but only where that one's is set as well.
-            differing_in_four = words[word] ^ four
-            more = differing_in_four & (differing_in_four - _LOWEST_OF_FOUR)
-            near |= (more - _LOWEST_OF_FOUR) & ~more & _TOPMOST_OF_FOUR
-        if near == 0:
-            continue
+        if table == 0:
+            have = _collect_fingerprints(row, query, first, after, places, have)
+        else:
+            have = collect_tags(tags_address(row, table), query >> tag_shift(table), first, after, places, have)
+    return have
+
+
+@compiled
+def collect_tags(address: int, tag: np.uint64, first: int, after: int, places: NDArray[np.int64], have: int) -> int:
+    """Collect the places of a range of tags that are within one bit.
+
+    Lines are read as a whole, so that there must be tags up to the end of the last.
+
+    Args:
+        address: where the tag of place 0 stands.
+        tag: the lowest 16 bits of it are looked for.
+        first: where the range starts.
+        after: where it ends.
+        places: receives them.
+        have: how many are in it.
+
+    Returns:
+        How many are in it then.
+    """
+    for line in range(first & -TAGS_A_LINE, after, TAGS_A_LINE):
+        near = near_tags(address + 2 * line, tag)
+        if near:
+            have = _note_places(near, line, first, after, places, have)
+    return have
+
+
+@compiled
+def _collect_fingerprints(
+    row: NDArray[np.int64], query: np.uint64, first: int, after: int, places: NDArray[np.int64], have: int
+) -> int:
+    """Collect the places of a range of table 0, in which tags are parts of fingerprints."""
+    if row[COUNT] < FINGERPRINTS_A_LINE:
+        # All of them are fewer than can be read at once.
+        stored = fingerprints_at(row[FINGERPRINTS], row[COUNT])
         for place in range(first, after):
-            differing = signed(tags[place]) ^ tag
-            if differing & (differing - 1) == 0:
-                position = signed(positions[place])
-                prefetch(row[FINGERPRINTS] + 8 * position)
-                prefetch(row[OWNERS] + row[OWNER_BYTES] * position)
-                collected[have] = (table << 32) | position
+            bits = (stored[place] ^ query) >> np.uint64(32)
+            if bits & (bits - _ONE) == 0:
+                places[have] = place
                 have += 1
+        return have
+    for place in range(first, after, FINGERPRINTS_A_LINE):
+        # The last line of all would end beyond the array.
+        line = min(place, row[COUNT] - FINGERPRINTS_A_LINE)
+        near = near_fingerprints(row[FINGERPRINTS] + 8 * line, query)
+        if near:
+            have = _note_places(near, line, place, after, places, have)
+    return have
+
+
+@compiled
+def _note_places(near: np.uint64, line: int, first: int, after: int, places: NDArray[np.int64], have: int) -> int:
+    """Note the places from `first` to before `after` whose bits are 1; that of place `line` is the lowest."""
+    while near:
+        # The bits below the lowest that is 1 are as many as its number.
+        place = line + signed(ones((near - _ONE) & ~near))
+        if first <= place < after:
+            places[have] = place
+            have += 1
+        near &= near - _ONE
     return have
 
 
@@ -173,13 +242,13 @@ def compare(
     found: int,
 ) -> int:
     """Note an entry that was collected if it is within the radius; return how many finds there are then."""
-    position = entry & _POSITION
+    position = entry & PLACE
     # Positions of damaged files may be any number.
     if position >= row[COUNT]:
         return found
     differing = fingerprints_at(row[FINGERPRINTS], row[COUNT])[position] ^ query
     distance = ones(differing)
-    if distance > radius or _finder(differing) != entry >> 32:
+    if distance > radius or _finder(differing) != entry >> PLACE_BITS:
         return found
     return note_owners(row, position, signed(distance), limit, finds, found)
 
@@ -208,7 +277,7 @@ def note_in_long_ranges(
             if place == after:
                 break
             position = signed(place) if table == 0 else signed(positions[place])
-            found = compare(row, query, radius, limit, (table << 32) | position, finds, found)
+            found = compare(row, query, radius, limit, (table << PLACE_BITS) | position, finds, found)
             place += 1
     return found
 
