@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, bindparam, exists, select
 
 from dedup import ledger
 from dedup.brake import Brakes
@@ -17,10 +17,15 @@ from dedup.store import Content, Match
 
 
 class Kept(StrEnum):
-    """Why a duplicate is passed on all the same."""
+    """Why a duplicate is passed on all the same.
+
+    KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
+    a cluster, which has joined another one since.
+    """
 
     KEEPER = "keeper"
     BRAKE = "brake"
+    JOINED = "joined"
 
 
 class Outcome(NamedTuple):
@@ -32,6 +37,7 @@ class Outcome(NamedTuple):
         kept: why it is passed on though it is a duplicate, if it is.
         replaces: the keys of the copies whose place it takes.
         is_replaced: whether it is no duplicate, but a better copy has taken its place.
+        joined: the key of the leader whose cluster has joined that of the document.
     """
 
     keeper: str | None = None
@@ -39,6 +45,7 @@ class Outcome(NamedTuple):
     kept: Kept | None = None
     replaces: tuple[str, ...] = ()
     is_replaced: bool = False
+    joined: str | None = None
 
 
 ALONE = Outcome()
@@ -47,7 +54,16 @@ _EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
     documents, documents.c.exported_id == _exported.c.id
 )
 _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
-    exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept == Kept.KEEPER.value)
+    exists().where(
+        verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_([Kept.KEEPER.value, Kept.JOINED.value])
+    )
+)
+_HAS_JOINED = select(
+    exists().where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        verdicts.c.kept == Kept.JOINED.value,
+    )
 )
 
 
@@ -90,10 +106,13 @@ class Clusters:
         """
         if known is None and match is None:
             return ALONE
-        is_left = known is not None and known.leader_id not in (None, match and match.leader.id)
+        joined_id = match.joined.id if match and match.joined else None
+        is_left = known is not None and known.leader_id not in (None, match and match.leader.id, joined_id)
         left = self._leave(connection, known) if known is not None and is_left else False
         if match is not None:
-            outcome = self._settle_duplicate(connection, run_id, document_id, key, content, known=known, match=match)
+            outcome = self._settle_duplicate(
+                connection, run_id, document_id, key, content, known=known, match=match, is_unchanged=is_unchanged
+            )
         else:
             outcome = self._settle_leader(connection, known, content, is_unchanged=is_unchanged)
         return outcome._replace(keeper_changed=True) if left else outcome
@@ -108,12 +127,20 @@ class Clusters:
         *,
         known: StoredDocument | None,
         match: Match,
+        is_unchanged: bool,
     ) -> Outcome:
         leader = match.leader
         before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
-        standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
-        is_held = self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates)
-        outcome = Outcome(standing.keeper, standing.is_changed, Kept.BRAKE if is_held else None)
+        if match.joined is not None:
+            standing = self._elections.anew(connection, leader.id, leader.keeper_id)
+        else:
+            standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
+        kept = None
+        if self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates):
+            kept = Kept.BRAKE
+        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+            kept = Kept.JOINED
+        outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
         replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
         return outcome if replaces is None else outcome._replace(kept=Kept.KEEPER, replaces=replaces)
 
@@ -164,3 +191,13 @@ def _differs(known: StoredDocument, content: Content) -> bool:
         or known.canonical_digest != content.canonical_digest
         or content.redirected > known.redirected
     )
+
+
+def _has_joined(connection: Connection, known: StoredDocument, run_id: int) -> bool:
+    """Say whether a document was passed on in this run before it became a duplicate by joining a cluster.
+
+    The process may have ended before anybody stored it.
+    """
+    if known.last_run_id != run_id:
+        return False
+    return bool(connection.scalar(_HAS_JOINED, {"document": known.id, "run": run_id}))

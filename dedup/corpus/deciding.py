@@ -20,7 +20,7 @@ from dedup.corpus.known import KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
-from dedup.deduplicator import Decision, Verdict, decision_of
+from dedup.decision import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.index import MemoryIndex
 from dedup.settings import DedupSettings, Mode
