@@ -69,4 +69,5 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, match: Matc
         distance=distance(content.fingerprint, leader.fingerprint),
         similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
         text_bytes=content.text_bytes,
+        outcome=Outcome(joined=match.joined and match.joined.key),
     )

@@ -27,7 +27,7 @@ from dedup.settings import DedupSettings
 from dedup.store import Content, DocumentStore, Match
 from dedup.verification import plan_of
 
-__all__ = ["Decision", "Deduplicator", "Document", "Verdict"]
+__all__ = ["Decision", "Deduplicator", "Document", "Verdict", "decision_of"]
 
 
 @dataclass(frozen=True, slots=True)
