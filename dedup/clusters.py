@@ -35,7 +35,8 @@ class Outcome(NamedTuple):
         keeper: the key of the cluster's keeper, where the document is a duplicate.
         keeper_changed: whether that was another one before.
         kept: why it is passed on though it is a duplicate, if it is.
-        replaces: the keys of the copies whose place it takes.
+        replaces: the keys of the copies whose place it takes; where it is not passed on itself and its cluster
+            was joined by another one, those whose place the copy takes that stays passed on.
         is_replaced: whether it is no duplicate, but a better copy has taken its place.
         joined: the key of the leader whose cluster has joined that of the document.
     """
@@ -52,6 +53,9 @@ ALONE = Outcome()
 _exported = documents.alias("exported")
 _EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
     documents, documents.c.exported_id == _exported.c.id
+)
+_IN_CLUSTER = select(documents.c.id, documents.c.key).where(
+    documents.c.id == bindparam("document"), documents.c.leader_id == bindparam("leader")
 )
 _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
     exists().where(
@@ -142,7 +146,11 @@ class Clusters:
             kept = Kept.JOINED
         outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
         replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
-        return outcome if replaces is None else outcome._replace(kept=Kept.KEEPER, replaces=replaces)
+        if replaces is not None:
+            return outcome._replace(kept=Kept.KEEPER, replaces=replaces)
+        if self._swaps and match.joined is not None:
+            return outcome._replace(replaces=self._reduce(connection, leader, match.joined, standing.keeper_id))
+        return outcome
 
     def _settle_leader(
         self, connection: Connection, known: StoredDocument | None, content: Content, *, is_unchanged: bool
@@ -171,18 +179,44 @@ class Clusters:
         self, connection: Connection, leader: StoredDocument, document_id: int, keeper_id: int
     ) -> tuple[str, ...] | None:
         """Say which other copies a member takes the place of when it is passed on; None: it is not."""
-        row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
-        # A copy that has left the cluster stands for itself, and the leader for the cluster again.
-        exported_id, exported = (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
+        exported_id, exported = _exported_of(connection, leader)
         if document_id not in (keeper_id, exported_id):
             return None
         if document_id != exported_id:
             ledger.change_document(connection, leader.id, {"exported_id": document_id})
-        # A crawl may have been killed before a copy was replaced where pages are stored.
-        others = _ONCE_EXPORTED.where(documents.c.leader_id == leader.id, documents.c.id != document_id)
-        keys = {exported_id: exported, leader.id: leader.key}
-        keys.update((row.id, row.key) for row in connection.execute(others.order_by(documents.c.id)))
-        return tuple(key for identifier, key in keys.items() if identifier != document_id)
+        return _once_exported(connection, leader, {exported_id: exported}, but=document_id)
+
+    @staticmethod
+    def _reduce(
+        connection: Connection, leader: StoredDocument, joined: StoredDocument, keeper_id: int
+    ) -> tuple[str, ...]:
+        """Let one copy of two clusters that were joined stand for both; return the keys of the others."""
+        exported_id, exported = _exported_of(connection, leader)
+        found = {"document": joined.exported_id or joined.id, "leader": leader.id}
+        other = connection.execute(_IN_CLUSTER, found).first()
+        # Only these two are sure to be passed on.
+        stays = keeper_id if keeper_id == (other.id if other else joined.id) else exported_id
+        if stays != exported_id:
+            ledger.change_document(connection, leader.id, {"exported_id": stays})
+        return _once_exported(connection, leader, {exported_id: exported}, but=stays)
+
+
+def _exported_of(connection: Connection, leader: StoredDocument) -> tuple[int, str]:
+    """Return id and key of the copy that stands for a cluster where it is passed on."""
+    row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
+    # A copy that has left the cluster stands for itself, and the leader for the cluster again.
+    return (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
+
+
+def _once_exported(
+    connection: Connection, leader: StoredDocument, exported: dict[int, str], *, but: int
+) -> tuple[str, ...]:
+    """Return the keys of a cluster's copies that were passed on, with those that are given, but one."""
+    # A crawl may have been killed before a copy was replaced where pages are stored.
+    others = _ONCE_EXPORTED.where(documents.c.leader_id == leader.id, documents.c.id != but)
+    keys = exported | {leader.id: leader.key}
+    keys.update((row.id, row.key) for row in connection.execute(others.order_by(documents.c.id)))
+    return tuple(key for identifier, key in keys.items() if identifier != but)
 
 
 def _differs(known: StoredDocument, content: Content) -> bool:

@@ -159,7 +159,8 @@ class Joining:
             return False
         if self._largest:
             there = connection.scalar(_COUNT_LED, {"leader": leader.id, "most": self._largest}) or 0
-            if there + len(rows) >= self._largest:
+            # The document itself is one more.
+            if there + len(rows) + 1 >= self._largest:
                 return False
         sketches = {bytes(row.text_digest): bytes(row.sketch) for row in rows}
         return all(
