@@ -16,7 +16,7 @@ from dedup.ledger import Relatives, StoredDocument
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
-from dedup.verification import fewest_tokens
+from dedup.verification import fewest_tokens, is_worth_checking
 
 _MORE = 4
 
@@ -89,13 +89,19 @@ class Matcher:
         ]
         if self._is_paper:
             return matches[0] if matches else None
-        similarities = {match.member.id: compare(signature.sketch, match.member.sketch).jaccard for match in matches}
+        sketch = signature.sketch
+        similarities = {match.member.id: compare(sketch, match.member.sketch) for match in matches}
         # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
-        ranked = sorted(matches, key=lambda match: -similarities[match.member.id])
+        ranked = sorted(matches, key=lambda match: -similarities[match.member.id].jaccard)
         is_confirmed = partial(self._is_confirmed, connection, signature)
         for place, match in enumerate(ranked):
             if is_confirmed(match):
-                return self._joining.find(connection, match, ranked[place + 1 :], is_confirmed, run_id)
+                others = [
+                    each
+                    for each in ranked[place + 1 :]
+                    if is_worth_checking(sketch, each.member.sketch, similarities[each.member.id], self._settings)
+                ]
+                return self._joining.find(connection, match, others, is_confirmed, run_id)
         return None
 
     def _candidates(self, connection: Connection, key: str, signature: Signature) -> list[Match]:
