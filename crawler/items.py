@@ -26,7 +26,8 @@ class Page:
             they not be known any more when the page is decided, they are analysed then.
         canonical: the address that the page names as its own.
         redirected: whether a redirect led to it.
-        replaces: the URLs of stored pages that it takes the place of, as the better copy.
+        replaces: the URLs of stored pages that it takes the place of, as the better copy; of a dropped page
+            that has shown two clusters to be one, those that are not to stay of both.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
         etag: what the server calls this version, if it says so.

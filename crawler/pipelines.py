@@ -117,7 +117,8 @@ class StoragePipeline:
       from the database, so that feeds are complete.
     - A stored page that has become a duplicate is taken away; see `crawler.versions`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
-    - A page that is a better copy takes the place of those that it replaces.
+    - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
+      clusters to be one, the copies of one of them are taken away.
     - Stats: `crawler/stored`, `crawler/html_bytes`.
 
     Attributes:
@@ -163,8 +164,7 @@ class StoragePipeline:
             # What it was a duplicate of went while its server was asked; it is fetched once more, and counted then.
             self._crawler.stats.inc_value("dedup/not_examined", -1)
             raise Unseen("its bytes are not known any more", log_level="DEBUG")
-        # Pages that it replaces may still be on their way to the database.
-        before = [self._under_way[url] for url in item.replaces if url in self._under_way]
+        before = self._replaced_under_way(item)
         stored = self._under_way[item.url] = asyncio.Event()
         try:
             for each in before:
@@ -189,11 +189,17 @@ class StoragePipeline:
             return
         try:
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):
-                await self._settle(Settled(self._visit(item), is_duplicate=True))
+                for each in self._replaced_under_way(item):
+                    await each.wait()
+                await self._settle(Settled(self._visit(item), is_duplicate=True, replaces=tuple(item.replaces)))
             elif isinstance(exception, Unchanged) and not await self._restore(item):
                 await self._describe_and_save(item)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
+
+    def _replaced_under_way(self, item: Page) -> list[asyncio.Event]:
+        """Return what tells that the pages which an item replaces are stored, of those still on their way there."""
+        return [self._under_way[url] for url in item.replaces if url in self._under_way]
 
     async def _restore(self, page: Page) -> bool:
         """Complete a page by what is stored of it; say whether that is the page as it is now."""

@@ -17,12 +17,13 @@ from sqlalchemy.engine import make_url
 from crawler.skipping import PREFIX as SKIPPED
 from dedup.database import open_existing_database, shown_url
 from dedup.errors import DatabaseError
-from dedup.report import Cluster, read_largest_clusters, read_totals
+from dedup.pipelines import STAT_OF_KEPT
+from dedup.report import Cluster, read_kept, read_largest_clusters, read_totals
 from dedup.report.display import readable
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
-KEPT = ("new", "updated", "unchanged", "not_examined", "kept_as_keeper", "kept_by_brake")
+KEPT = ("new", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
 DROPPED = ("exact_duplicate", "near_duplicate")
 _LABEL_WIDTH = 12
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
@@ -83,12 +84,15 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
     """
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
-            totals = read_totals(database, crawler.stats.get_value("dedup/run"))
+            run = crawler.stats.get_value("dedup/run")
+            totals, kept = read_totals(database, run), read_kept(database, run)
     except DatabaseError:  # as below
         return
     for verdict, total in totals.items():
-        crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents)
-    dropped = sum(total.text_bytes for verdict, total in totals.items() if verdict.is_duplicate)
+        crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents - total.kept)
+    for why, count in kept.items():
+        crawler.stats.set_value(f"dedup/{STAT_OF_KEPT[why]}", count)
+    dropped = sum(total.text_bytes - total.kept_bytes for verdict, total in totals.items() if verdict.is_duplicate)
     crawler.stats.set_value("dedup/text_bytes", sum(total.text_bytes for total in totals.values()))
     crawler.stats.set_value("dedup/text_bytes_dropped", dropped)
 

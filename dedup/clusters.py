@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import Connection, bindparam, exists, select
 
 from dedup import ledger
 from dedup.brake import Brakes
@@ -17,10 +17,15 @@ from dedup.store import Content, Match
 
 
 class Kept(StrEnum):
-    """Why a duplicate is passed on all the same."""
+    """Why a duplicate is passed on all the same.
+
+    KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
+    a cluster, which has joined another one since.
+    """
 
     KEEPER = "keeper"
     BRAKE = "brake"
+    JOINED = "joined"
 
 
 class Outcome(NamedTuple):
@@ -30,8 +35,10 @@ class Outcome(NamedTuple):
         keeper: the key of the cluster's keeper, where the document is a duplicate.
         keeper_changed: whether that was another one before.
         kept: why it is passed on though it is a duplicate, if it is.
-        replaces: the keys of the copies whose place it takes.
+        replaces: the keys of the copies whose place it takes; where it is not passed on itself and its cluster
+            was joined by another one, those whose place the copy takes that stays passed on.
         is_replaced: whether it is no duplicate, but a better copy has taken its place.
+        joined: the key of the leader whose cluster has joined that of the document.
     """
 
     keeper: str | None = None
@@ -39,6 +46,7 @@ class Outcome(NamedTuple):
     kept: Kept | None = None
     replaces: tuple[str, ...] = ()
     is_replaced: bool = False
+    joined: str | None = None
 
 
 ALONE = Outcome()
@@ -46,8 +54,20 @@ _exported = documents.alias("exported")
 _EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
     documents, documents.c.exported_id == _exported.c.id
 )
+_IN_CLUSTER = select(documents.c.id, documents.c.key).where(
+    documents.c.id == bindparam("document"), documents.c.leader_id == bindparam("leader")
+)
 _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
-    exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept == Kept.KEEPER.value)
+    exists().where(
+        verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_([Kept.KEEPER.value, Kept.JOINED.value])
+    )
+)
+_HAS_JOINED = select(
+    exists().where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        verdicts.c.kept == Kept.JOINED.value,
+    )
 )
 
 
@@ -90,10 +110,13 @@ class Clusters:
         """
         if known is None and match is None:
             return ALONE
-        is_left = known is not None and known.leader_id not in (None, match and match.leader.id)
+        joined_id = match.joined.id if match and match.joined else None
+        is_left = known is not None and known.leader_id not in (None, match and match.leader.id, joined_id)
         left = self._leave(connection, known) if known is not None and is_left else False
         if match is not None:
-            outcome = self._settle_duplicate(connection, run_id, document_id, key, content, known=known, match=match)
+            outcome = self._settle_duplicate(
+                connection, run_id, document_id, key, content, known=known, match=match, is_unchanged=is_unchanged
+            )
         else:
             outcome = self._settle_leader(connection, known, content, is_unchanged=is_unchanged)
         return outcome._replace(keeper_changed=True) if left else outcome
@@ -108,14 +131,26 @@ class Clusters:
         *,
         known: StoredDocument | None,
         match: Match,
+        is_unchanged: bool,
     ) -> Outcome:
         leader = match.leader
         before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
-        standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
-        is_held = self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates)
-        outcome = Outcome(standing.keeper, standing.is_changed, Kept.BRAKE if is_held else None)
+        if match.joined is not None:
+            standing = self._elections.anew(connection, leader.id, leader.keeper_id)
+        else:
+            standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
+        kept = None
+        if self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates):
+            kept = Kept.BRAKE
+        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+            kept = Kept.JOINED
+        outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
         replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
-        return outcome if replaces is None else outcome._replace(kept=Kept.KEEPER, replaces=replaces)
+        if replaces is not None:
+            return outcome._replace(kept=Kept.KEEPER, replaces=replaces)
+        if self._swaps and match.joined is not None:
+            return outcome._replace(replaces=self._reduce(connection, leader, match.joined, standing.keeper_id))
+        return outcome
 
     def _settle_leader(
         self, connection: Connection, known: StoredDocument | None, content: Content, *, is_unchanged: bool
@@ -144,18 +179,44 @@ class Clusters:
         self, connection: Connection, leader: StoredDocument, document_id: int, keeper_id: int
     ) -> tuple[str, ...] | None:
         """Say which other copies a member takes the place of when it is passed on; None: it is not."""
-        row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
-        # A copy that has left the cluster stands for itself, and the leader for the cluster again.
-        exported_id, exported = (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
+        exported_id, exported = _exported_of(connection, leader)
         if document_id not in (keeper_id, exported_id):
             return None
         if document_id != exported_id:
             ledger.change_document(connection, leader.id, {"exported_id": document_id})
-        # A crawl may have been killed before a copy was replaced where pages are stored.
-        others = _ONCE_EXPORTED.where(documents.c.leader_id == leader.id, documents.c.id != document_id)
-        keys = {exported_id: exported, leader.id: leader.key}
-        keys.update((row.id, row.key) for row in connection.execute(others.order_by(documents.c.id)))
-        return tuple(key for identifier, key in keys.items() if identifier != document_id)
+        return _once_exported(connection, leader, {exported_id: exported}, but=document_id)
+
+    @staticmethod
+    def _reduce(
+        connection: Connection, leader: StoredDocument, joined: StoredDocument, keeper_id: int
+    ) -> tuple[str, ...]:
+        """Let one copy of two clusters that were joined stand for both; return the keys of the others."""
+        exported_id, exported = _exported_of(connection, leader)
+        found = {"document": joined.exported_id or joined.id, "leader": leader.id}
+        other = connection.execute(_IN_CLUSTER, found).first()
+        # Only these two are sure to be passed on.
+        stays = keeper_id if keeper_id == (other.id if other else joined.id) else exported_id
+        if stays != exported_id:
+            ledger.change_document(connection, leader.id, {"exported_id": stays})
+        return _once_exported(connection, leader, {exported_id: exported}, but=stays)
+
+
+def _exported_of(connection: Connection, leader: StoredDocument) -> tuple[int, str]:
+    """Return id and key of the copy that stands for a cluster where it is passed on."""
+    row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
+    # A copy that has left the cluster stands for itself, and the leader for the cluster again.
+    return (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
+
+
+def _once_exported(
+    connection: Connection, leader: StoredDocument, exported: dict[int, str], *, but: int
+) -> tuple[str, ...]:
+    """Return the keys of a cluster's copies that were passed on, with those that are given, but one."""
+    # A crawl may have been killed before a copy was replaced where pages are stored.
+    others = _ONCE_EXPORTED.where(documents.c.leader_id == leader.id, documents.c.id != but)
+    keys = exported | {leader.id: leader.key}
+    keys.update((row.id, row.key) for row in connection.execute(others.order_by(documents.c.id)))
+    return tuple(key for identifier, key in keys.items() if identifier != but)
 
 
 def _differs(known: StoredDocument, content: Content) -> bool:
@@ -164,3 +225,13 @@ def _differs(known: StoredDocument, content: Content) -> bool:
         or known.canonical_digest != content.canonical_digest
         or content.redirected > known.redirected
     )
+
+
+def _has_joined(connection: Connection, known: StoredDocument, run_id: int) -> bool:
+    """Say whether a document was passed on in this run before it became a duplicate by joining a cluster.
+
+    The process may have ended before anybody stored it.
+    """
+    if known.last_run_id != run_id:
+        return False
+    return bool(connection.scalar(_HAS_JOINED, {"document": known.id, "run": run_id}))

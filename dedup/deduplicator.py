@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
 
 from dedup import ledger
 from dedup.brake import Alarm, Brakes
-from dedup.clusters import ALONE, Clusters, Outcome
+from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
+from dedup.decision import Decision, Verdict, decision_of
 from dedup.errors import DedupError
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import Signature, distance
-from dedup.fingerprint.sketch import compare
+from dedup.fingerprint.signature import Signature
 from dedup.index.opening import open_index
+from dedup.joining import Joining
 from dedup.ledger import StoredDocument
 from dedup.matching import Matcher
 from dedup.scope import Scopes
@@ -27,20 +27,7 @@ from dedup.settings import DedupSettings
 from dedup.store import Content, DocumentStore, Match
 from dedup.verification import plan_of
 
-
-class Verdict(StrEnum):
-    """What a document turned out to be."""
-
-    NEW = "new"
-    UNCHANGED = "unchanged"
-    UPDATED = "updated"
-    EXACT_DUPLICATE = "exact duplicate"
-    NEAR_DUPLICATE = "near duplicate"
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether the document is a copy of another one."""
-        return self in (Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE)
+__all__ = ["Decision", "Deduplicator", "Document", "Verdict", "decision_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +49,6 @@ class Document:
     body_digest: bytes | None = None
     canonical: str | None = None
     redirected: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """A verdict and its reason.
-
-    Attributes:
-        verdict: the verdict.
-        original: the key of the original that the document is a duplicate of.
-        matched: the key of the member of the original's cluster that it was found by.
-        distance: bits in which the fingerprints of document and original differ, 0 to 64.
-        similarity: estimated Jaccard similarity of document and original, 0 to 1.
-        text_bytes: size of the document's text in UTF-8.
-        outcome: who is the keeper of its cluster, and whether it is passed on.
-    """
-
-    verdict: Verdict
-    original: str | None = None
-    matched: str | None = None
-    distance: int | None = None
-    similarity: float | None = None
-    text_bytes: int = field(default=0, compare=False)
-    outcome: Outcome = field(default=ALONE, compare=False)
 
 
 class Deduplicator:
@@ -113,7 +77,8 @@ class Deduplicator:
         except DedupError:
             self.database.close()
             raise
-        self._matcher = Matcher(self._index, self.scopes, settings)
+        self._joining = Joining(settings)
+        self._matcher = Matcher(self._index, self.scopes, settings, self._joining)
         self._store = DocumentStore(self._index, self.scopes, settings)
 
     def close(self) -> None:
@@ -204,10 +169,14 @@ class Deduplicator:
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._matcher.find(connection, document.key, document.signature, content, relatives)
+            match = self._matcher.find(connection, document.key, document.signature, content, relatives, run_id=run_id)
             document_id = self._store.write(
                 connection, document.key, content, relatives=relatives, match=match, run_id=run_id
             )
+            if match is not None and match.joined is not None:
+                ledger.add_verdicts(connection, rows)
+                rows.clear()
+                self._joining.carry_out(connection, match, match.joined, document_id, run_id)
         outcome = self._clusters.settle(
             connection,
             run_id,
@@ -273,25 +242,3 @@ def _is_unchanged(known: StoredDocument, content: Content) -> bool:
         return False
     # A page without text that was dropped because of its bytes has to be looked at when these change.
     return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest
-
-
-def decision_of(verdict: Verdict, content: Content, match: Match | None) -> Decision:
-    """Return the decision on a document.
-
-    Args:
-        verdict: what it is if it is no duplicate.
-        content: what it holds.
-        match: what it is a duplicate of, if it is.
-    """
-    if match is None:
-        return Decision(verdict, text_bytes=content.text_bytes)
-    leader = match.leader
-    is_exact = content.text_digest == leader.text_digest
-    return Decision(
-        Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
-        original=leader.key,
-        matched=match.member.key,
-        distance=distance(content.fingerprint, leader.fingerprint),
-        similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
-        text_bytes=content.text_bytes,
-    )

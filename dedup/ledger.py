@@ -43,6 +43,7 @@ class StoredDocument(NamedTuple):
     canonical_digest: bytes | None = None
     redirected: bool = False
     keeper_id: int | None = None
+    exported_id: int | None = None
 
 
 _COLUMNS = (
@@ -59,6 +60,7 @@ _COLUMNS = (
     documents.c.canonical_digest,
     documents.c.redirected,
     documents.c.keeper_id,
+    documents.c.exported_id,
 )
 _DOCUMENT = select(*_COLUMNS)
 
@@ -259,7 +261,7 @@ def close_run(connection: Connection, run_id: int, outcome: str) -> None:
 
 def _stored(row: Sequence[Any]) -> StoredDocument:
     identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, *others = row
-    last_run_id, canonical_digest, redirected, keeper_id = others
+    last_run_id, canonical_digest, redirected, keeper_id, exported_id = others
     return StoredDocument(
         identifier,
         key,
@@ -274,6 +276,7 @@ def _stored(row: Sequence[Any]) -> StoredDocument:
         _bytes(canonical_digest),
         bool(redirected),
         keeper_id,
+        exported_id,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sqlalchemy import Connection
 
 from dedup import ledger
@@ -9,11 +11,12 @@ from dedup.confirmation import Confirmation
 from dedup.fingerprint.signature import Signature
 from dedup.fingerprint.sketch import compare
 from dedup.index.protocol import Index
+from dedup.joining import Joining
 from dedup.ledger import Relatives, StoredDocument
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
-from dedup.verification import fewest_tokens
+from dedup.verification import fewest_tokens, is_worth_checking
 
 _MORE = 4
 
@@ -25,17 +28,26 @@ class Matcher:
         index: the permuted tables.
         scopes: how far is looked.
         settings: how matches are found and confirmed.
+        joining: says where a document shows two clusters to be one.
     """
 
-    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
+    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
         self._index = index
         self._scopes = scopes
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
         self._confirmation = Confirmation(settings)
+        self._joining = joining
 
     def find(
-        self, connection: Connection, key: str, signature: Signature | None, content: Content, relatives: Relatives
+        self,
+        connection: Connection,
+        key: str,
+        signature: Signature | None,
+        content: Content,
+        relatives: Relatives,
+        *,
+        run_id: int,
     ) -> Match | None:
         """Return what a document is a duplicate of.
 
@@ -45,6 +57,7 @@ class Matcher:
             signature: its signature; None where its bytes are known already.
             content: what there is to store of it.
             relatives: what is stored of it, and what has the same bytes or text.
+            run_id: the run that it was seen in.
         """
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
@@ -57,7 +70,7 @@ class Matcher:
             return Match(self.leader_of(connection, twin), twin)
         if signature is None or content.sketch.tokens < fewest_tokens(self._settings):
             return None
-        return self._find_near(connection, key, signature, own_id)
+        return self._find_near(connection, key, signature, own_id, run_id)
 
     def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         """Return the leader of a document's cluster, which may be itself."""
@@ -65,7 +78,9 @@ class Matcher:
             return member
         return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
 
-    def _find_near(self, connection: Connection, key: str, signature: Signature, own_id: int | None) -> Match | None:
+    def _find_near(
+        self, connection: Connection, key: str, signature: Signature, own_id: int | None, run_id: int
+    ) -> Match | None:
         matches = [
             match
             for match in self._candidates(connection, key, signature)
@@ -74,11 +89,19 @@ class Matcher:
         ]
         if self._is_paper:
             return matches[0] if matches else None
-        similarities = {match.member.id: compare(signature.sketch, match.member.sketch).jaccard for match in matches}
+        sketch = signature.sketch
+        similarities = {match.member.id: compare(sketch, match.member.sketch) for match in matches}
         # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
-        for match in sorted(matches, key=lambda match: -similarities[match.member.id]):
-            if self._is_confirmed(connection, signature, match):
-                return match
+        ranked = sorted(matches, key=lambda match: -similarities[match.member.id].jaccard)
+        is_confirmed = partial(self._is_confirmed, connection, signature)
+        for place, match in enumerate(ranked):
+            if is_confirmed(match):
+                others = [
+                    each
+                    for each in ranked[place + 1 :]
+                    if is_worth_checking(sketch, each.member.sketch, similarities[each.member.id], self._settings)
+                ]
+                return self._joining.find(connection, match, others, is_confirmed, run_id)
         return None
 
     def _candidates(self, connection: Connection, key: str, signature: Signature) -> list[Match]:

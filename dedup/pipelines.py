@@ -32,6 +32,19 @@ logger = logging.getLogger(__name__)
 # Four or five pages of a crawl at full speed share a transaction; nobody notices the delay.
 BATCH_PATIENCE = 0.1
 
+STAT_OF_KEPT = {
+    Kept.KEEPER: "kept_as_keeper",
+    Kept.BRAKE: "kept_by_brake",
+    Kept.JOINED: "kept_before_joining",
+}
+"""The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
+
+_WHY_KEPT = {
+    Kept.KEEPER: "the keeper of its cluster",
+    Kept.BRAKE: "over a limit",
+    Kept.JOINED: "passed on before its cluster joined another one",
+}
+
 RUN_GOES_ON = "dedup/run_goes_on"
 """The stat by which an application says that other processes go on with the run, so that it stays open."""
 
@@ -82,8 +95,9 @@ class NearDuplicatePipeline:
       copies under way at the same time exactly one is kept.
     - Stats: `dedup/new`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_keeper` or `dedup/kept_by_brake`, what a better copy has replaced as
-      `dedup/replaced`. `dedup/keeper_changed`; `dedup/clusters_over_limit`, `dedup/hosts_over_limit`.
+      as `dedup/kept_as_keeper`, `dedup/kept_by_brake` or `dedup/kept_before_joining`, what a better copy
+      has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
+      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -255,6 +269,9 @@ class NearDuplicatePipeline:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
         if outcome.keeper_changed:
             stats.inc_value("dedup/keeper_changed")
+        if outcome.joined:
+            logger.info("the cluster of %s has joined that of %s", outcome.joined, decision.original)
+            stats.inc_value("dedup/clusters_joined")
 
     def _tell_alarms(self) -> None:
         for alarm in self._deduplicator.take_alarms():
@@ -293,8 +310,7 @@ class NearDuplicatePipeline:
         if decision.verdict is Verdict.NEAR_DUPLICATE:
             reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
         if outcome.kept:
-            why = "the keeper of its cluster" if outcome.kept is Kept.KEEPER else "over a limit"
-            logger.info("kept %s: %s, but %s", key, reason, why)
+            logger.info("kept %s: %s, but %s", key, reason, _WHY_KEPT[outcome.kept])
             return
         logger.info("dropped %s: %s", key, reason)
         kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
@@ -305,9 +321,7 @@ def _counted_as(decision: Decision) -> str:
     if decision.outcome.is_replaced:
         return "replaced"
     kept = decision.outcome.kept
-    if kept is None:
-        return decision.verdict.value.replace(" ", "_")
-    return "kept_as_keeper" if kept is Kept.KEEPER else "kept_by_brake"
+    return decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
 
 
 def _as_text(value: object) -> str:

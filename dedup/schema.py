@@ -122,7 +122,7 @@ verdicts = Table(
     Column("matched_id", Id, ForeignKey("dedup_documents.id")),
     Column("distance", SmallInteger),
     Column("similarity", Float),
-    # Why a duplicate was passed on all the same: by the brake, or as the keeper.
+    # Why a duplicate was passed on all the same: a value of `dedup.clusters.Kept`.
     Column("kept", Text),
     Column("decided", Float, nullable=False),
     comment="one row a decision; original: the leader, matched: the member that it was found by",

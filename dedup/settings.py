@@ -106,7 +106,8 @@ class DedupSettings:
         canonical_field: the item's field with the address that the page names as its own, if any.
         redirected_field: the item's field that says whether a redirect led to the URL, if any.
         verdict_field: a field of the item that receives the verdict; empty: none.
-        replaces_field: a field of the item that receives the URLs of the copies whose place it takes; empty: none.
+        replaces_field: a field of the item that receives the URLs of the copies whose place it takes, also of an
+            item that is dropped, if it has shown two clusters to be one; empty: none.
         drop_unchanged: whether an item whose URL had the same text before is dropped.
         follow_duplicates: whether the links of a duplicate are followed.
         workers: worker processes for signatures and extraction; 0: threads.

@@ -56,10 +56,17 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a duplicate was found to be a duplicate of: a cluster's leader, by one of its members."""
+    """What a duplicate was found to be a duplicate of.
+
+    Attributes:
+        leader: the leader of the cluster that it belongs to.
+        member: the member of the cluster that it was found by.
+        joined: the leader of another cluster, which the duplicate shows to be one with this cluster.
+    """
 
     leader: StoredDocument
     member: StoredDocument
+    joined: StoredDocument | None = None
 
 
 class DocumentStore:

@@ -116,6 +116,11 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings) -> Rul
     return Rule.REPLACED if is_form and difference.replaced > settings.max_replaced else rule
 
 
+def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: DedupSettings) -> bool:
+    """Say whether `check` may confirm two documents: whether it looks at more than the sketches, or these suffice."""
+    return min(a.tokens, b.tokens) < settings.short_tokens or check_sketches(similarity, settings).is_duplicate
+
+
 def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
     """Say what the sketches alone tell of two documents: confirmed by which rule, or `NOT_ALIKE`."""
     if similarity.jaccard >= settings.min_jaccard:

@@ -100,6 +100,8 @@ def _of_pages(connection: Connection) -> list[str]:
     documents = {bytes(each.key_digest): each for each in _rows(connection, schema.documents)}
     stored = {bytes(each.url_digest): each for each in _rows(connection, pages)}
     seen = {bytes(each.url_digest): each for each in _rows(connection, visits)}
+    # By the last verdict, such as of what had been stored when its cluster joined another one.
+    kept = {each.document_id: each.kept for each in _rows(connection, schema.verdicts)}
     lines = [f"{page.url} is misfiled" for digest, page in stored.items() if digest != key_digest(page.url)]
     for digest, document in documents.items():
         page, visit = stored.get(digest), seen.get(digest)
@@ -115,7 +117,7 @@ def _of_pages(connection: Connection) -> list[str]:
         elif visit is not None and visit.body_digest != document.body_digest:
             lines.append(f"{document.key} was visited with other bytes than it was decided by")
         if document.leader_id is not None:
-            if page is not None:
+            if page is not None and kept.get(document.id) is None:
                 lines.append(f"{document.key} is a duplicate, and stored")
         elif page is None:
             lines.append(f"{document.key} is an original, and not stored")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,9 @@ FILE = "members"
 """The name of the file, in the folder of the state."""
 
 _NUMBER_BYTES = 8
+
+Leaders = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Returns the leaders of the clusters that documents belong to."""
 
 
 class Members:
@@ -44,22 +47,26 @@ class Members:
         """Close the file."""
         self._file.close()
 
-    def clusters(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield each leader, in their order, with the keys of its duplicates, in theirs."""
-        leaders, places = self._read()
+    def clusters(self, leaders_of: Leaders) -> Iterator[tuple[int, list[str]]]:
+        """Yield each leader, in their order, with the keys of its duplicates, in theirs.
+
+        Args:
+            leaders_of: returns the leaders of those that were leaders when a duplicate was noted.
+        """
+        leaders, places = self._read(leaders_of)
         order = np.argsort(leaders, kind="stable")
         starts = np.flatnonzero(np.diff(leaders[order], prepend=-1))
         for group in np.split(order, starts[1:]) if len(order) else []:
             keys = [self._file.read(place)[_NUMBER_BYTES:].decode() for place in places[group].tolist()]
             yield int(leaders[group[0]]), keys
 
-    def largest(self, count: int) -> list[tuple[int, int]]:
+    def largest(self, count: int, leaders_of: Leaders) -> list[tuple[int, int]]:
         """Return the leaders of the largest clusters with their numbers of duplicates, the largest first."""
-        leaders, sizes = np.unique(self._read()[0], return_counts=True)
+        leaders, sizes = np.unique(self._read(leaders_of)[0], return_counts=True)
         largest = np.argsort(-sizes, kind="stable")[:count]
         return list(zip(leaders[largest].tolist(), sizes[largest].tolist(), strict=True))
 
-    def _read(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _read(self, leaders_of: Leaders) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return leader and place of all up to the last checkpoint."""
         leaders, places = [], []
         place = 0
@@ -68,4 +75,4 @@ class Members:
             leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
             places.append(place)
             place = self._file.behind(place, data)
-        return np.array(leaders, np.int64), np.array(places, np.int64)
+        return leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64)

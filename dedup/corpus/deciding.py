@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation
+from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
-from dedup.corpus.known import KnownDocuments, Lengths
+from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
-from dedup.deduplicator import Decision, Verdict, decision_of
+from dedup.decision import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.index import MemoryIndex
 from dedup.settings import DedupSettings, Mode
@@ -57,6 +58,7 @@ class CorpusDeduplicator:
         self._confirmation = Confirmation(settings)
         self._index = _Index(settings)
         self._known = KnownDocuments(folder, lengths)
+        self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         self._index.add_many(*self._known.indexed)
 
     @property
@@ -88,17 +90,23 @@ class CorpusDeduplicator:
             self._add(key, identity, signed, match)
         return decision_of(Verdict.NEW, content, match), None if match is None else match.leader.id
 
+    def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
+        leaders: NDArray[np.int64] = self._known.rows["leader"][numbers]
+        return np.where(leaders == NOWHERE, numbers, leaders)
+
     def key(self, number: int) -> str:
         """Return the key of a document by its number."""
         return self._known.stored(number).key
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
-        return self._known.checkpoint()
+        return self._joining.checkpoint()
 
     def close(self) -> None:
         """Close the files."""
         self._known.close()
+        self._joining.close()
 
     def _find_near(self, signed: Signed) -> Match | None:
         sketch = signed.sketch
@@ -107,12 +115,17 @@ class CorpusDeduplicator:
         candidates = self._index.closest(signed.fingerprint, signed.margins)
         if self._is_paper:
             return self._match(int(candidates[0])) if len(candidates) else None
-        for number in self._known.worth_checking(sketch, candidates, self._thresholds):
+        numbers = self._known.worth_checking(sketch, candidates, self._thresholds)
+        is_confirmed = partial(self._is_confirmed, signed)
+        for place, number in enumerate(numbers):
             match = self._match(number)
-            words = partial(self._words, signed, number)
-            if self._confirmation.holds(signed.fingerprint, sketch, match, words):
-                return match
+            if is_confirmed(match):
+                return self._joining.find(match, numbers[place + 1 :], self._match, is_confirmed)
         return None
+
+    def _is_confirmed(self, signed: Signed, match: Match) -> bool:
+        words = partial(self._words, signed, match.member.id)
+        return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
 
     def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
         known = self._known.words(number)

@@ -65,11 +65,21 @@ def stored_document(number: int, row: Any, key: str) -> StoredDocument:
 
 
 class Lengths(NamedTuple):
-    """How much of each file is safe, in bytes."""
+    """How much of each file is safe, in bytes.
+
+    Attributes:
+        documents: of the file of documents.
+        keys: of that of their keys.
+        words: of that of their words.
+        joins: of that of joins, see `dedup.corpus.joining`.
+        earlier: how many of the documents, the first ones, an earlier run has brought.
+    """
 
     documents: int = 0
     keys: int = 0
     words: int = 0
+    joins: int = 0
+    earlier: int = 0
 
 
 class KnownDocuments:
@@ -85,8 +95,8 @@ class KnownDocuments:
 
     def __init__(self, folder: Path, lengths: Lengths | None = None) -> None:
         lengths = lengths or Lengths()
-        for name, length in zip(FILES, lengths, strict=True):
-            require_length(folder / name, length)
+        for name in FILES:
+            require_length(folder / name, getattr(lengths, name))
         self._file = open_at(folder / "documents", lengths.documents)
         self._keys = AppendingFile(folder / "keys", lengths.keys)
         self._words = AppendingFile(folder / "words", lengths.words)
@@ -110,11 +120,15 @@ class KnownDocuments:
         return self._rows.nbytes + self._slots.nbytes
 
     @property
+    def rows(self) -> NDArray[Any]:
+        """All of them, of the type `ROW`."""
+        return self._rows[: self._count]
+
+    @property
     def indexed(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Numbers and fingerprints of those that stand in the index."""
-        rows = self._rows[: self._count]
-        numbers = np.flatnonzero(rows["indexed"])
-        return numbers, rows["fingerprint"][numbers]
+        numbers = np.flatnonzero(self.rows["indexed"])
+        return numbers, self.rows["fingerprint"][numbers]
 
     def find(self, content: bytes) -> int | None:
         """Return the number of the document with a content, by its digest of 16 bytes."""
@@ -159,6 +173,11 @@ class KnownDocuments:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
         row = self._rows[number]
         return stored_document(number, row, self._keys.read(int(row["key"])).decode())
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        leader = int(self._rows["leader"][number])
+        return number if leader == NOWHERE else leader
 
     def words(self, number: int) -> bytes:
         """Return what was kept of the words of a document; nothing where nothing was."""

@@ -210,10 +210,13 @@ class _Run:
         path = self._job.outputs.get("clusters")
         if path is not None:
             with ClusterWriter(path) as clusters:
-                for leader, duplicates in self._members.clusters():
+                for leader, duplicates in self._members.clusters(self._deduplicator.leaders_of):
                     key = self._deduplicator.key(leader)
                     clusters.write(key, [key, *duplicates])
-        largest = [(self._deduplicator.key(leader), count) for leader, count in self._members.largest(_LARGEST)]
+        largest = [
+            (self._deduplicator.key(leader), count)
+            for leader, count in self._members.largest(_LARGEST, self._deduplicator.leaders_of)
+        ]
         return Result(self._tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
 
     def close(self) -> None:
@@ -251,6 +254,8 @@ class _Run:
                 self._kept.write(document, signed.text)
             return
         self._members.add(leader, document.key)
+        if decision.outcome.joined is not None:
+            self._members.add(leader, decision.outcome.joined)
         if self._dropped:
             self._dropped.write(
                 DroppedDocument(

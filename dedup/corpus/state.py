@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dedup.corpus.documents import Position
-from dedup.corpus.known import FILES, Lengths
+from dedup.corpus.known import FILES, ROW, Lengths
 from dedup.corpus.tally import Tally
 from dedup.corpus.writers.outputs import sync_folder
 from dedup.errors import InputError
@@ -165,7 +165,7 @@ def known_from(folder: Path, settings: DedupSettings, target: Path) -> Lengths:
         if not (folder / name).is_file() or (folder / name).stat().st_size < getattr(saved.lengths, name):
             raise InputError(f"{folder / name}: not there or too short; build the index again")
         shutil.copyfile(folder / name, target / name)
-    return saved.lengths
+    return saved.lengths._replace(earlier=saved.lengths.documents // ROW.itemsize)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.clusters import Kept
 from dedup.deduplicator import Verdict
 from dedup.explanation.analysis import Analysis, analyse_side, unit_of
 from dedup.explanation.contents import Document, Exact, Explanation, Feature, Member, Probe, WordComparison
@@ -28,6 +29,14 @@ _BITS_OF_A_PREFIX = 16
 # Of two texts: comparing so many takes half a second and 125 MB.
 _MOST_PAIRS_OF_TOKENS = 1_000_000_000
 _NO_TEXT = "the pages have no text, and their bytes are the same"
+_KEPT = {
+    Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
+    Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
+    Kept.JOINED: (
+        "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
+        "the two to be one."
+    ),
+}
 
 
 def explain(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> Explanation:
@@ -66,6 +75,8 @@ def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
     if not page.signature.sketch.tokens and dropped.has_same_bytes:
         rule, holds = _NO_TEXT, True
     notes = list(explanation.notes)
+    if record.kept is not None:
+        notes.append(_KEPT[record.kept])
     if dropped.is_let_go:
         notes.append("Its original has changed since: it is decided anew when it is fetched again.")
     elif record.distance != explanation.distance:

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from sqlalchemy import Connection, column, select, table
 
 from dedup import ledger
+from dedup.clusters import Kept
 from dedup.database import Database
 from dedup.deduplicator import Verdict
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
@@ -64,6 +65,7 @@ class Record:
         matched: the key of the member of the cluster that it was found by.
         distance: bits in which the fingerprints of page and original differed.
         similarity: estimated Jaccard similarity of page and original, as it was.
+        kept: why it was passed on all the same, if it was.
     """
 
     verdict: Verdict
@@ -73,6 +75,7 @@ class Record:
     matched: str
     distance: int
     similarity: float
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +149,16 @@ def find_dropped(database: Database, key: str) -> Dropped:
         original, member = others[row.original_id], others[row.matched_id]
         made_with = _made_with(connection, database.name)
         return Dropped(
-            Record(verdict, row.name, row.decided, original.key, member.key, row.distance, row.similarity),
+            Record(
+                verdict,
+                row.name,
+                row.decided,
+                original.key,
+                member.key,
+                row.distance,
+                row.similarity,
+                row.kept and Kept(row.kept),
+            ),
             _side(connection, page, made_with),
             _side(connection, original, made_with),
             _side(connection, member, made_with),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dedup.report.contents import Cluster, Duplicate, HostTotal, OverLimit, Report, Selection, Total
-from dedup.report.queries import open_report, read_largest_clusters, read_totals
+from dedup.report.queries import open_report, read_kept, read_largest_clusters, read_totals
 
 __all__ = [
     "Cluster",
@@ -14,6 +14,7 @@ __all__ = [
     "Selection",
     "Total",
     "open_report",
+    "read_kept",
     "read_largest_clusters",
     "read_totals",
 ]

@@ -37,7 +37,7 @@ class Total:
         text_bytes: size of their texts in UTF-8, as they were when they were last seen.
         distances: the smallest and the largest distance from an original; None without any.
         similarities: the smallest and the largest similarity to an original; None without any.
-        kept: how many of them were passed on though they are duplicates: as keepers, or by the brake.
+        kept: how many of them were passed on though they are duplicates: see `dedup.clusters.Kept`.
         kept_bytes: size of the texts of these.
     """
 
@@ -125,7 +125,7 @@ class Duplicate(NamedTuple):
         run: the name of the run that dropped it.
         decided: when, in seconds since 1970.
         keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
-        kept: why it was passed on all the same, `keeper` or `brake`, if it was.
+        kept: why it was passed on all the same, `keeper`, `brake` or `joined`, if it was.
     """
 
     verdict: Verdict

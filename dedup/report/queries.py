@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true, union_all
 
+from dedup.clusters import Kept
 from dedup.database import Database
 from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
@@ -74,6 +75,18 @@ def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
     """
     with database.read() as connection:
         return _totals(connection, _condition(run))
+
+
+def read_kept(database: Database, run: str) -> dict[Kept, int]:
+    """Return how many duplicates of a run were passed on all the same, by the reasons, all of them.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    statement = select(verdicts.c.kept, func.count()).select_from(_decided).where(_condition(run))
+    with database.read() as connection:
+        found = connection.execute(statement.where(verdicts.c.kept.is_not(None)).group_by(verdicts.c.kept)).all()
+    return dict.fromkeys(Kept, 0) | {Kept(why): count for why, count in found}
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:

@@ -187,7 +187,7 @@ def _summary(totals: Mapping[Verdict, Total]) -> Iterator[str]:
     dropped = f"{exact.documents + near.documents - kept:,} of {documents:,} documents dropped"
     yield f"{dropped}: {exact.documents - exact.kept:,} exact, {near.documents - near.kept:,} near{_ranges(near)}"
     if kept:
-        yield f"{kept:,} duplicates were kept, as better copies or by the brake"
+        yield f"{kept:,} duplicates were kept: better copies, or by the brake, or before their clusters were joined"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
 

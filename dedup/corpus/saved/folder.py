@@ -12,10 +12,13 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from dedup.corpus.joining import FILE as JOINS
+from dedup.corpus.joining import join_saved
 from dedup.corpus.known import FILES, ROW, KnownDocuments
 from dedup.corpus.state import CHECKPOINT, Checkpoint, about_settings, locked
 from dedup.corpus.tally import Tally
@@ -106,6 +109,12 @@ def complete(folder: Path) -> None:
     assert saved is not None
     documents = folder / FILES[0]
     count = saved.lengths.documents // ROW.itemsize
+    if saved.lengths.joins:
+        changed = np.memmap(documents, ROW, "r+", shape=(count,))
+        join_saved(folder, changed, saved.lengths.joins)
+        changed.flush()
+        replace(saved, lengths=saved.lengths._replace(joins=0)).save(folder)
+    (folder / JOINS).unlink(missing_ok=True)
     rows = np.memmap(documents, ROW, "r", shape=(count,)) if count else np.empty(0, ROW)
     numbers = np.flatnonzero(rows["indexed"])
     index = MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0), saved.about["settings"]["scheme"])

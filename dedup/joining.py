@@ -1,0 +1,186 @@
+"""Two clusters that a document shows to be one.
+
+Two copies that are too unlike each other lead two clusters if they come before the copy that is like both. When
+that one comes, the later cluster joins the earlier, as if the three had come in another order. What was passed on
+of the later cluster by then stays passed on: one copy too many does no harm.
+
+Only a cluster of which all was brought by the same run joins another. So what earlier runs decided stays as it is,
+and a run that is taken back takes with it whatever it has joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, func, or_, select, update
+
+from dedup import ledger
+from dedup.clusters import Kept
+from dedup.decision import Verdict, decision_of
+from dedup.fingerprint.sketch import Sketch, compare
+from dedup.ledger import StoredDocument
+from dedup.schema import documents, verdicts
+from dedup.settings import Brake, DedupSettings
+from dedup.store import Match
+from dedup.verification import belongs_to_cluster
+
+MOST_MOVED = 1_000
+"""So many duplicates a cluster may have to join another: what joining costs must not grow with clusters."""
+
+# Confirming may take a word diff, and there may be 64 candidates.
+_CLUSTERS_TRIED = 3
+_MEMBERS_TRIED = 3
+
+_ALL = (
+    select(documents.c.text_digest, documents.c.sketch, documents.c.content_run_id)
+    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
+    .limit(MOST_MOVED + 2)
+)
+_SOME_LED = (
+    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
+)
+_COUNT_LED = select(func.count()).select_from(_SOME_LED)
+_MOVE = (
+    update(documents)
+    .where(or_(documents.c.id == bindparam("goes"), documents.c.leader_id == bindparam("goes")))
+    .values(leader_id=bindparam("stays"), keeper_id=None, exported_id=None)
+)
+_LAST_VERDICT = select(func.max(verdicts.c.id)).where(
+    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+)
+_VERDICTS_IN_CLUSTER = select(verdicts.c.id, verdicts.c.document_id).where(
+    verdicts.c.original_id == bindparam("leader"), verdicts.c.run_id == bindparam("run")
+)
+_CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"))
+
+
+def find_joined(
+    match: Match, others: Sequence[Match], is_confirmed: Callable[[Match], bool], settings: DedupSettings
+) -> Match | None:
+    """Return what a document is a duplicate of if it shows two clusters to be one.
+
+    For that it must be a copy of the later leader and of a member of the earlier cluster, and the leaders must be
+    as near to each other as the members of a cluster are to theirs.
+
+    Args:
+        match: what the document is a duplicate of otherwise.
+        others: further candidates, the most similar first.
+        is_confirmed: whether the document is a duplicate of a candidate.
+        settings: how near the leaders have to be.
+
+    Returns:
+        The match in the earlier cluster, with the later leader as `joined`; None where there are no such clusters.
+    """
+    leaders = {each.leader.id: each.leader for each in others if each.leader.id != match.leader.id}
+    near = (
+        leaders[each]
+        for each in sorted(leaders)
+        if belongs_to_cluster(compare(match.leader.sketch, leaders[each].sketch), settings)
+    )
+    for other in islice(near, _CLUSTERS_TRIED):
+        there = [each for each in others if each.leader.id == other.id]
+        if other.id > match.leader.id:
+            if any(_is_leader(each) and is_confirmed(each) for each in there):
+                return replace(match, joined=other)
+            continue
+        here = [each for each in others if each.leader.id == match.leader.id]
+        if _is_leader(match) or any(_is_leader(each) and is_confirmed(each) for each in here):
+            found = next(filter(is_confirmed, there[:_MEMBERS_TRIED]), None)
+            if found is not None:
+                return replace(found, joined=match.leader)
+    return None
+
+
+class Joining:
+    """Joins clusters in the database.
+
+    Args:
+        settings: how near the members of a cluster have to be to its leader, and how large it may be.
+    """
+
+    def __init__(self, settings: DedupSettings) -> None:
+        self._settings = settings
+        self._largest = 0 if settings.brake is Brake.OFF else settings.max_cluster
+
+    def find(
+        self,
+        connection: Connection,
+        match: Match,
+        others: Sequence[Match],
+        is_confirmed: Callable[[Match], bool],
+        run_id: int,
+    ) -> Match:
+        """Return what a document is a duplicate of, and which cluster joins that one because of it.
+
+        Args:
+            connection: inside a transaction.
+            match: what the document is a duplicate of if no cluster joins another.
+            others: further candidates, the most similar first.
+            is_confirmed: whether the document is a duplicate of a candidate.
+            run_id: the run that it was seen in.
+        """
+        found = find_joined(match, others, is_confirmed, self._settings)
+        if found is None or found.joined is None:
+            return match
+        return found if self._may_join(connection, found.leader, found.joined, run_id) else match
+
+    def carry_out(
+        self, connection: Connection, match: Match, joined: StoredDocument, document_id: int, run_id: int
+    ) -> None:
+        """Let a cluster join the one that a document belongs to, and say so in its verdicts.
+
+        Args:
+            connection: inside a writing transaction; the document and all verdicts before it are written.
+            match: what the document is a duplicate of.
+            joined: the leader of the cluster that joins.
+            document_id: the document.
+            run_id: the run.
+        """
+        leader = match.leader
+        members = ledger.find_led_by(connection, joined.id)
+        connection.execute(_MOVE, {"goes": joined.id, "stays": leader.id})
+        by_id = {member.id: member for member in members}
+        found = connection.execute(_VERDICTS_IN_CLUSTER, {"leader": joined.id, "run": run_id}).all()
+        moved = [_of_leader(row.id, by_id[row.document_id], leader) for row in found if row.document_id in by_id]
+        if moved:
+            connection.execute(_CHANGE_VERDICT, moved)
+        last = connection.scalar(_LAST_VERDICT, {"document": joined.id, "run": run_id})
+        own = {"matched_id": document_id, "kept": Kept.JOINED.value}
+        connection.execute(_CHANGE_VERDICT, _of_leader(last, joined, leader) | own)
+
+    def _may_join(self, connection: Connection, leader: StoredDocument, joined: StoredDocument, run_id: int) -> bool:
+        if joined.last_run_id != run_id:
+            return False
+        rows = connection.execute(_ALL, {"leader": joined.id}).all()
+        if len(rows) > MOST_MOVED + 1 or any(row.content_run_id != run_id for row in rows):
+            return False
+        if self._largest:
+            there = connection.scalar(_COUNT_LED, {"leader": leader.id, "most": self._largest}) or 0
+            # The document itself is one more.
+            if there + len(rows) + 1 >= self._largest:
+                return False
+        sketches = {bytes(row.text_digest): bytes(row.sketch) for row in rows}
+        return all(
+            belongs_to_cluster(compare(Sketch.from_bytes(each), leader.sketch), self._settings)
+            for each in sketches.values()
+        )
+
+
+def _is_leader(match: Match) -> bool:
+    # Of the documents that have the leader's text another one may stand for it in the tables.
+    return match.member.text_digest == match.leader.text_digest
+
+
+def _of_leader(verdict_id: int, document: StoredDocument, leader: StoredDocument) -> dict[str, Any]:
+    """Return what the verdict on a document says once it is a duplicate of a leader."""
+    decision = decision_of(Verdict.NEW, document, Match(leader, document))
+    return {
+        "changed_id": verdict_id,
+        "verdict": decision.verdict.value,
+        "original_id": leader.id,
+        "distance": decision.distance,
+        "similarity": decision.similarity,
+    }
