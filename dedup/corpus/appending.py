@@ -35,12 +35,20 @@ class AppendingFile:
 
     def append(self, data: bytes) -> int:
         """Add a byte string; return where it begins."""
-        place = self._written + len(self._waiting)
-        self._waiting += len(data).to_bytes(LENGTH_BYTES, "little")
+        place = self.end
+        self.append_many(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+        return place
+
+    @property
+    def end(self) -> int:
+        """Where the next byte string will begin."""
+        return self._written + len(self._waiting)
+
+    def append_many(self, data: bytes) -> None:
+        """Add byte strings, each behind its length already."""
         self._waiting += data
         if len(self._waiting) >= _WAITING:
             self._write()
-        return place
 
     def read(self, place: int) -> bytes:
         """Return the byte string that begins at a place."""

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation
+from dedup.corpus.advancing import UNDECIDED, WORDLESS, Ends, Lines, Rows, Rules, Scanned, advance
 from dedup.corpus.kernels import Thresholds
-from dedup.corpus.known import KnownDocuments, Lengths
+from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.scanning import Scan
+from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.deduplicator import Decision, Verdict, decision_of
@@ -28,6 +31,20 @@ from dedup.store import Content, Match
 from dedup.verification import fewest_tokens, plan_of
 
 _MOST_SCANNED = 500_000
+
+
+class Duplicate(NamedTuple):
+    """A line that is a copy of a document before it.
+
+    Attributes:
+        place: its place among the lines.
+        decision: the decision on it.
+        leader: the number of the leader of its cluster.
+    """
+
+    place: int
+    decision: Decision
+    leader: int
 
 
 class CorpusDeduplicator:
@@ -83,10 +100,24 @@ class CorpusDeduplicator:
             return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
         twin = self._known.find(identity)
         match = self._find_near(signed) if twin is None else self._match(twin)
-        content = Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
         if twin is None:
             self._add(key, identity, signed, match)
-        return decision_of(Verdict.NEW, content, match), None if match is None else match.leader.id
+        return decision_of(Verdict.NEW, _content(identity, signed), match), None if match is None else match.leader.id
+
+    def decide_lines(self, lines: SignedLines) -> list[Duplicate]:
+        """Decide documents that are lines, one after the other, and know them from now on.
+
+        Args:
+            lines: the documents, and their signatures.
+
+        Returns:
+            Those that are duplicates, in their order; all others are new.
+        """
+        scan = self._index.scan_for(len(lines))
+        if scan is None or self._is_paper:
+            decided = [(place, *self.decide(lines.key(place), lines.signed(place))) for place in range(len(lines))]
+            return [Duplicate(place, decision, leader) for place, decision, leader in decided if leader is not None]
+        return self._decide_together(lines, scan)
 
     def key(self, number: int) -> str:
         """Return the key of a document by its number."""
@@ -107,12 +138,51 @@ class CorpusDeduplicator:
         candidates = self._index.closest(signed.fingerprint, signed.margins)
         if self._is_paper:
             return self._match(int(candidates[0])) if len(candidates) else None
-        for number in self._known.worth_checking(sketch, candidates, self._thresholds):
+        return self._confirmed(signed, self._known.worth_checking(sketch, candidates, self._thresholds))
+
+    def _confirmed(self, signed: Signed, candidates: list[int]) -> Match | None:
+        """Return the first candidate that the document is a duplicate of."""
+        for number in candidates:
             match = self._match(number)
             words = partial(self._words, signed, number)
-            if self._confirmation.holds(signed.fingerprint, sketch, match, words):
+            if self._confirmation.holds(signed.fingerprint, signed.sketch, match, words):
                 return match
         return None
+
+    def _decide_together(self, lines: SignedLines, scan: Scan) -> list[Duplicate]:
+        count, tokens = len(lines), lines.rows["tokens"]
+        has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
+        rows, slots, keys_end, words_end = self._known.room(count)
+        entering = (
+            Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
+            Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
+            Scanned(*scan.room(count)),
+            Rules(self._thresholds, self._fewest_tokens, self._settings.max_compared),
+        )
+        ends = Ends(len(self._known), len(scan), keys_end, words_end)
+        found = np.empty(count, np.int64)
+        matches: dict[int, Match] = {}
+        place, leader = 0, UNDECIDED
+        while place < count:
+            start = place
+            place, candidates, ends = advance(found, start, leader, *entering, ends)
+            entered = start + np.flatnonzero((found[start:place] < 0) & (found[start:place] > WORDLESS))
+            with_words = entered[has_words[entered]]
+            # What comes next may be compared with them.
+            self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
+            scan.entered(ends.scanned)
+            if place < count:
+                match = self._confirmed(lines.signed(place), candidates.tolist())
+                leader = NOWHERE if match is None else match.leader.id
+                if match is not None:
+                    matches[place] = match
+        matches |= {place: self._match(int(found[place])) for place in np.flatnonzero(found >= 0).tolist()}
+        return [self._duplicate(lines, place, matches[place]) for place in sorted(matches)]
+
+    @staticmethod
+    def _duplicate(lines: SignedLines, place: int, match: Match) -> Duplicate:
+        signed = lines.signed(place)
+        return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
 
     def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
         known = self._known.words(number)
@@ -133,6 +203,10 @@ class CorpusDeduplicator:
             self._index.add(number, signed.fingerprint)
 
 
+def _content(identity: bytes, signed: Signed) -> Content:
+    return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
+
+
 class _Index:
     """Candidates, the closest: by a scan while there are few fingerprints, by the index in memory then.
 
@@ -148,6 +222,10 @@ class _Index:
     @property
     def nbytes(self) -> int:
         return self._index.report().nbytes if self._scan is None else self._scan.nbytes
+
+    def scan_for(self, count: int) -> Scan | None:
+        """Return the scan, if there will be few enough for it with so many more; else None."""
+        return self._scan if self._scan is not None and len(self._scan) + count <= _MOST_SCANNED else None
 
     def add(self, number: int, fingerprint: int) -> None:
         if self._scan is None:

@@ -64,6 +64,11 @@ class LineRange:
     start: int
     end: int
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether neither texts nor words of its documents are wanted, so that none need be looked at alone."""
+        return not (self.with_texts or self.with_words)
+
     def read(self) -> Iterator[CorpusDocument | Rejected]:
         """Read the documents."""
         after = Position(self.number, self.after, self.start)

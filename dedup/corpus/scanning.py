@@ -59,18 +59,31 @@ class Scan:
 
     def add_many(self, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
         """Add documents."""
+        self._make_room(len(numbers))
         end = self._count + len(numbers)
-        if end > len(self._numbers):
-            for array in (self._fingerprints, self._numbers):
-                # In place: a copy would need twice the memory.
-                array.resize(int(end * _GROWTH), refcheck=False)
         self._numbers[self._count : end] = numbers
         self._fingerprints[self._count : end] = fingerprints
         self._count = end
 
+    def room(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], Flips, int, int]:
+        """Return what compiled code scans, with room for further documents; `entered` counts those put there."""
+        self._make_room(count)
+        return self._fingerprints, self._numbers, self._flips, self._radius, self._limit
+
+    def entered(self, count: int) -> None:
+        """Count what was put in the room behind the others, up to so many in all."""
+        self._count = count
+
+    def _make_room(self, count: int) -> None:
+        end = self._count + count
+        if end > len(self._numbers):
+            for array in (self._fingerprints, self._numbers):
+                # In place: a copy would need twice the memory.
+                array.resize(int(end * _GROWTH), refcheck=False)
+
     def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the documents that the plan's probes bring, the closest first, then by number."""
-        places = _closest(
+        places = closest(
             self._fingerprints[: self._count],
             np.uint64(fingerprint),
             margins,
@@ -82,7 +95,7 @@ class Scan:
 
 
 @compiled
-def _closest(
+def closest(
     stored: NDArray[np.uint64],
     query: np.uint64,
     margins: NDArray[np.int64],
@@ -90,6 +103,16 @@ def _closest(
     radius: int,
     limit: int,
 ) -> NDArray[np.int64]:
+    """Return the places of what is stored that the plan's probes bring, the closest first, then by place.
+
+    Args:
+        stored: fingerprints.
+        query: the one that is looked around.
+        margins: its margins.
+        flips: how it is probed.
+        radius: the largest distance.
+        limit: how many are wanted at most.
+    """
     probed = np.zeros((2, BLOCKS, _WORDS), np.uint64)
     values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
     for table in range(BLOCKS):
