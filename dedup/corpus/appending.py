@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -12,6 +13,7 @@ LENGTH_BYTES = 4
 """A byte string stands behind its length, in so many bytes, little-endian."""
 
 _WAITING = 1 << 20
+_MOST_AT_ONCE = 256
 
 
 class AppendingFile:
@@ -53,13 +55,28 @@ class AppendingFile:
     def read(self, place: int) -> bytes:
         """Return the byte string that begins at a place."""
         start = place + LENGTH_BYTES
-        length = int.from_bytes(self._read(place, LENGTH_BYTES), "little")
-        return self._read(start, length)
+        # Most are short, and one call reads them.
+        data = self._read(place, _MOST_AT_ONCE)
+        length = int.from_bytes(data[:LENGTH_BYTES], "little")
+        end = LENGTH_BYTES + length
+        return data[LENGTH_BYTES:end] if end <= len(data) else self._read(start, length)
 
-    @staticmethod
-    def behind(place: int, data: bytes) -> int:
-        """Return where the next byte string begins behind one that was read."""
-        return place + LENGTH_BYTES + len(data)
+    def read_all(self, end: int) -> Iterator[tuple[int, bytes]]:
+        """Yield all that begins before a place, each with where it does.
+
+        Args:
+            end: what a checkpoint returned.
+        """
+        place = 0
+        while place < end:
+            data = self._read(place, _WAITING)
+            at = 0
+            while at + LENGTH_BYTES <= len(data) and place + at < end:
+                length = int.from_bytes(data[at : at + LENGTH_BYTES], "little")
+                start, at = at, at + LENGTH_BYTES + length
+                here = place + start
+                yield here, data[start + LENGTH_BYTES : at] if at <= len(data) else self.read(here)
+            place += at
 
     def checkpoint(self) -> int:
         """Make all of it safe; return its length."""

@@ -8,7 +8,7 @@ again; what a file said of a key before has been written already and cannot be t
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +19,14 @@ from dedup.confirmation import Confirmation
 from dedup.corpus.advancing import UNDECIDED, WORDLESS, Ends, Lines, Rows, Rules, Scanned, advance
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
+from dedup.corpus.margins import margins_of
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.deduplicator import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
-from dedup.index.memory.index import MemoryIndex
+from dedup.index.memory.index import MemoryIndex, require_design
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
 from dedup.verification import fewest_tokens, plan_of
@@ -71,7 +72,7 @@ class CorpusDeduplicator:
         self._thresholds = Thresholds(
             settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         )
-        self._confirmation = Confirmation(settings)
+        self._confirmation = Confirmation(settings, margins_of)
         self._index = _Index(settings)
         self._known = KnownDocuments(folder, lengths)
         self._index.add_many(*self._known.indexed)
@@ -161,7 +162,7 @@ class CorpusDeduplicator:
         )
         ends = Ends(len(self._known), len(scan), keys_end, words_end)
         found = np.empty(count, np.int64)
-        matches: dict[int, Match] = {}
+        matches: dict[int, tuple[Signed, Match]] = {}
         place, leader = 0, UNDECIDED
         while place < count:
             start = place
@@ -172,16 +173,17 @@ class CorpusDeduplicator:
             self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
             scan.entered(ends.scanned)
             if place < count:
-                match = self._confirmed(lines.signed(place), candidates.tolist())
+                signed = lines.signed(place)
+                match = self._confirmed(signed, candidates.tolist())
                 leader = NOWHERE if match is None else match.leader.id
                 if match is not None:
-                    matches[place] = match
-        matches |= {place: self._match(int(found[place])) for place in np.flatnonzero(found >= 0).tolist()}
-        return [self._duplicate(lines, place, matches[place]) for place in sorted(matches)]
+                    matches[place] = signed, match
+        for place in np.flatnonzero(found >= 0).tolist():
+            matches[place] = lines.signed(place), self._match(int(found[place]))
+        return [self._duplicate(place, *matches[place]) for place in sorted(matches)]
 
     @staticmethod
-    def _duplicate(lines: SignedLines, place: int, match: Match) -> Duplicate:
-        signed = lines.signed(place)
+    def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
         return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
 
     def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
@@ -214,10 +216,15 @@ class _Index:
     """
 
     def __init__(self, settings: DedupSettings) -> None:
+        self._settings = settings
         plan = plan_of(settings)
-        self._limit = settings.max_candidates
-        self._index = MemoryIndex(plan, find_scheme(settings.scheme).name)
-        self._scan: Scan | None = Scan(plan, self._limit)
+        require_design(plan)
+        self._scan: Scan | None = Scan(plan, settings.max_candidates)
+
+    @cached_property
+    def _index(self) -> MemoryIndex:
+        # Its compiled functions take half a second to load.
+        return MemoryIndex(plan_of(self._settings), find_scheme(self._settings.scheme).name)
 
     @property
     def nbytes(self) -> int:
@@ -247,4 +254,4 @@ class _Index:
         if self._scan is not None:
             return self._scan.closest(fingerprint, margins)
         queries = np.array([fingerprint], np.uint64)
-        return self._index.query_many(queries, margins[np.newaxis], self._limit).document_ids
+        return self._index.query_many(queries, margins[np.newaxis], self._settings.max_candidates).document_ids

@@ -71,7 +71,7 @@ def _analyse(
 ]:
     """Return whether it can be done here, the normalised text, and the parts of the signature."""
     is_done, normalised, words = _split(data, plain, plain_kinds, starts, ends, replaced, kinds)
-    hashes, bloom = _hashes_of(words)
+    hashes, bloom = hashes_of(words)
     sums = fold_equal(hashes)
     fingerprint = np.uint64(0)
     for bit in range(BITS):
@@ -150,7 +150,7 @@ def _split(
 
 
 @compiled
-def _hashes_of(words: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], np.uint64]:
+def hashes_of(words: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], np.uint64]:
     """Return the hashes of tokens with a line feed between them, and one bit for that of each with a digit."""
     tokens = 1 if len(words) else 0
     for place in range(len(words)):
