@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
 from dedup.corpus.kernels import Thresholds, find_digest, insert_digests, worth_checking
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import closest
 from dedup.corpus.words import REFERENCE
-from dedup.index.memory.addresses import signed
 from dedup.index.memory.flips import Flips
 
 NEW = -1

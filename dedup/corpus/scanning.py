@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import signed
 from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import signed
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import numbers_at, signed
+from dedup.index.memory.addresses import numbers_at
 from dedup.index.memory.owners import settle
 from dedup.index.memory.ranges import begin, begin_ranges, collect, compare, note_in_long_ranges
 from dedup.index.memory.recent import FINDS, FINDS_ROOM, RADIUS, ROOM, begin_recent, near_in_recent

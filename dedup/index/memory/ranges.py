@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import fingerprints_at, prefetch, shorts_at, signed, words_at
+from dedup.index.memory.addresses import fingerprints_at, prefetch, shorts_at, words_at
 from dedup.index.memory.leaps import next_near
 from dedup.index.memory.owners import note_owners
 from dedup.index.memory.segment import (
