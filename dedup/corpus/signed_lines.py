@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.documents import Position, source_of
-from dedup.corpus.line_ranges import LineDocument, LineRange, changed, open_again
+from dedup.corpus.line_ranges import LineRange, changed, open_again
 from dedup.corpus.words import REFERENCE, refer
 from dedup.fingerprint.signature import BITS
 from dedup.fingerprint.sketch import Sketch
@@ -54,44 +54,6 @@ class PackedLines(NamedTuple):
 
     rows: NDArray[Any]
     keys: bytes
-
-
-class LinePacker:
-    """Gathers signed lines."""
-
-    def __init__(self) -> None:
-        self._rows: list[tuple[Any, ...]] = []
-        self._keys = bytearray()
-
-    def add(self, place: LineDocument, signed: Signed) -> None:
-        """Add a line with a text."""
-        sketch = signed.sketch
-        self._rows.append(
-            (
-                np.frombuffer(signed.text_digest, np.uint64),
-                signed.fingerprint,
-                np.frombuffer(sketch.minima, np.uint64),
-                sketch.shingles,
-                sketch.tokens,
-                sketch.numbers,
-                signed.margins,
-                signed.text_bytes,
-                place.ordinal,
-                place.length,
-                place.offset,
-                len(self._keys),
-            )
-        )
-        key = place.key.encode()
-        self._keys += len(key).to_bytes(LENGTH_BYTES, "little") + key
-
-    def pack(self) -> PackedLines | None:
-        """Return those that were added, and begin anew; None where there are none."""
-        if not self._rows:
-            return None
-        packed = PackedLines(np.array(self._rows, SIGNED_LINE), bytes(self._keys))
-        self._rows, self._keys = [], bytearray()
-        return packed
 
 
 class SignedLines:

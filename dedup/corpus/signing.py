@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.documents import CorpusDocument, Rejected
 from dedup.corpus.line_ranges import LineDocument, LineRange
-from dedup.corpus.signed_lines import LinePacker, PackedLines, SignedLines
+from dedup.corpus.signed_lines import PackedLines, SignedLines
 from dedup.corpus.words import refer
 from dedup.deflating import deflate
 from dedup.fingerprint.schemes import find_scheme
@@ -120,23 +120,20 @@ SignedPart = PackedLines | tuple[LineDocument | Rejected, Signed | None]
 
 def sign_lines(lines: LineRange, scheme_name: str) -> list[SignedPart]:
     """Read a range of lines, and make the signatures of its documents; None for those of which it fails."""
-    parts: list[SignedPart] = []
-    packer = LinePacker()
-    for item in lines.read():
-        place = item if isinstance(item, Rejected) else lines.place_of(item)
-        signed = None
-        if isinstance(item, CorpusDocument) and isinstance(place, LineDocument):
-            reference = None if lines.with_words else refer(lines.number, place.offset, place.length)
-            signed = _sign_if_possible(_content(item), scheme_name, reference)
-            if signed is not None and item.html is None and lines.is_packed:
-                packer.add(place, signed)
-                continue
-        if (packed := packer.pack()) is not None:
-            parts.append(packed)
-        parts.append((place, signed))
-    if (packed := packer.pack()) is not None:
-        parts.append(packed)
-    return parts
+
+    def sign_alone(document: CorpusDocument, place: LineDocument) -> Signed | None:
+        reference = None if lines.with_words else refer(lines.number, place.offset, place.length)
+        return _sign_if_possible(_content(document), scheme_name, reference)
+
+    if lines.is_packed and (data := lines.data()) is not None:
+        from dedup.corpus.signing_lines import sign_plain_lines  # noqa: PLC0415 -- loads the compiler
+
+        return sign_plain_lines(lines, data, find_scheme(scheme_name), sign_alone)
+    items = ((item, item if isinstance(item, Rejected) else lines.place_of(item)) for item in lines.read())
+    return [
+        (place, None) if isinstance(item, Rejected) or isinstance(place, Rejected) else (place, sign_alone(item, place))
+        for item, place in items
+    ]
 
 
 async def sign_all(
