@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
+from dedup.bits import eight_bytes, equal_bytes, ones, signed
 from dedup.compiled import compiled
-from dedup.fingerprint.hashes import eight_bytes
 
 SLACK = 8
 """How many bytes that are no part of any string must stand behind the lines."""
@@ -169,20 +168,13 @@ def _behind_space(data: NDArray[np.uint8], at: int) -> int:
 
 
 @compiled
-def _equal(word: np.uint64, byte: int) -> np.uint64:
-    """Return the topmost bit of each byte that is so much."""
-    differing = word ^ (_EVERY * np.uint64(byte))
-    return ~(((differing & ~_TOP) + ~_TOP) | differing) & _TOP
-
-
-@compiled
 def _end_of_string(data: NDArray[np.uint8], at: int) -> tuple[int, bool]:
     """Return where a string ends, -1 if it does not as it should, and whether there are escapes in it."""
     is_escaped = False
     while True:
         word = eight_bytes(data, np.uint64(at))
         controls = ~(((word & ~_TOP) + _EVERY * np.uint64(0x60)) | word) & _TOP
-        stops = controls | _equal(word, _QUOTE) | _equal(word, _BACKSLASH)
+        stops = controls | equal_bytes(word, _QUOTE) | equal_bytes(word, _BACKSLASH)
         if stops == 0:
             at += 8
             continue

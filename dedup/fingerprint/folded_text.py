@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
+from dedup.bits import eight_bytes, ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.folding import ASCII, LONGEST, OTHER, SPACE, WORD
-from dedup.fingerprint.hashes import eight_bytes, murmur3_of_token
+from dedup.fingerprint.hashes import murmur3_of_token
 
 _EVERY = np.uint64(0x0101010101010101)
 _TOP = np.uint64(0x8080808080808080)

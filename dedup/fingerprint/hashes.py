@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import eight_bytes
 from dedup.compiled import compiled
 
 _C1 = np.uint64(0x87C37B91114253D5)
@@ -116,22 +117,6 @@ def _little_endian(data: NDArray[np.uint8], at: int, size: int) -> np.uint64:
     for byte in range(size):
         value |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
     return value
-
-
-@compiled
-def eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
-    """Return eight bytes as one number, the first the lowest."""
-    # Written out, and with an index that cannot be negative, this becomes one instruction.
-    return (
-        np.uint64(data[at])
-        | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
-        | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
-        | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
-        | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
-        | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
-        | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
-        | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
-    )
 
 
 @compiled
