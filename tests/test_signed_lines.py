@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,8 @@ from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.mutual import margins_of as margins_without_compiler
 from dedup.settings import DedupSettings
-from tests.texts import CHINESE, ENGLISH, chinese, chinese_words, document, edited
+from tests.test_files_verdicts import corpus
+from tests.texts import CHINESE, ENGLISH
 
 LINES = [
     json.dumps({"id": 7, "text": ENGLISH}),
@@ -125,29 +125,6 @@ def test_lines_that_are_no_utf8_or_too_large_for_one_go(tmp_path: Path, monkeypa
     assert as_signed_together(lines, "words") == alone
 
 
-def corpus(seed: object, count: int) -> list[str]:
-    """Return texts of which many are copies or edits of those right before them."""
-    random = Random(f"lines {seed}")
-    made: list[str] = []
-    for number in range(count):
-        kind = random.choice(["new", "new", "copy", "edit", "wordless"])
-        length = random.choice([3, 19, 20, 63, 64, 150, 300, 300])
-        if kind == "wordless":
-            made.append("!!!")
-        elif kind == "new" or not made:
-            made.append(
-                random.choice([document(length, (seed, number)), chinese(chinese_words(length, (seed, number)))])
-            )
-        elif kind == "copy":
-            made.append(random.choice(made[-5:]).upper())
-        else:
-            text = random.choice(made[-5:])
-            made.append(
-                edited(text, random.randint(1, 1 + len(text.split(" ")) // random.choice([8, 40])), (seed, number))
-            )
-    return made
-
-
 @pytest.mark.parametrize(
     ("values", "most_scanned"),
     [({}, 1000), ({}, 40), ({"mode": "paper"}, 1000), ({"max_candidates": 2}, 1000), ({"max_compared": 100}, 1000)],
@@ -159,7 +136,7 @@ def test_verdicts_and_state(
     monkeypatch.setattr(deciding, "_MOST_SCANNED", most_scanned)
     monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
-    texts = corpus(str(values), 150)
+    texts = [content for content in corpus(str(values), 150) if isinstance(content, str)]
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     job = find_files([path]).files, ReadOptions()
     together, alone = [], []

@@ -67,16 +67,15 @@ class AppendingFile:
         Args:
             end: what a checkpoint returned.
         """
-        place = 0
+        place = start = 0
+        data = b""
         while place < end:
-            data = self._read(place, _WAITING)
-            at = 0
-            while at + LENGTH_BYTES <= len(data) and place + at < end:
-                length = int.from_bytes(data[at : at + LENGTH_BYTES], "little")
-                start, at = at, at + LENGTH_BYTES + length
-                here = place + start
-                yield here, data[start + LENGTH_BYTES : at] if at <= len(data) else self.read(here)
-            place += at
+            at = place - start
+            if len(data) < at + LENGTH_BYTES:
+                start, at, data = place, 0, self._read(place, _WAITING)
+            behind = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES], "little")
+            yield place, data[at + LENGTH_BYTES : behind] if behind <= len(data) else self.read(place)
+            place = start + behind
 
     def checkpoint(self) -> int:
         """Make all of it safe; return its length."""

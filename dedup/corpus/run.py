@@ -195,8 +195,9 @@ class _Run:
         new = lines.rows[is_new]
         self._tally.count_new(len(new), int((new["tokens"] == 0).sum()), int(new["text_bytes"].sum()))
         if self._kept:
-            for record in lines.records(is_new):
-                self._kept.write_lines(record)
+            records = lines.records(is_new)
+            if records:
+                self._kept.write_lines(b"\n".join(records))
         return lines.position(len(lines) - 1)
 
     def _decide(self, document: CorpusDocument, signed: Signed) -> None:
