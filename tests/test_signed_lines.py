@@ -94,7 +94,7 @@ def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=12), st.booleans(), st.booleans(), st.integers(50, 3000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_signatures_keys_and_places(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], has_mark: bool, has_end: bool, size: int
 ) -> None:
