@@ -6,7 +6,7 @@ from functools import cache
 
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Sketch, compare
-from dedup.mutual import MutualProbes
+from dedup.mutual import Margins, MutualProbes
 from dedup.settings import DedupSettings
 from dedup.store import Match
 from dedup.verification import WordPair, belongs_to_cluster, check, plan_of
@@ -17,11 +17,12 @@ class Confirmation:
 
     Args:
         settings: the thresholds, the probes and the scheme.
+        margins: see `dedup.mutual.MutualProbes`.
     """
 
-    def __init__(self, settings: DedupSettings) -> None:
+    def __init__(self, settings: DedupSettings, margins: Margins | None = None) -> None:
         self._settings = settings
-        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme))
+        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), margins)
 
     def holds(self, fingerprint: int, sketch: Sketch, match: Match, words: WordPair) -> bool:
         """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.

@@ -18,6 +18,9 @@ from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import BITS
 from dedup.index.probes import ProbePlan
 
+Margins = Callable[[bytes, Scheme], NDArray[np.int64]]
+"""Gives the margins of a text by its words and the scheme of its signature."""
+
 
 class MutualProbes:
     """Says of candidates whether their own probes would have brought the document.
@@ -25,11 +28,13 @@ class MutualProbes:
     Args:
         plan: the probes.
         scheme: the way the fingerprints are made.
+        margins: gives margins as `margins_of` does.
     """
 
-    def __init__(self, plan: ProbePlan, scheme: Scheme) -> None:
+    def __init__(self, plan: ProbePlan, scheme: Scheme, margins: Margins | None = None) -> None:
         self._plan = plan
         self._scheme = scheme
+        self._margins_of = margins or margins_of
 
     def hold(self, fingerprint: int, candidate: int, words: Callable[[], bytes]) -> bool:
         """Say whether a candidate's probes would have brought the document that they were brought by.
@@ -47,7 +52,7 @@ class MutualProbes:
         if not self._scheme.is_of_tokens or self._plan.brings_without_margins(fingerprint, candidate):
             return True
         tokens = words()
-        return not tokens or self._plan.find(candidate, margins_of(tokens, self._scheme), fingerprint) is not None
+        return not tokens or self._plan.find(candidate, self._margins_of(tokens, self._scheme), fingerprint) is not None
 
 
 def margins_of(words: bytes, scheme: Scheme) -> NDArray[np.int64]:

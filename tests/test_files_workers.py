@@ -13,8 +13,9 @@ import pytest
 from dedup.corpus import signing
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import find_files
+from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import LineDocument, LineRange
-from dedup.corpus.run import Job, run_job
+from dedup.corpus.run import run_job
 from dedup.corpus.signing import Content, Item, Signed, sign, sign_all, sign_lines
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool

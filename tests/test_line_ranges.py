@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from dedup.corpus import line_ranges
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile, find_files
+from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.reading import read_files, read_portions
-from dedup.corpus.run import Job, run_job
+from dedup.corpus.run import run_job
 from dedup.corpus.words import WordSource, refer
 from dedup.deflating import deflate
 from dedup.errors import InputError

@@ -14,7 +14,8 @@ from pathlib import Path
 from dedup.cli.given import add_settings_arguments, given_settings, make_settings
 from dedup.corpus.documents import ReadOptions
 from dedup.corpus.files import KNOWN, CorpusFile, find_files
-from dedup.corpus.run import Job, run_job
+from dedup.corpus.job import Job
+from dedup.corpus.run import run_job
 from dedup.corpus.state import OF_A_CRAWL, Checkpoint
 from dedup.corpus.summary import summary_lines, summary_object
 from dedup.corpus.writers.outputs import part_of

@@ -17,8 +17,13 @@
 behind the other, `writers/` writes kept and dropped documents and clusters: no more is in memory than a
 document and the buffers of one file.
 
-`run.py` is what `dedup files` does with them: `signing.py` has signatures made in worker processes,
+`run.py` is what `dedup files` does with them (`job.py`): `signing.py` has signatures made in worker processes,
 `deciding.py` decides, document by document, by what `known.py` and `scanning.py` hold of the ones before,
 `tally.py`, `progress.py` and `summary.py` count and show, `clusters.py` gathers, and `state.py` saves what
 an interrupted run goes on from.
+
+Lines of JSONL that is not compressed take a shorter way: `line_ranges.py` says where they stand, a worker has
+compiled code find their fields and sign them (`json_fields.py`, `signing_lines.py`), one array comes back
+for all of them (`signed_lines.py`), and compiled code goes through it up to the next line that has to be
+compared (`advancing.py`).
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from io import FileIO
 from pathlib import Path
 
@@ -12,6 +13,7 @@ LENGTH_BYTES = 4
 """A byte string stands behind its length, in so many bytes, little-endian."""
 
 _WAITING = 1 << 20
+_MOST_AT_ONCE = 256
 
 
 class AppendingFile:
@@ -35,23 +37,45 @@ class AppendingFile:
 
     def append(self, data: bytes) -> int:
         """Add a byte string; return where it begins."""
-        place = self._written + len(self._waiting)
-        self._waiting += len(data).to_bytes(LENGTH_BYTES, "little")
+        place = self.end
+        self.append_many(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+        return place
+
+    @property
+    def end(self) -> int:
+        """Where the next byte string will begin."""
+        return self._written + len(self._waiting)
+
+    def append_many(self, data: bytes) -> None:
+        """Add byte strings, each behind its length already."""
         self._waiting += data
         if len(self._waiting) >= _WAITING:
             self._write()
-        return place
 
     def read(self, place: int) -> bytes:
         """Return the byte string that begins at a place."""
         start = place + LENGTH_BYTES
-        length = int.from_bytes(self._read(place, LENGTH_BYTES), "little")
-        return self._read(start, length)
+        # Most are short, and one call reads them.
+        data = self._read(place, _MOST_AT_ONCE)
+        length = int.from_bytes(data[:LENGTH_BYTES], "little")
+        end = LENGTH_BYTES + length
+        return data[LENGTH_BYTES:end] if end <= len(data) else self._read(start, length)
 
-    @staticmethod
-    def behind(place: int, data: bytes) -> int:
-        """Return where the next byte string begins behind one that was read."""
-        return place + LENGTH_BYTES + len(data)
+    def read_all(self, end: int) -> Iterator[tuple[int, bytes]]:
+        """Yield all that begins before a place, each with where it does.
+
+        Args:
+            end: what a checkpoint returned.
+        """
+        place = start = 0
+        data = b""
+        while place < end:
+            at = place - start
+            if len(data) < at + LENGTH_BYTES:
+                start, at, data = place, 0, self._read(place, _WAITING)
+            behind = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES], "little")
+            yield place, data[at + LENGTH_BYTES : behind] if behind <= len(data) else self.read(place)
+            place = start + behind
 
     def checkpoint(self) -> int:
         """Make all of it safe; return its length."""

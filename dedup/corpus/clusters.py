@@ -69,10 +69,7 @@ class Members:
     def _read(self, leaders_of: Leaders) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return leader and place of all up to the last checkpoint."""
         leaders, places = [], []
-        place = 0
-        while place < self._length:
-            data = self._file.read(place)
+        for place, data in self._file.read_all(self._length):
             leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
             places.append(place)
-            place = self._file.behind(place, data)
         return leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64)

@@ -8,27 +8,45 @@ again; what a file said of a key before has been written already and cannot be t
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation
+from dedup.corpus.advancing import UNDECIDED, WORDLESS, Ends, Lines, Rows, Rules, Scanned, advance
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
+from dedup.corpus.margins import margins_of
 from dedup.corpus.scanning import Scan
+from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
 from dedup.fingerprint.schemes import find_scheme
-from dedup.index.memory.index import MemoryIndex
+from dedup.index.memory.index import MemoryIndex, require_design
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
 from dedup.verification import fewest_tokens, plan_of
 
 _MOST_SCANNED = 500_000
+
+
+class Duplicate(NamedTuple):
+    """A line that is a copy of a document before it.
+
+    Attributes:
+        place: its place among the lines.
+        decision: the decision on it.
+        leader: the number of the leader of its cluster.
+    """
+
+    place: int
+    decision: Decision
+    leader: int
 
 
 class CorpusDeduplicator:
@@ -55,7 +73,7 @@ class CorpusDeduplicator:
         self._thresholds = Thresholds(
             settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         )
-        self._confirmation = Confirmation(settings)
+        self._confirmation = Confirmation(settings, margins_of)
         self._index = _Index(settings)
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
@@ -85,10 +103,24 @@ class CorpusDeduplicator:
             return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
         twin = self._known.find(identity)
         match = self._find_near(signed) if twin is None else self._match(twin)
-        content = Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
         if twin is None:
             self._add(key, identity, signed, match)
-        return decision_of(Verdict.NEW, content, match), None if match is None else match.leader.id
+        return decision_of(Verdict.NEW, _content(identity, signed), match), None if match is None else match.leader.id
+
+    def decide_lines(self, lines: SignedLines) -> list[Duplicate]:
+        """Decide documents that are lines, one after the other, and know them from now on.
+
+        Args:
+            lines: the documents, and their signatures.
+
+        Returns:
+            Those that are duplicates, in their order; all others are new.
+        """
+        scan = self._index.scan_for(len(lines))
+        if scan is None or self._is_paper:
+            decided = [(place, *self.decide(lines.key(place), lines.signed(place))) for place in range(len(lines))]
+            return [Duplicate(place, decision, leader) for place, decision, leader in decided if leader is not None]
+        return self._decide_together(lines, scan)
 
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
@@ -115,17 +147,59 @@ class CorpusDeduplicator:
         candidates = self._index.closest(signed.fingerprint, signed.margins)
         if self._is_paper:
             return self._match(int(candidates[0])) if len(candidates) else None
-        numbers = self._known.worth_checking(sketch, candidates, self._thresholds)
+        return self._confirmed(signed, self._known.worth_checking(sketch, candidates, self._thresholds))
+
+    def _confirmed(self, signed: Signed, candidates: list[int]) -> Match | None:
+        """Return the first candidate that the document is a duplicate of; join clusters that it shows to be one."""
         is_confirmed = partial(self._is_confirmed, signed)
-        for place, number in enumerate(numbers):
+        for place, number in enumerate(candidates):
             match = self._match(number)
             if is_confirmed(match):
-                return self._joining.find(match, numbers[place + 1 :], self._match, is_confirmed)
+                return self._joining.find(match, candidates[place + 1 :], self._match, is_confirmed)
         return None
 
     def _is_confirmed(self, signed: Signed, match: Match) -> bool:
         words = partial(self._words, signed, match.member.id)
         return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
+
+    def _decide_together(self, lines: SignedLines, scan: Scan) -> list[Duplicate]:
+        count, tokens = len(lines), lines.rows["tokens"]
+        has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
+        rows, slots, keys_end, words_end = self._known.room(count)
+        entering = (
+            Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
+            Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
+            Scanned(*scan.room(count)),
+            Rules(self._thresholds, self._fewest_tokens, self._settings.max_compared),
+        )
+        ends = Ends(len(self._known), len(scan), keys_end, words_end)
+        found = np.empty(count, np.int64)
+        duplicates: list[Duplicate] = []
+        place, leader = 0, UNDECIDED
+        while place < count:
+            start = place
+            place, candidates, ends = advance(found, start, leader, *entering, ends)
+            entered = start + np.flatnonzero((found[start:place] < 0) & (found[start:place] > WORDLESS))
+            with_words = entered[has_words[entered]]
+            # What comes next may be compared with them.
+            self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
+            scan.entered(ends.scanned)
+            # Exact copies belong to the clusters that there are now, before others may be joined.
+            duplicates += [
+                self._duplicate(twin, lines.signed(twin), self._match(int(found[twin])))
+                for twin in (start + np.flatnonzero(found[start:place] >= 0)).tolist()
+            ]
+            if place < count:
+                signed = lines.signed(place)
+                match = self._confirmed(signed, candidates.tolist())
+                leader = NOWHERE if match is None else match.leader.id
+                if match is not None:
+                    duplicates.append(self._duplicate(place, signed, match))
+        return duplicates
+
+    @staticmethod
+    def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
+        return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
 
     def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
         known = self._known.words(number)
@@ -146,6 +220,10 @@ class CorpusDeduplicator:
             self._index.add(number, signed.fingerprint)
 
 
+def _content(identity: bytes, signed: Signed) -> Content:
+    return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
+
+
 class _Index:
     """Candidates, the closest: by a scan while there are few fingerprints, by the index in memory then.
 
@@ -153,14 +231,23 @@ class _Index:
     """
 
     def __init__(self, settings: DedupSettings) -> None:
+        self._settings = settings
         plan = plan_of(settings)
-        self._limit = settings.max_candidates
-        self._index = MemoryIndex(plan, find_scheme(settings.scheme).name)
-        self._scan: Scan | None = Scan(plan, self._limit)
+        require_design(plan)
+        self._scan: Scan | None = Scan(plan, settings.max_candidates)
+
+    @cached_property
+    def _index(self) -> MemoryIndex:
+        # Its compiled functions take half a second to load.
+        return MemoryIndex(plan_of(self._settings), find_scheme(self._settings.scheme).name)
 
     @property
     def nbytes(self) -> int:
         return self._index.report().nbytes if self._scan is None else self._scan.nbytes
+
+    def scan_for(self, count: int) -> Scan | None:
+        """Return the scan, if there will be few enough for it with so many more; else None."""
+        return self._scan if self._scan is not None and len(self._scan) + count <= _MOST_SCANNED else None
 
     def add(self, number: int, fingerprint: int) -> None:
         if self._scan is None:
@@ -182,4 +269,4 @@ class _Index:
         if self._scan is not None:
             return self._scan.closest(fingerprint, margins)
         queries = np.array([fingerprint], np.uint64)
-        return self._index.query_many(queries, margins[np.newaxis], self._limit).document_ids
+        return self._index.query_many(queries, margins[np.newaxis], self._settings.max_candidates).document_ids

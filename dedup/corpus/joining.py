@@ -138,8 +138,5 @@ def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
 
 
 def _read(file: AppendingFile, length: int) -> Iterable[tuple[int, int]]:
-    place = 0
-    while place < length:
-        data = file.read(place)
+    for _, data in file.read_all(length):
         yield int.from_bytes(data[:_NUMBER_BYTES], "little"), int.from_bytes(data[_NUMBER_BYTES:], "little")
-        place = file.behind(place, data)

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import signed
 
 _EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
 _LOWEST_BITS = 0x1111111111111111

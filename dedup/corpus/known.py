@@ -108,7 +108,7 @@ class KnownDocuments:
             while view:
                 view = view[self._file.readinto(view) :]
         self._slots = np.zeros(0, np.uint32)
-        self._enter(0)
+        self._make_room(1)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -151,9 +151,7 @@ class KnownDocuments:
             Its number.
         """
         number = self._count
-        if number == len(self._rows):
-            # In place: a copy would need twice the memory.
-            self._rows.resize(int(number * _GROWTH), refcheck=False)
+        self._make_room(1)
         self._rows[number] = (
             np.frombuffer(content, np.uint64),
             signed.fingerprint,
@@ -166,8 +164,29 @@ class KnownDocuments:
             indexed,
         )
         self._count += 1
-        self._enter(number)
+        insert_digests(self._slots, self._rows["digest"], number, self._count)
         return number
+
+    def room(self, count: int) -> tuple[NDArray[Any], NDArray[np.uint32], int, int]:
+        """Make room for further documents that compiled code enters; `entered` counts them.
+
+        Returns:
+            The rows, the table of digests, and where the next key and the next words will stand.
+        """
+        self._make_room(count)
+        return self._rows, self._slots, self._keys.end, self._words.end
+
+    def entered(self, count: int, keys: bytes, words: bytes) -> None:
+        """Count documents that were entered, and add what belongs to them.
+
+        Args:
+            count: how many documents there are now.
+            keys: the keys of the new ones, each behind its length.
+            words: their words, likewise.
+        """
+        self._keys.append_many(keys)
+        self._words.append_many(words)
+        self._count = count
 
     def stored(self, number: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
@@ -212,9 +231,11 @@ class KnownDocuments:
         for file in (self._file, self._keys, self._words):
             file.close()
 
-    def _enter(self, number: int) -> None:
-        """Let documents from a number on be found by their contents."""
-        if self._count * _SLOTS_A_ROW >= len(self._slots):
+    def _make_room(self, count: int) -> None:
+        end = self._count + count
+        if end > len(self._rows):
+            # In place: a copy would need twice the memory.
+            self._rows.resize(int(end * _GROWTH), refcheck=False)
+        if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
-            number = 0
-        insert_digests(self._slots, self._rows["digest"], number, self._count)
+            insert_digests(self._slots, self._rows["digest"], 0, self._count)

@@ -19,6 +19,8 @@ from dedup.corpus.readers.streams import why_damaged
 from dedup.errors import InputError
 
 _RANGE_BYTES = 1 << 19
+# A line may be longer than memory.
+_MOST_AT_ONCE = 1 << 23
 _LINE_FEED = b"\n"
 
 
@@ -64,6 +66,11 @@ class LineRange:
     start: int
     end: int
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether neither texts nor words of its documents are wanted, so that none need be looked at alone."""
+        return not (self.with_texts or self.with_words)
+
     def read(self) -> Iterator[CorpusDocument | Rejected]:
         """Read the documents."""
         after = Position(self.number, self.after, self.start)
@@ -72,6 +79,18 @@ class LineRange:
         except OSError as error:
             # It was there when the range was found.
             yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
+
+    def data(self) -> bytes | None:
+        """Return its bytes; None where it is too large for that, or cannot be read as it was."""
+        size = self.end - self.start
+        if size > _MOST_AT_ONCE:
+            return None
+        try:
+            with FileIO(self.file.path) as file:
+                data = os.pread(file.fileno(), size, self.start)
+        except OSError:
+            return None
+        return data if len(data) == size else None
 
     def place_of(self, document: CorpusDocument) -> LineDocument:
         """Return what `find` has to know of a document that was read."""

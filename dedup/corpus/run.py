@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, aclosing, closing
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
+
+import numpy as np
 
 from dedup.corpus.clusters import FILE as MEMBERS
 from dedup.corpus.clusters import Members
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.documents import CorpusDocument, ReadOptions, Rejected
-from dedup.corpus.files import CorpusFile
+from dedup.corpus.documents import CorpusDocument, Position, Rejected
+from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
 from dedup.corpus.line_ranges import LineRange
 from dedup.corpus.progress import Progress
 from dedup.corpus.reading import read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place
+from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Item, Signed, sign_all
-from dedup.corpus.state import Checkpoint, about_settings, forget, known_from, locked, require_same
+from dedup.corpus.state import Checkpoint, forget, known_from, locked, require_same
 from dedup.corpus.tally import Tally
 from dedup.corpus.words import WordSource
 from dedup.corpus.writers.tables import (
@@ -35,74 +36,12 @@ from dedup.corpus.writers.tables import (
     common_schema,
     takes_texts,
 )
-from dedup.fingerprint.signature import digest
-from dedup.settings import DedupSettings
+from dedup.deduplicator import Decision
 from dedup.workers import WorkerPool
 
 _LARGEST = 5
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
 _CHUNK_SECONDS = 120.0
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is to be done.
-
-    Attributes:
-        files: what documents are read from.
-        options: how documents are found in them.
-        settings: how they are decided.
-        outputs: where `kept`, `dropped` and `clusters` are written, those that are wanted.
-        state: the folder that an interrupted run goes on from; None: it cannot.
-        processes: how many make signatures.
-        limit: how many documents at most are read.
-        checkpoint_seconds: how often the state is saved.
-        against: the saved state of an earlier run, whose documents count as known.
-        save_index: where the state is kept for that, once the run is done.
-    """
-
-    files: list[CorpusFile]
-    options: ReadOptions
-    settings: DedupSettings
-    outputs: dict[str, Path]
-    state: Path | None
-    processes: int
-    limit: int | None = None
-    checkpoint_seconds: float = 30.0
-    against: Path | None = None
-    save_index: Path | None = None
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What must be the same for an interrupted run to go on; all of it can be JSON."""
-        inputs = [[file.name, file.size, Path(file.path).stat().st_mtime_ns] for file in self.files]
-        return {
-            "settings": about_settings(self.settings),
-            "fields": asdict(self.options),
-            # There may be a million of them.
-            "inputs": digest(json.dumps(inputs).encode()).hex(),
-            "outputs": {name: str(path) for name, path in self.outputs.items()},
-            "limit": self.limit,
-            "against": None if self.against is None else str(self.against),
-            "save_index": None if self.save_index is None else str(self.save_index),
-        }
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run found.
-
-    Attributes:
-        tally: what became of the documents.
-        largest: the leaders of the largest clusters, with their numbers of duplicates.
-        memory_bytes: what the known documents took in memory at the end.
-        known: how many there were.
-    """
-
-    tally: Tally
-    largest: list[tuple[str, int]] = field(default_factory=list)
-    memory_bytes: int = 0
-    known: int = 0
 
 
 def run_job(job: Job, stream: TextIO) -> Result:
@@ -185,11 +124,14 @@ class _Run:
         pool = WorkerPool(job.processes, _CHUNK_SECONDS)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         try:
-            signed_items = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
-            async with aclosing(signed_items):
-                async for item, signed in signed_items:
-                    self._take(item, signed)
-                    progress.show(self._tally, item.position)
+            parts = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
+            async with aclosing(parts):
+                async for part in parts:
+                    if isinstance(part, SignedLines):
+                        self._position = self._take_lines(part)
+                    else:
+                        self._position = self._take(*part)
+                    progress.show(self._tally, self._position)
                     if time.monotonic() >= next_checkpoint:
                         self._checkpoint()
                         next_checkpoint = time.monotonic() + job.checkpoint_seconds
@@ -234,8 +176,8 @@ class _Run:
             job.files, job.options, self._position, with_texts=with_texts, with_words=job.save_index is not None
         )
 
-    def _take(self, item: Item, signed: Signed | None) -> None:
-        """Decide and write what was read."""
+    def _take(self, item: Item, signed: Signed | None) -> Position:
+        """Decide and write what was read; return where it stands."""
         if isinstance(item, Rejected):
             self._tally.count_rejected(item.source, item.reason)
         elif signed is None:
@@ -244,7 +186,22 @@ class _Run:
                 self._kept.write(item)
         else:
             self._decide(item, signed)
-        self._position = item.position
+        return item.position
+
+    def _take_lines(self, lines: SignedLines) -> Position:
+        """Decide and write documents that are lines; return where the last one stands."""
+        is_new = np.ones(len(lines), np.bool_)
+        for place, decision, leader in self._deduplicator.decide_lines(lines):
+            is_new[place] = False
+            self._tally.count(decision, has_words=True)
+            self._drop(lines.key(place), lines.source(place), decision, leader)
+        new = lines.rows[is_new]
+        self._tally.count_new(len(new), int((new["tokens"] == 0).sum()), int(new["text_bytes"].sum()))
+        if self._kept:
+            records = lines.records(is_new)
+            if records:
+                self._kept.write_lines(b"\n".join(records))
+        return lines.position(len(lines) - 1)
 
     def _decide(self, document: CorpusDocument, signed: Signed) -> None:
         decision, leader = self._deduplicator.decide(document.key, signed)
@@ -253,19 +210,22 @@ class _Run:
             if self._kept:
                 self._kept.write(document, signed.text)
             return
-        self._members.add(leader, document.key)
+        self._drop(document.key, document.source, decision, leader)
+
+    def _drop(self, key: str, source: str, decision: Decision, leader: int) -> None:
+        self._members.add(leader, key)
         if decision.outcome.joined is not None:
             self._members.add(leader, decision.outcome.joined)
         if self._dropped:
             self._dropped.write(
                 DroppedDocument(
-                    document.key,
+                    key,
                     decision.original,
                     decision.matched,
                     decision.verdict.value,
                     decision.distance,
                     decision.similarity,
-                    document.source,
+                    source,
                 )
             )
 

@@ -6,18 +6,18 @@ functions that look up in tables too.
 """
 
 # Compiled functions are one with those that they call, and take nothing by name.
-# ruff: noqa: PLR0917
+# ruff: noqa: PLR0912, PLR0917
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import eight_bytes, equal_bytes, ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import signed
 from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
+from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan
 
@@ -25,6 +25,9 @@ _AT_ONCE = 64
 _FIRST = 1 << 12
 _GROWTH = 1.25
 _WORDS = BLOCK_VALUES // BITS
+_BLOCK_MASK = np.uint64(BLOCK_VALUES - 1)
+# No distance.
+_NONE = 255
 
 
 class Scan:
@@ -59,18 +62,31 @@ class Scan:
 
     def add_many(self, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
         """Add documents."""
+        self._make_room(len(numbers))
         end = self._count + len(numbers)
-        if end > len(self._numbers):
-            for array in (self._fingerprints, self._numbers):
-                # In place: a copy would need twice the memory.
-                array.resize(int(end * _GROWTH), refcheck=False)
         self._numbers[self._count : end] = numbers
         self._fingerprints[self._count : end] = fingerprints
         self._count = end
 
+    def room(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], Flips, int, int]:
+        """Return what compiled code scans, with room for further documents; `entered` counts those put there."""
+        self._make_room(count)
+        return self._fingerprints, self._numbers, self._flips, self._radius, self._limit
+
+    def entered(self, count: int) -> None:
+        """Count what was put in the room behind the others, up to so many in all."""
+        self._count = count
+
+    def _make_room(self, count: int) -> None:
+        end = self._count + count
+        if end > len(self._numbers):
+            for array in (self._fingerprints, self._numbers):
+                # In place: a copy would need twice the memory.
+                array.resize(int(end * _GROWTH), refcheck=False)
+
     def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the documents that the plan's probes bring, the closest first, then by number."""
-        places = _closest(
+        places = closest(
             self._fingerprints[: self._count],
             np.uint64(fingerprint),
             margins,
@@ -82,7 +98,7 @@ class Scan:
 
 
 @compiled
-def _closest(
+def closest(
     stored: NDArray[np.uint64],
     query: np.uint64,
     margins: NDArray[np.int64],
@@ -90,15 +106,31 @@ def _closest(
     radius: int,
     limit: int,
 ) -> NDArray[np.int64]:
+    """Return the places of what is stored that the plan's probes bring, the closest first, then by place.
+
+    Args:
+        stored: fingerprints.
+        query: the one that is looked around.
+        margins: its margins.
+        flips: how it is probed.
+        radius: the largest distance.
+        limit: how many are wanted at most.
+    """
     probed = np.zeros((2, BLOCKS, _WORDS), np.uint64)
     values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
+    firm = firm_bits(margins, flips.firm_margin)
+    strong = np.empty(BLOCKS, np.uint64)
     for table in range(BLOCKS):
+        block, flipped = block_of(query, table), signed(0)
         for place in range(probe(query, margins, table, flips, values)):
             kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
             probed[kind, table, values[place] >> 6] |= np.uint64(1) << np.uint64(values[place] & 63)
-    firm = firm_bits(margins, flips.firm_margin)
-    nearest = np.empty(-(-len(stored) // _AT_ONCE), np.uint8)
-    for block in range(len(nearest)):
+            flipped |= (values[place] ^ block) * kind
+        bits = _BLOCK_MASK << np.uint64(48 - 16 * table)
+        strong[table] = (firm & ~bits) | (bits & ~(np.uint64(flipped) << np.uint64(48 - 16 * table)))
+    count = -(-len(stored) // _AT_ONCE)
+    nearest = np.full(-(-count // 8) * 8, _NONE, np.uint8)
+    for block in range(count):
         # Without a branch: the compiler does this for several at once.
         least = np.uint64(BITS)
         fingerprints = stored[block * _AT_ONCE : (block + 1) * _AT_ONCE]
@@ -107,21 +139,44 @@ def _closest(
         nearest[block] = least
     places, found = np.empty(limit, np.int64), 0
     for distance in range(radius + 1):
-        for block in range(len(nearest)):
-            if nearest[block] != distance:
+        for eight in range(0, len(nearest), 8):
+            if equal_bytes(eight_bytes(nearest, np.uint64(eight)), distance) == 0:
                 continue
-            first = block * _AT_ONCE
-            nearest[block], here = _look_at(stored[first : first + _AT_ONCE], query, distance)
-            while here:
-                place = first + signed(ones((here & -here) - np.uint64(1)))
-                here &= here - np.uint64(1)
-                if first_probed(probed, query, firm, stored[place]) == BLOCKS:
+            for block in range(eight, eight + 8):
+                if nearest[block] != distance:
                     continue
-                if found == limit:
-                    return places
-                places[found] = place
-                found += 1
+                first = block * _AT_ONCE
+                nearest[block], here = _look_at(stored[first : first + _AT_ONCE], query, distance)
+                while here:
+                    place = first + signed(ones((here & -here) - np.uint64(1)))
+                    here &= here - np.uint64(1)
+                    if not _may_be_probed(stored[place] ^ query, strong, flips.exact_bits):
+                        continue
+                    if first_probed(probed, query, firm, stored[place]) == BLOCKS:
+                        continue
+                    if found == limit:
+                        return places
+                    places[found] = place
+                    found += 1
     return places[:found]
+
+
+@compiled
+def _may_be_probed(differing: np.uint64, strong: NDArray[np.uint64], exact_bits: NDArray[np.int64]) -> bool:
+    """Say whether it is worth looking up if a fingerprint is probed, by the bits in which it differs.
+
+    Args:
+        differing: these bits.
+        strong: for each table those in which what weak flips bring cannot differ.
+        exact_bits: for each table in how many bits of its block what is always probed differs at most.
+    """
+    for table in range(BLOCKS):
+        if differing & strong[table] == 0:
+            return True
+        block = differing & (_BLOCK_MASK << np.uint64(48 - 16 * table))
+        if signed(ones(block)) <= exact_bits[table]:
+            return True
+    return False
 
 
 @compiled

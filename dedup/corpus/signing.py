@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.documents import CorpusDocument, Rejected
 from dedup.corpus.line_ranges import LineDocument, LineRange
+from dedup.corpus.signed_lines import PackedLines, SignedLines
 from dedup.corpus.words import refer
 from dedup.deflating import deflate
 from dedup.fingerprint.schemes import find_scheme
@@ -55,6 +56,10 @@ class Signed(NamedTuple):
     def margins(self) -> NDArray[np.int64]:
         """The margin of each bit, shape (64,)."""
         return np.frombuffer(self.packed_margins, np.int64)
+
+
+Part = tuple[Item, Signed | None] | SignedLines
+"""An item with its signature, or signed lines."""
 
 
 def identity_of(signed: Signed) -> bytes | None:
@@ -109,22 +114,31 @@ def _sign_if_possible(content: Content, scheme_name: str, reference: bytes | Non
         return None
 
 
-def sign_lines(lines: LineRange, scheme_name: str) -> list[tuple[LineDocument | Rejected, Signed | None]]:
+SignedPart = PackedLines | tuple[LineDocument | Rejected, Signed | None]
+"""What a worker sends back of a range of lines: many signed ones, or one that is not like these."""
+
+
+def sign_lines(lines: LineRange, scheme_name: str) -> list[SignedPart]:
     """Read a range of lines, and make the signatures of its documents; None for those of which it fails."""
-    signed: list[tuple[LineDocument | Rejected, Signed | None]] = []
-    for item in lines.read():
-        if isinstance(item, Rejected):
-            signed.append((item, None))
-            continue
-        place = lines.place_of(item)
+
+    def sign_alone(document: CorpusDocument, place: LineDocument) -> Signed | None:
         reference = None if lines.with_words else refer(lines.number, place.offset, place.length)
-        signed.append((place, _sign_if_possible(_content(item), scheme_name, reference)))
-    return signed
+        return _sign_if_possible(_content(document), scheme_name, reference)
+
+    if lines.is_packed and (data := lines.data()) is not None:
+        from dedup.corpus.signing_lines import sign_plain_lines  # noqa: PLC0415 -- loads the compiler
+
+        return sign_plain_lines(lines, data, find_scheme(scheme_name), sign_alone)
+    items = ((item, item if isinstance(item, Rejected) else lines.place_of(item)) for item in lines.read())
+    return [
+        (place, None) if isinstance(item, Rejected) or isinstance(place, Rejected) else (place, sign_alone(item, place))
+        for item, place in items
+    ]
 
 
 async def sign_all(
     portions: Iterable[Item | LineRange], pool: WorkerPool, workers: int, scheme_name: str
-) -> AsyncGenerator[tuple[Item, Signed | None], None]:
+) -> AsyncGenerator[Part, None]:
     """Make the signatures of all documents.
 
     Args:
@@ -136,9 +150,10 @@ async def sign_all(
     Yields:
         Each item in its order, with its signature; without one what could not be read, and a document
         whose analysis fails, kills its worker process or takes too long, when it was tried alone too.
+        Where nobody needs them one by one, signed lines as they came.
     """
     chunks = _chunks(portions)
-    under_way: deque[asyncio.Task[Iterable[tuple[Item, Signed | None]]]] = deque()
+    under_way: deque[asyncio.Task[Iterable[Part]]] = deque()
     try:
         while True:
             while len(under_way) < _CHUNKS_A_WORKER * max(1, workers) and (chunk := next(chunks, None)):
@@ -157,24 +172,32 @@ async def sign_all(
         await asyncio.gather(*under_way, return_exceptions=True)
 
 
-async def _sign(
-    pool: WorkerPool, chunk: list[Item] | LineRange, scheme_name: str
-) -> Iterable[tuple[Item, Signed | None]]:
+async def _sign(pool: WorkerPool, chunk: list[Item] | LineRange, scheme_name: str) -> Iterable[Part]:
     if isinstance(chunk, LineRange):
         return await _sign_lines(pool, chunk, scheme_name)
     return await _sign_items(pool, chunk, scheme_name)
 
 
-async def _sign_lines(pool: WorkerPool, lines: LineRange, scheme_name: str) -> Iterable[tuple[Item, Signed | None]]:
+async def _sign_lines(pool: WorkerPool, lines: LineRange, scheme_name: str) -> Iterable[Part]:
     try:
-        found = await pool.run(sign_lines, lines, scheme_name)
+        parts = await pool.run(sign_lines, lines, scheme_name)
     except WorkerDiedError:
         return await _sign_items(pool, list(lines.read()), scheme_name)
-    documents = lines.find([place for place, _ in found if not isinstance(place, Rejected)])
-    return ((place if isinstance(place, Rejected) else next(documents), signed) for place, signed in found)
+    return _unpacked(lines, parts)
 
 
-async def _sign_items(pool: WorkerPool, items: list[Item], scheme_name: str) -> Iterable[tuple[Item, Signed | None]]:
+def _unpacked(lines: LineRange, parts: list[SignedPart]) -> Iterator[Part]:
+    alone = [part[0] for part in parts if not isinstance(part, PackedLines)]
+    documents = lines.find([place for place in alone if not isinstance(place, Rejected)])
+    for part in parts:
+        if isinstance(part, PackedLines):
+            yield SignedLines(lines, part)
+        else:
+            place, signed = part
+            yield (place if isinstance(place, Rejected) else next(documents)), signed
+
+
+async def _sign_items(pool: WorkerPool, items: list[Item], scheme_name: str) -> Iterable[Part]:
     contents = [_content(item) for item in items if isinstance(item, CorpusDocument)]
     signed = iter(await _sign_safely(pool, contents, scheme_name))
     return [(item, next(signed) if isinstance(item, CorpusDocument) else None) for item in items]

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from dedup.corpus.job import Result
 from dedup.corpus.progress import duration
-from dedup.corpus.run import Result
 from dedup.corpus.tally import Tally
 from dedup.report.display import plain, readable, similarity, unit_for
 

@@ -71,6 +71,19 @@ class Tally:
             self.distances = _widened(self.distances, decision.distance)
             self.similarities = _widened(self.similarities, decision.similarity)
 
+    def count_new(self, documents: int, wordless: int, text_bytes: int) -> None:
+        """Count documents that are new.
+
+        Args:
+            documents: how many there are.
+            wordless: how many of them have no words.
+            text_bytes: the size of their texts in UTF-8.
+        """
+        self.documents += documents
+        self.kept += documents
+        self.wordless += wordless
+        self.text_bytes += text_bytes
+
     def count_unanalysed(self, source: str) -> None:
         """Count a document that is kept without a verdict."""
         self.documents += 1

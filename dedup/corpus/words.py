@@ -10,6 +10,8 @@ import struct
 import zlib
 from collections.abc import Sequence
 
+import numpy as np
+
 from dedup.corpus.documents import Position, ReadOptions
 from dedup.corpus.fields import BadRecordError
 from dedup.corpus.files import CorpusFile
@@ -19,6 +21,8 @@ from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import make_signature
 
 _REFERENCE = struct.Struct("<BIQQ")
+REFERENCE = np.dtype([("bytes", "<u4"), ("mark", "u1"), ("number", "<u4"), ("offset", "<u8"), ("length", "<u8")])
+"""What `refer` returns, behind its length, for many at once."""
 # What zlib deflates never begins with it.
 _MARK = 0
 

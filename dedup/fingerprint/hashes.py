@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import eight_bytes
 from dedup.compiled import compiled
 
 _C1 = np.uint64(0x87C37B91114253D5)
@@ -36,10 +37,34 @@ def murmur3_of_part(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
     first, length = np.uint64(start), np.uint64(end - start)
     # Most tokens are short, and most are not the text's last.
     if 0 < length <= 8 and first + np.uint64(8) <= len(data):
-        return _murmur3_of_8(_eight_bytes(data, first), length)
+        return _murmur3_of_8(eight_bytes(data, first), length)
     if 8 < length < 16 and first + np.uint64(16) <= len(data):
-        return _murmur3_of_15(_eight_bytes(data, first), _eight_bytes(data, first + np.uint64(8)), length)
+        return _murmur3_of_15(eight_bytes(data, first), eight_bytes(data, first + np.uint64(8)), length)
     return _murmur3(data, start, end)
+
+
+@compiled
+def murmur3_of_token(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
+    """Hash a token as `murmur3_of_part` does, without guessing how long it is.
+
+    Args:
+        data: bytes, at least 16 of them from `start` on.
+        start: where the token starts.
+        end: where it ends; it has at least one byte.
+    """
+    first, length = np.uint64(start), np.uint64(end - start)
+    if length > 15:
+        return _murmur3(data, start, end)
+    in_first = min(length, np.uint64(8))
+    value = eight_bytes(data, first) & (_ALL_BITS >> (np.uint64(64) - np.uint64(8) * in_first))
+    # By 64 bits nothing can be shifted at once.
+    beyond = np.uint64(56) - np.uint64(8) * (length - in_first)
+    further = eight_bytes(data, first + np.uint64(8)) << np.uint64(8) << beyond >> beyond >> np.uint64(8)
+    h1 = (_rotate(value * _C1, 31) * _C2) ^ length
+    h2 = (_rotate(further * _C2, 33) * _C1) ^ length
+    h1 += h2
+    h2 += h1
+    return _finish(h1) + _finish(h2)
 
 
 @compiled
@@ -92,21 +117,6 @@ def _little_endian(data: NDArray[np.uint8], at: int, size: int) -> np.uint64:
     for byte in range(size):
         value |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
     return value
-
-
-@compiled
-def _eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
-    # Written out, and with an index that cannot be negative, this becomes one instruction.
-    return (
-        np.uint64(data[at])
-        | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
-        | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
-        | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
-        | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
-        | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
-        | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
-        | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
-    )
 
 
 @compiled

@@ -47,9 +47,18 @@ def _minima(
 ) -> NDArray[np.uint8]:
     """Return the lowest four bits of each minimum, two in a byte."""
     minima = np.full(MINIMA, 2**32 - 1, np.uint32)
-    for shingle in shingles:
+    # Four at a time: a minimum is fetched and put back for all of them once.
+    rest = len(shingles) // 4 * 4
+    for at in range(0, rest, 4):
+        a, b, c, d = shingles[at], shingles[at + 1], shingles[at + 2], shingles[at + 3]
         for each in range(MINIMA):
-            minima[each] = min(minima[each], np.uint32(shingle * multipliers[each] + offsets[each]))
+            by, plus = multipliers[each], offsets[each]
+            first = min(np.uint32(a * by + plus), np.uint32(b * by + plus))
+            second = min(np.uint32(c * by + plus), np.uint32(d * by + plus))
+            minima[each] = min(minima[each], first, second)
+    for at in range(rest, len(shingles)):
+        for each in range(MINIMA):
+            minima[each] = min(minima[each], np.uint32(shingles[at] * multipliers[each] + offsets[each]))
     nibbles = np.zeros(MINIMA // 2, np.uint8)
     for each in range(MINIMA):
         # The high bits of a minimum are almost always 0; mixed, its low four bits are uniform.

@@ -58,10 +58,20 @@ def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     ones = np.zeros(BITS, np.int64)
     counters = np.empty(8, np.uint64)
     for start in range(0, len(hashes), _FULL):
-        counters[:] = 0
+        # Written out, the compiler keeps them where it counts, and counts all of them at once.
+        a = b = c = d = e = f = g = h = np.uint64(0)
         for feature in range(start, min(start + _FULL, len(hashes))):
-            for bit in range(8):
-                counters[bit] += (hashes[feature] >> np.uint64(bit)) & _LOWEST_OF_BYTES
+            bits = hashes[feature]
+            a += bits & _LOWEST_OF_BYTES
+            b += (bits >> np.uint64(1)) & _LOWEST_OF_BYTES
+            c += (bits >> np.uint64(2)) & _LOWEST_OF_BYTES
+            d += (bits >> np.uint64(3)) & _LOWEST_OF_BYTES
+            e += (bits >> np.uint64(4)) & _LOWEST_OF_BYTES
+            f += (bits >> np.uint64(5)) & _LOWEST_OF_BYTES
+            g += (bits >> np.uint64(6)) & _LOWEST_OF_BYTES
+            h += (bits >> np.uint64(7)) & _LOWEST_OF_BYTES
+        counters[0], counters[1], counters[2], counters[3] = a, b, c, d
+        counters[4], counters[5], counters[6], counters[7] = e, f, g, h
         for bit in range(BITS):
             ones[bit] += np.int64((counters[bit % 8] >> np.uint64(bit // 8 * 8)) & np.uint64(_FULL))
     sums: NDArray[np.int64] = 2 * ones - len(hashes)

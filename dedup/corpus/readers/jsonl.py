@@ -44,15 +44,27 @@ def read(
                 return
             # Asking the file itself for every line would cost a tenth of the time.
             offset = stream.tell() if file.compression else offset + len(line)
-            if (after is not None and line_number <= after.ordinal) or line.isspace():
+            if after is not None and line_number <= after.ordinal:
                 continue
-            position = Position(number, line_number, offset)
-            if line_number == 1:
-                line = line.removeprefix(_BYTE_ORDER_MARK)
-            try:
-                yield document_of(line, file, position, options)
-            except BadRecordError as error:
-                yield Rejected(file.name, position, str(error))
+            item = item_of(line, file, Position(number, line_number, offset), options)
+            if item is not None:
+                yield item
+
+
+def item_of(
+    line: bytes, file: CorpusFile, position: Position, options: ReadOptions
+) -> CorpusDocument | Rejected | None:
+    """Return the document of a line that is there with its end, or why there is none; None of a blank line."""
+    if len(line) > options.max_bytes:
+        return Rejected(file.name, position, f"a line of {len(line):,} bytes, more than {options.max_bytes:,}")
+    if line.isspace():
+        return None
+    if position.ordinal == 1:
+        line = line.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return document_of(line, file, position, options)
+    except BadRecordError as error:
+        return Rejected(file.name, position, str(error))
 
 
 def document_of(line: bytes, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from dedup.corpus.rows import ParquetRow
 from dedup.errors import InputError
 
-# A line of JSON without its end, values by column, or a row that goes from Parquet to Parquet.
+# Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -117,6 +117,14 @@ class KeptWriter(_TableWriter):
         else:
             self._output.write(_as_it_came(document, text))
 
+    def write_lines(self, lines: bytes) -> None:
+        """Write documents that are lines of JSONL, to JSONL.
+
+        Args:
+            lines: one or more of them, without the end of the last one.
+        """
+        self._output.write(lines)
+
 
 class DroppedWriter(_TableWriter):
     """Writes dropped documents: which, because of which, and how close they are.
@@ -134,7 +142,8 @@ class DroppedWriter(_TableWriter):
 
     def write(self, dropped: DroppedDocument) -> None:
         """Write a dropped document."""
-        self._output.write(asdict(dropped))
+        # asdict would copy the values too, in ten times the time.
+        self._output.write({name: getattr(dropped, name) for name in _DROPPED})
 
 
 class ClusterWriter(_TableWriter):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
 
@@ -15,15 +16,6 @@ _BLOCK = 4096
 _TILE = 512
 _FEW = 256
 _LARGEST = np.uint64(2**64 - 1)
-
-
-@compiled
-def ones(bits: np.uint64) -> np.uint64:
-    """Count the bits that are 1; compilers know these four lines and make one instruction of them."""
-    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @compiled

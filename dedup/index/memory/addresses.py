@@ -47,12 +47,6 @@ prefetch = cast("Callable[[int], None]", intrinsic(_prefetch))
 
 
 @compiled
-def signed(number: Any) -> int:
-    """Return a whole number of any type as one of 64 bits with a sign: mixed with those without, it would turn real."""
-    return int(np.int64(number))
-
-
-@compiled
 def bytes_at(address: int, length: int) -> NDArray[np.uint8]:
     """Return the array that stands at an address."""
     array: NDArray[np.uint8] = carray(_pointer_to(address), (length,), np.uint8)

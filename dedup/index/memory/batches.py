@@ -13,8 +13,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import fingerprints_at, signed
+from dedup.index.memory.addresses import fingerprints_at
 from dedup.index.memory.lines import TAGS_A_LINE
 from dedup.index.memory.owners import settle
 from dedup.index.memory.ranges import (

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import signed
 from dedup.index.memory.segment import (
     BLOCK_BITS,
     BLOCK_VALUES,

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import signed
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan
@@ -88,26 +87,30 @@ def probe(
     # The cheapest so far, in order; equally dear flips in the order in which they come.
     most = min(max_flips, 1 << weak_bits)
     costs, cheapest = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    all_costs, all_flips = np.zeros(1 << weak_bits, np.int64), np.zeros(1 << weak_bits, np.int64)
     have = 0
-    for subset in range(1 << weak_bits):
-        if signed(ones(np.uint64(subset))) <= flips.exact_bits[table]:
-            continue
-        cost = signed(0)
-        flip = signed(0)
-        for rank in range(weak_bits):
-            if subset >> rank & 1:
-                cost += margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[rank]]
-                flip |= 1 << weakest[rank]
-        if have == most and cost >= costs[most - 1]:
-            continue
-        place = have
-        while place > 0 and costs[place - 1] > cost:
-            costs[place] = costs[place - 1]
-            cheapest[place] = cheapest[place - 1]
-            place -= 1
-        costs[place] = cost
-        cheapest[place] = flip
-        have = min(have + 1, most)
+    if flips.exact_bits[table] < 0:
+        costs[0] = cheapest[0] = 0
+        have = 1
+    for rank in range(weak_bits):
+        margin = margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[rank]]
+        if have == most and margin >= costs[most - 1]:
+            # All further flips turn a bit that is as strong.
+            break
+        for rest in range(1 << rank):
+            subset = 1 << rank | rest
+            all_costs[subset] = cost = all_costs[rest] + margin
+            all_flips[subset] = flip = all_flips[rest] | 1 << weakest[rank]
+            if (have == most and cost >= costs[most - 1]) or signed(ones(np.uint64(subset))) <= flips.exact_bits[table]:
+                continue
+            place = have
+            while place > 0 and costs[place - 1] > cost:
+                costs[place] = costs[place - 1]
+                cheapest[place] = cheapest[place - 1]
+                place -= 1
+            costs[place] = cost
+            cheapest[place] = flip
+            have = min(have + 1, most)
     for place in range(have):
         values[count] = block ^ cheapest[place]
         count += 1

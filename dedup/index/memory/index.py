@@ -46,6 +46,16 @@ class Frozen:
         files.write(Path(path), compacted(self._segments), self._scheme, self._design, origin)
 
 
+def require_design(plan: ProbePlan) -> None:
+    """Refuse a plan for other tables than those of an index in memory.
+
+    Raises:
+        SettingsError: it is for others; these are left to SQL.
+    """
+    if plan.design != DESIGN:
+        raise SettingsError(f"the index in memory has tables '{DESIGN}': take these instead of '{plan.design}'")
+
+
 class MemoryIndex:
     """Permuted tables in memory; finds what `SqlIndex` finds with the same plan.
 
@@ -67,8 +77,7 @@ class MemoryIndex:
     """
 
     def __init__(self, plan: ProbePlan, scheme: str = SCHEME) -> None:
-        if plan.design != DESIGN:
-            raise SettingsError(f"the index in memory has tables '{DESIGN}': take these instead of '{plan.design}'")
+        require_design(plan)
         self.plan = plan
         self.scheme = scheme
         self.origin = ""

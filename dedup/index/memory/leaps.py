@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import fingerprints_at, signed, words_at
+from dedup.index.memory.addresses import fingerprints_at, words_at
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, COUNT, FINGERPRINTS, POSITIONS
 
 _BLOCK = np.uint64(BLOCK_VALUES - 1)

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import fingerprints_at, numbers_at, shorts_at, signed, words_at
+from dedup.index.memory.addresses import fingerprints_at, numbers_at, shorts_at, words_at
 from dedup.index.memory.owners import is_removed, members_of, owner_of
 from dedup.index.memory.ranges import directory_of
 from dedup.index.memory.segment import (

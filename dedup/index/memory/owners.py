@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import bytes_at, fingerprints_at, numbers_at, offsets_at, signed
+from dedup.index.memory.addresses import bytes_at, fingerprints_at, numbers_at, offsets_at
 from dedup.index.memory.segment import (
     COUNT,
     FINGERPRINTS,

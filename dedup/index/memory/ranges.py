@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import fingerprints_at, prefetch, signed, words_at
+from dedup.index.memory.addresses import fingerprints_at, prefetch, words_at
 from dedup.index.memory.leaps import next_near
 from dedup.index.memory.lines import FINGERPRINTS_A_LINE, TAGS_A_LINE, near_fingerprints, near_tags
 from dedup.index.memory.owners import note_owners

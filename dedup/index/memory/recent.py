@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import fingerprints_at, numbers_at, offsets_at, prefetch, signed
+from dedup.index.memory.addresses import fingerprints_at, numbers_at, offsets_at, prefetch
 from dedup.index.memory.owners import note
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS, ROW
 

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import signed
 
 Owners = NDArray[np.int32] | NDArray[np.int64]
 

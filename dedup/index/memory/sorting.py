@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
-from dedup.index.memory.addresses import signed
 
 _FEW = 24
 _BYTE = np.uint64(0xFF)

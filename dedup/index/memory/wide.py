@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.kernels import ones
-from dedup.index.memory.addresses import fingerprints_at, numbers_at, prefetch, shorts_at, signed, words_at
+from dedup.index.memory.addresses import fingerprints_at, numbers_at, prefetch, shorts_at, words_at
 from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
 from dedup.index.memory.owners import note, note_owners, offer, offer_owners, owner_of, settle
 from dedup.index.memory.ranges import directory_of, range_at

@@ -1,0 +1,183 @@
+"""Many documents at once: those that nothing known comes near are decided and entered by compiled code alone."""
+
+# Compiled functions are one with those that they call, and take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.bits import signed
+from dedup.compiled import compiled
+from dedup.corpus.kernels import Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.known import NOWHERE
+from dedup.corpus.scanning import closest
+from dedup.corpus.words import REFERENCE
+from dedup.index.memory.flips import Flips
+
+NEW = -1
+"""A document that was entered, and is no copy."""
+COMPARED = -2
+"""One that was compared with its candidates, and entered."""
+WORDLESS = -3
+"""One without words, which is no copy of anything and not entered."""
+
+UNDECIDED = -2
+"""In the place of a leader: whether there is one is not known yet."""
+
+_REFERENCE_BYTES = REFERENCE.itemsize
+
+
+class Rows(NamedTuple):
+    """Columns of `dedup.corpus.known.ROW`, with room for all that are to be entered, and the table of digests."""
+
+    digest: NDArray[np.uint64]
+    fingerprint: NDArray[np.uint64]
+    minima: NDArray[np.uint64]
+    shingles: NDArray[np.uint32]
+    tokens: NDArray[np.uint32]
+    leader: NDArray[np.int64]
+    key: NDArray[np.int64]
+    words: NDArray[np.int64]
+    indexed: NDArray[np.int64]
+    slots: NDArray[np.uint32]
+
+
+class Scanned(NamedTuple):
+    """What is scanned, with room for all that are to be entered, and how; see `dedup.corpus.scanning.Scan`."""
+
+    fingerprints: NDArray[np.uint64]
+    numbers: NDArray[np.int64]
+    flips: Flips
+    radius: int
+    limit: int
+
+
+class Lines(NamedTuple):
+    """Columns of `dedup.corpus.signed_lines.SIGNED_LINE`, and how many bytes each key has with its length."""
+
+    digest: NDArray[np.uint64]
+    fingerprint: NDArray[np.uint64]
+    minima: NDArray[np.uint64]
+    shingles: NDArray[np.uint32]
+    tokens: NDArray[np.uint32]
+    margins: NDArray[np.int64]
+    key_bytes: NDArray[np.int64]
+
+
+class Rules(NamedTuple):
+    """What of the settings counts for single documents.
+
+    Attributes:
+        thresholds: what a candidate's sketch must reach.
+        fewest_tokens: how many a text must have to be compared in any other way than exactly.
+        most_tokens: how many it may have for its words to be kept.
+    """
+
+    thresholds: Thresholds
+    fewest_tokens: int
+    most_tokens: int
+
+
+class Ends(NamedTuple):
+    """How much there is: documents known, fingerprints scanned, bytes of keys and of words."""
+
+    known: int
+    scanned: int
+    keys: int
+    words: int
+
+
+@compiled
+def advance(
+    found: NDArray[np.int64],
+    place: int,
+    leader: int,
+    lines: Lines,
+    rows: Rows,
+    scanned: Scanned,
+    rules: Rules,
+    ends: Ends,
+) -> tuple[int, NDArray[np.int64], Ends]:
+    """Decide and enter documents up to the first one that has to be compared with candidates.
+
+    Args:
+        found: takes for each document what it is: one of the above, or the number of the known one that
+            it is an exact copy of.
+        place: the first document.
+        leader: the number of the first one's leader, or `NOWHERE`; `UNDECIDED` if its candidates were not
+            looked for yet.
+        lines: the documents.
+        rows: those known.
+        scanned: their fingerprints.
+        rules: what of the settings counts.
+        ends: how much there is.
+
+    Returns:
+        The document to go on with, its candidates, the most similar first, and how much there is now.
+    """
+    known, count, keys, words = ends.known, ends.scanned, ends.keys, ends.words
+    nothing = np.empty(0, np.int64)
+    while place < len(found):
+        tokens = signed(lines.tokens[place])
+        is_indexed = tokens >= rules.fewest_tokens
+        kind = COMPARED
+        if leader == UNDECIDED:
+            kind, leader = NEW, NOWHERE
+            if tokens == 0:
+                found[place] = WORDLESS
+                place, leader = place + 1, UNDECIDED
+                continue
+            if known > 0:
+                twin = find_digest(rows.slots, rows.digest, lines.digest[place, 0], lines.digest[place, 1])
+                if twin >= 0:
+                    found[place] = twin
+                    place, leader = place + 1, UNDECIDED
+                    continue
+            if is_indexed and count > 0:
+                near = closest(
+                    scanned.fingerprints[:count],
+                    lines.fingerprint[place],
+                    lines.margins[place],
+                    scanned.flips,
+                    scanned.radius,
+                    min(scanned.limit, count),
+                )
+                candidates = worth_checking(
+                    scanned.numbers[near],
+                    rows.minima,
+                    rows.shingles,
+                    rows.tokens,
+                    lines.minima[place],
+                    signed(lines.shingles[place]),
+                    tokens,
+                    rules.thresholds,
+                )
+                if len(candidates):
+                    return place, candidates, Ends(known, count, keys, words)
+        found[place] = kind
+        rows.digest[known, 0] = lines.digest[place, 0]
+        rows.digest[known, 1] = lines.digest[place, 1]
+        rows.fingerprint[known] = lines.fingerprint[place]
+        rows.minima[known] = lines.minima[place]
+        rows.shingles[known] = lines.shingles[place]
+        rows.tokens[known] = lines.tokens[place]
+        rows.leader[known] = leader
+        rows.key[known] = keys
+        keys += lines.key_bytes[place]
+        rows.words[known] = NOWHERE
+        if rules.fewest_tokens <= tokens <= rules.most_tokens:
+            rows.words[known] = words
+            words += _REFERENCE_BYTES
+        rows.indexed[known] = is_indexed
+        insert_digests(rows.slots, rows.digest, known, known + 1)
+        if is_indexed:
+            scanned.fingerprints[count] = lines.fingerprint[place]
+            scanned.numbers[count] = known
+            count += 1
+        known += 1
+        place, leader = place + 1, UNDECIDED
+    return place, nothing, Ends(known, count, keys, words)
