@@ -18,6 +18,7 @@ from dedup.corpus import deciding, line_ranges
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import ReadOptions, Rejected
 from dedup.corpus.files import find_files
+from dedup.corpus.joining import FILE as JOINS
 from dedup.corpus.known import FILES
 from dedup.corpus.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.margins import margins_of
@@ -29,6 +30,7 @@ from dedup.fingerprint.schemes import find_scheme
 from dedup.mutual import margins_of as margins_without_compiler
 from dedup.settings import DedupSettings
 from tests.test_files_verdicts import corpus
+from tests.test_joining import BOTH, FIRST, SECOND
 from tests.texts import CHINESE, ENGLISH
 
 LINES = [
@@ -137,6 +139,8 @@ def test_verdicts_and_state(
     monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     texts = [content for content in corpus(str(values), 150) if isinstance(content, str)]
+    # Two clusters that the fifth of these joins, with exact copies before and after.
+    texts += [FIRST, SECOND, SECOND.upper(), FIRST.upper(), BOTH, SECOND, f"{SECOND} {SECOND[:40]}", FIRST]
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
     job = find_files([path]).files, ReadOptions()
     together, alone = [], []
@@ -157,7 +161,10 @@ def test_verdicts_and_state(
             deduplicator.checkpoint()
     assert together == alone
     assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}
-    for name in FILES:
+    joined = [[decision.outcome.joined for _, decision, _ in decided] for decided in (together, alone)]
+    assert joined[0] == joined[1]
+    assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
+    for name in (*FILES, JOINS):
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
 
 
