@@ -10,7 +10,6 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from crawler.trees import RecentTrees
 from dedup.deflating import deflate
 from dedup.extraction import main_text, parse_html
 from dedup.fingerprint.normalise import clean
@@ -28,8 +27,6 @@ _PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
 _REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 _METADATA_FIELDS = ("title", "author", "date", "description")
-
-_recent_trees = RecentTrees()
 
 
 @dataclass(frozen=True)
@@ -135,8 +132,6 @@ def extract_page(
     if with_text:
         extraction.text = "" if tree is None else main_text(tree)
         extraction.signature = make_signature(extraction.text, scheme)
-    if tree is not None:
-        _recent_trees.hold(url, html, tree)
     return extraction
 
 
@@ -150,9 +145,7 @@ def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
     """
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.extraction
 
-    tree = _recent_trees.take(url, html)
-    if tree is None:
-        tree = parse_html(html)
+    tree = parse_html(html)
     if tree is None:
         return Description.of_nothing(html)
     language = _language(tree)
