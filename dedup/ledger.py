@@ -63,6 +63,11 @@ _COLUMNS = (
     documents.c.exported_id,
 )
 _DOCUMENT = select(*_COLUMNS)
+# Rows become documents in the order of the columns: this is done for all candidates of every document.
+_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
+    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
+)
+assert tuple(column.name for column in _COLUMNS) == StoredDocument._fields
 
 
 def _earliest(column: Column[Any], parameter: str) -> Subquery:
@@ -260,25 +265,9 @@ def close_run(connection: Connection, run_id: int, outcome: str) -> None:
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:
-    identifier, key, body_digest, text_digest, text_bytes, fingerprint, sketch, indexed, leader_id, *others = row
-    last_run_id, canonical_digest, redirected, keeper_id, exported_id = others
-    return StoredDocument(
-        identifier,
-        key,
-        _bytes(body_digest),
-        _bytes(text_digest),
-        text_bytes,
-        to_unsigned(fingerprint),
-        Sketch.from_bytes(bytes(sketch)),
-        bool(indexed),
-        leader_id,
-        last_run_id,
-        _bytes(canonical_digest),
-        bool(redirected),
-        keeper_id,
-        exported_id,
-    )
-
-
-def _bytes(value: Any) -> bytes | None:
-    return None if value is None else bytes(value)
+    values = list(row)
+    values[_FINGERPRINT] = to_unsigned(values[_FINGERPRINT])
+    values[_SKETCH] = Sketch.from_bytes(values[_SKETCH])
+    values[_INDEXED] = bool(values[_INDEXED])
+    values[_REDIRECTED] = bool(values[_REDIRECTED])
+    return StoredDocument._make(values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from dedup.schema import fingerprints, to_signed
 
 # A fingerprint in the range of a probe differs from `near` below the prefix only, so that what
 # differs is no negative number; in the prefix it differs from the query in the flipped bits. `LIMIT
-# -1` keeps SQLite from counting twice, once to compare and once to return.
+# -1` keeps SQLite from counting twice, once to compare and once to return. Several tables may bring a
+# fingerprint, always at the same distance.
 _SQLITE_QUERY = """
-SELECT document_id, distance
+SELECT DISTINCT document_id, distance
 FROM (
   SELECT f.document_id AS document_id,
     probe.column4 + bit_count((f.permuted | probe.column3) - (f.permuted & probe.column3)) AS distance
@@ -43,7 +44,7 @@ LIMIT ?
 # Without the inner OFFSET 0 the planner may join by a scan of the whole table, and without the
 # outer one it counts twice.
 _POSTGRESQL_QUERY = """
-SELECT document_id, distance
+SELECT DISTINCT document_id, distance
 FROM (
   SELECT f.document_id, bit_count((f.permuted # probe.permuted)::bit(64)) AS distance
   FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
@@ -152,11 +153,8 @@ class SqlIndex:
             statement = _POSTGRESQL_QUERY
             columns = (probes.tables, *(column.view(np.int64) for column in (*probes[1:], firm)))
             parameters = [column.tolist() for column in columns]
-        # A fingerprint is brought once by a table at most, always at the same distance.
-        rows = connection.exec_driver_sql(
-            statement, (*parameters, self.plan.radius, limit * len(self.plan.design.tables))
-        )
-        return [Candidate(*row) for row in islice(dict.fromkeys(map(tuple, rows)), limit)]
+        rows = connection.exec_driver_sql(statement, (*parameters, self.plan.radius, limit))
+        return [Candidate(*row) for row in rows]
 
     def _permuted(self, fingerprint: int) -> list[tuple[int, int]]:
         return [(table.number, to_signed(table.permute(fingerprint))) for table in self.plan.design.tables]
