@@ -8,6 +8,7 @@ each minimum are enough.
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import NamedTuple
 
 SHINGLE_WORDS = 3
@@ -53,7 +54,8 @@ class Sketch(NamedTuple):
         return cls._make(_FORMAT.unpack(data))
 
 
-class Similarity(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Similarity:
     """How alike two documents are, by their sketches.
 
     Attributes:
