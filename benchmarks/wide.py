@@ -205,7 +205,9 @@ class _World:
                 "fingerprint": to_signed(int(self._stored.fingerprints[number])),
                 "sketch": self._stored.sketches[number].tobytes(),
                 "indexed": 1,
+                "first_run_id": self._run,
                 "last_run_id": self._run,
+                "content_run_id": self._run,
             }
 
     def _asking(self, radius: int, limit: int) -> Ask:

@@ -170,6 +170,7 @@ def test_the_report_names_what_is_over_a_limit_and_what_was_kept(start: Callable
         }
         assert [duplicate.kept for duplicate in report.duplicates] == [None] * 3 + ["brake"] * 3
         kept = {total.kept: total.kept_bytes for total in report.totals.values()}
+        assert [(host.kept, host.dropped) for host in report.hosts] == [(4, 3)]
     assert kept == {0: 0, 3: 300}
     for host, count in (("trap.example", 2), ("other.example", 0), ("trap", 0)):
         with open_report(shelf.deduplicator.database, Selection(host=host)) as report:
@@ -190,4 +191,5 @@ def test_a_crawl_says_it_in_log_stats_and_report_and_stores_what_is_over(tmp_pat
         report = run([sys.executable, "-m", "scrapy", "duplicates", "--database", done.database_url])
     assert "over a limit" in report.stdout
     assert "2 of 7 documents dropped: 2 exact, 0 near" in report.stdout
-    assert "3 duplicates were kept" in report.stdout
+    assert "* 3 duplicates were kept" in report.stdout
+    assert report.stdout.count("exact* ") == 3

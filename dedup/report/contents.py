@@ -55,9 +55,9 @@ class HostTotal:
 
     Attributes:
         host: host and port as they stand in the keys, in lower case; empty for keys that are no URLs.
-        kept: how many documents were new, unchanged or updated.
-        exact: how many were exact duplicates.
-        near: how many were near duplicates.
+        kept: how many documents were passed on: what was new, unchanged or updated, and duplicates that were kept.
+        exact: how many exact duplicates were dropped.
+        near: how many near duplicates were dropped.
     """
 
     host: str
@@ -67,12 +67,12 @@ class HostTotal:
 
     @property
     def dropped(self) -> int:
-        """How many documents were duplicates."""
+        """How many documents were dropped."""
         return self.exact + self.near
 
     @property
     def share_dropped(self) -> float:
-        """The share of duplicates, 0 to 1."""
+        """The share of documents that were dropped, 0 to 1."""
         return self.dropped / (self.kept + self.dropped)
 
 

@@ -159,15 +159,17 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
 
 
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
-    counts: Counter[tuple[str, Verdict]] = Counter()
-    for key, verdict in _stream(
-        connection, select(documents.c.key, verdicts.c.verdict).select_from(_decided).where(where)
+    # By the verdict on what was dropped, and None for what was kept.
+    counts: Counter[tuple[str, Verdict | None]] = Counter()
+    for key, verdict, kept in _stream(
+        connection, select(documents.c.key, verdicts.c.verdict, verdicts.c.kept).select_from(_decided).where(where)
     ):
-        counts[host_of(key), Verdict(verdict)] += 1
+        is_dropped = kept is None and Verdict(verdict).is_duplicate
+        counts[host_of(key), Verdict(verdict) if is_dropped else None] += 1
     hosts = [
         HostTotal(
             host,
-            kept=sum(counts[host, verdict] for verdict in Verdict if not verdict.is_duplicate),
+            kept=counts[host, None],
             exact=counts[host, Verdict.EXACT_DUPLICATE],
             near=counts[host, Verdict.NEAR_DUPLICATE],
         )

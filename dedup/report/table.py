@@ -12,6 +12,7 @@ from dedup.report.contents import Duplicate, Report, Total
 from dedup.report.display import columns_of, cut, pad, plain, readable, similarity, unit_for
 
 _GAP = "  "
+_KEPT = "*"
 _SCHEME = re.compile("[a-z]+://")
 _INDENT = 12
 # The columns get the width that the first rows need: nobody waits for the last of a million.
@@ -133,7 +134,7 @@ def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str
         dropped, original = columns.show(duplicate)
         yield _GAP.join(
             [
-                f"{duplicate.verdict.split()[0]:<7}",
+                f"{duplicate.verdict.split()[0] + _KEPT * bool(duplicate.kept):<7}",
                 f"{duplicate.distance:>8}",
                 f"{similarity(duplicate.similarity):>10}",
                 pad(dropped, columns.dropped),
@@ -187,7 +188,8 @@ def _summary(totals: Mapping[Verdict, Total]) -> Iterator[str]:
     dropped = f"{exact.documents + near.documents - kept:,} of {documents:,} documents dropped"
     yield f"{dropped}: {exact.documents - exact.kept:,} exact, {near.documents - near.kept:,} near{_ranges(near)}"
     if kept:
-        yield f"{kept:,} duplicates were kept: better copies, or by the brake, or before their clusters were joined"
+        duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
+        yield f"{_KEPT} {duplicates} kept: better copies, or by the brake, or before their clusters were joined"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
 
