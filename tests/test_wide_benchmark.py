@@ -1,0 +1,23 @@
+"""The measurement of wide look-ups, on a few documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import wide
+from tests.test_evaluate import write_set
+from tests.texts import document
+
+
+def test_wide_look_ups_are_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in (("_STEPS", (500, 1_000)), ("_DECISIONS", 100)):
+        monkeypatch.setattr(wide, name, value)
+    texts = [". ".join(document(20, (text, sentence)) for sentence in range(40)) for text in range(20)]
+    documents = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    folder = write_set(tmp_path / "set", documents, [{"a": "0", "b": "1", "label": 0}])
+    assert wide.run(folder, n=1_000, json_file=tmp_path / "wide.json") == 0
+    figures = json.loads((tmp_path / "wide.json").read_text(encoding="utf-8"))
+    assert (figures["sources"], len(figures["steps"])) == (20, 2)
