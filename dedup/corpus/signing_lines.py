@@ -189,7 +189,8 @@ def _sign(
     found = _Found(np.zeros(count, np.bool_), *(np.zeros(count, np.int64) for _ in range(3)))
     array = np.frombuffer(bytearray(data) + bytes(json_fields.SLACK), np.uint8)
     wide = 0 if data.isascii() else int((array >= ASCII).sum())
-    texts = np.empty(len(array) + (LONGEST - 1) * wide + room_for(array[:0]), np.uint8)
+    escaped = data.count(b"\\u") * (3 * LONGEST - 6)  # six bytes stand for up to three
+    texts = np.empty(len(array) + (LONGEST - 1) * wide + escaped + room_for(array[:0]), np.uint8)
     if not scheme.is_compiled or (wide and not _is_utf8(data)):
         return found, texts
     options = lines.options
