@@ -191,9 +191,10 @@ def _sign(
     wide = 0 if data.isascii() else int((array >= ASCII).sum())
     escaped = data.count(b"\\u") * (3 * LONGEST - 6)  # six bytes stand for up to three
     texts = np.empty(len(array) + (LONGEST - 1) * wide + escaped + room_for(array[:0]), np.uint8)
-    if not scheme.is_compiled or (wide and not _is_utf8(data)):
-        return found, texts
     options = lines.options
+    # Each field is found once: not as text and as key.
+    if not scheme.is_compiled or options.text_field in KEY_FIELDS or (wide and not _is_utf8(data)):
+        return found, texts
     names = [
         name.encode() for name in (options.text_field, *((options.key_field,) if options.key_field else KEY_FIELDS))
     ]
