@@ -261,6 +261,16 @@ def test_a_wide_plan_on_a_crowd_finds_what_it_finds_in_sql(connection: Connectio
         connection.rollback()
 
 
+def test_a_wide_look_up_of_many_in_a_crowd_leaves_none_of_the_first_out() -> None:
+    plan, limit = ProbePlan(DESIGN, radius=10, exact_radius=3, weak_bits=0), 2000
+    index = MemoryIndex(plan)
+    # All are as far away; the last of the first 2,000 that are come by has the least number.
+    stored = [each for each in range(1 << 16) if each.bit_count() == plan.radius][: 2 * limit]
+    index.add_many([*range(limit, 2 * limit - 1), 0, *range(1, limit), 2 * limit], np.array(stored, np.uint64))
+    index.compact()
+    assert [each.document_id for each in index.query(0, limit=limit)] == list(range(limit))
+
+
 def test_equal_fingerprints_stand_once_and_all_their_documents_are_found() -> None:
     count = 100_000
     index = MemoryIndex(EXACT)

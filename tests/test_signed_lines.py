@@ -108,6 +108,25 @@ def test_signatures_keys_and_places(
             assert as_signed_together(each, "words") == as_signed_alone(each, "words")
 
 
+@pytest.mark.parametrize("field", ["url", "id", "key"])
+def test_a_text_that_is_the_key_too(field: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({field: "a text", "text": "another"}), encoding="utf-8")
+    for options in (ReadOptions(field), ReadOptions(field, key_field=field)):
+        lines = whole(path, options)
+        assert [each[0] for each in as_signed_alone(lines, "words")] == ["a text"]
+        assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+
+
+@pytest.mark.parametrize("escapes", [40, 1000])
+def test_escapes_that_become_longer(escapes: int, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    # A triple prime becomes nine bytes, more than its escape has.
+    path.write_bytes(b'{"text": "a ' + b"\\u2034" * escapes + b'"}\n')
+    lines = whole(path, ReadOptions())
+    assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+
+
 @pytest.mark.parametrize("scheme", ["pairs", "words/count/mmh3/64/tie1", "words/log/xxh3/64"])
 def test_by_other_schemes_and_fields(scheme: str, tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"

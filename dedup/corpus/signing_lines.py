@@ -189,10 +189,12 @@ def _sign(
     found = _Found(np.zeros(count, np.bool_), *(np.zeros(count, np.int64) for _ in range(3)))
     array = np.frombuffer(bytearray(data) + bytes(json_fields.SLACK), np.uint8)
     wide = 0 if data.isascii() else int((array >= ASCII).sum())
-    texts = np.empty(len(array) + (LONGEST - 1) * wide + room_for(array[:0]), np.uint8)
-    if not scheme.is_compiled or (wide and not _is_utf8(data)):
-        return found, texts
+    escaped = data.count(b"\\u") * (3 * LONGEST - 6)  # six bytes stand for up to three
+    texts = np.empty(len(array) + (LONGEST - 1) * wide + escaped + room_for(array[:0]), np.uint8)
     options = lines.options
+    # Each field is found once: not as text and as key.
+    if not scheme.is_compiled or options.text_field in KEY_FIELDS or (wide and not _is_utf8(data)):
+        return found, texts
     names = [
         name.encode() for name in (options.text_field, *((options.key_field,) if options.key_field else KEY_FIELDS))
     ]

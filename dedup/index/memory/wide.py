@@ -195,8 +195,9 @@ def _by_scan(
             distance = ones(stored[position] ^ query)
             if distance > most:
                 continue
-            # Most of those that are as far away as the last one come after it.
-            if distance == most and found - start == limit and owner_of(row, position) > finds[found - 1, 1]:
+            # Most of those that are as far away as the last one come after it, where finds are kept in order.
+            is_full = limit <= FEW and found - start == limit
+            if is_full and distance == most and owner_of(row, position) > finds[found - 1, 1]:
                 continue
             if first_probed(probed, query, firm, stored[position]) < BLOCKS:
                 found = _take_owners(row, position, signed(distance), limit, finds, start, found)
