@@ -62,12 +62,11 @@ _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
         verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_([Kept.KEEPER.value, Kept.JOINED.value])
     )
 )
-_HAS_JOINED = select(
-    exists().where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.run_id == bindparam("run"),
-        verdicts.c.kept == Kept.JOINED.value,
-    )
+_LAST_KEPT = (
+    select(verdicts.c.kept)
+    .where(verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run"))
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
 )
 
 
@@ -228,10 +227,10 @@ def _differs(known: StoredDocument, content: Content) -> bool:
 
 
 def _has_joined(connection: Connection, known: StoredDocument, run_id: int) -> bool:
-    """Say whether a document was passed on in this run before it became a duplicate by joining a cluster.
+    """Say whether a document, as it is, was passed on in this run before it became a duplicate by joining a cluster.
 
     The process may have ended before anybody stored it.
     """
     if known.last_run_id != run_id:
         return False
-    return bool(connection.scalar(_HAS_JOINED, {"document": known.id, "run": run_id}))
+    return connection.scalar(_LAST_KEPT, {"document": known.id, "run": run_id}) == Kept.JOINED.value

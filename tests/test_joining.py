@@ -174,6 +174,13 @@ def test_what_joined_is_passed_on_again_in_its_run_and_a_duplicate_in_the_next(c
     assert (again.verdict, again.original, again.outcome.kept) == (NEAR, A, None)
 
 
+def test_what_joined_and_has_changed_since_is_a_duplicate_like_any_other(crawl: Crawl) -> None:
+    for key, text in ((A, FIRST), (B, SECOND), (C, BOTH)):
+        crawl.see(key, text)
+    assert crawl.see(B, BOTH).outcome.kept is None
+    assert crawl.see(B, BOTH).outcome.kept is None
+
+
 def test_clusters_of_earlier_runs_stay_what_they_are(crawl: Crawl) -> None:
     crawl.see(A, FIRST)
     crawl.see(B, SECOND)
