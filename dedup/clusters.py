@@ -141,7 +141,8 @@ class Clusters:
         kept = None
         if self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates):
             kept = Kept.BRAKE
-        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+        elif not self._swaps and known is not None and is_unchanged and _has_joined(connection, known, run_id):
+            # Where copies are swapped another one has its place, or it is the one that is passed on.
             kept = Kept.JOINED
         outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
         replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
