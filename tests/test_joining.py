@@ -142,6 +142,8 @@ def test_verdicts_of_the_run_say_what_is_so_now(crawl: Crawl) -> None:
         assert totals[NEW] == (1, 0)
         assert totals[NEAR] == (3, 1)
         assert totals[EXACT] == (0, 0)
+        [host] = report.hosts
+        assert (host.kept, host.exact, host.near) == (2, 0, 2)
         [cluster] = report.clusters
         assert (cluster.leader, cluster.duplicates, set(cluster.members)) == (A, 3, {B, C, D})
         similarities = {each.dropped: (each.distance, each.similarity) for each in report.duplicates}

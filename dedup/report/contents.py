@@ -55,9 +55,9 @@ class HostTotal:
 
     Attributes:
         host: host and port as they stand in the keys, in lower case; empty for keys that are no URLs.
-        kept: how many documents were new, unchanged or updated.
-        exact: how many were exact duplicates.
-        near: how many were near duplicates.
+        kept: how many documents were passed on: new, unchanged or updated, or duplicates that were all the same.
+        exact: how many were dropped as exact duplicates.
+        near: how many were dropped as near duplicates.
     """
 
     host: str
@@ -67,7 +67,7 @@ class HostTotal:
 
     @property
     def dropped(self) -> int:
-        """How many documents were duplicates."""
+        """How many documents were dropped as duplicates."""
         return self.exact + self.near
 
     @property
