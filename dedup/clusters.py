@@ -149,7 +149,9 @@ class Clusters:
         if replaces is not None:
             return outcome._replace(kept=Kept.KEEPER, replaces=replaces)
         if self._swaps and match.joined is not None:
-            return outcome._replace(replaces=self._reduce(connection, leader, match.joined, standing.keeper_id))
+            replaces = self._reduce(connection, leader, match.joined, standing.keeper_id)
+            # It may have been passed on before, and be kept by the brake now.
+            return outcome._replace(replaces=tuple(each for each in replaces if each != key))
         return outcome
 
     def _settle_leader(

@@ -350,6 +350,19 @@ def test_of_clusters_that_were_joined_one_copy_stays(start: Callable[..., Crawl]
             assert shelf.stored == {longest}
 
 
+def test_what_the_brake_keeps_does_not_take_its_own_place(start: Callable[..., Crawl]) -> None:
+    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP, brake_after=2, max_drop_share=0.1)
+    shelf = Shelf(crawl)
+    shelf.see(A, FIRST, 8)
+    # A better copy than the leader of its cluster, until it changes.
+    shelf.see(B, SECOND, 1)
+    assert shelf.see(C, SECOND, 2).outcome.kept == Kept.KEEPER
+    [decision] = crawl.deduplicator.decide([Document(C, signature_of(BOTH), 1)], crawl.run)
+    assert decision is not None
+    assert (decision.outcome.joined, decision.outcome.kept) == (B, Kept.BRAKE)
+    assert decision.outcome.replaces == (B,)
+
+
 # In a crawl
 
 
