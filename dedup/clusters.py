@@ -62,12 +62,11 @@ _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
         verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_([Kept.KEEPER.value, Kept.JOINED.value])
     )
 )
-_HAS_JOINED = select(
-    exists().where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.run_id == bindparam("run"),
-        verdicts.c.kept == Kept.JOINED.value,
-    )
+_LAST_KEPT = (
+    select(verdicts.c.kept)
+    .where(verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run"))
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
 )
 
 
@@ -142,14 +141,17 @@ class Clusters:
         kept = None
         if self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates):
             kept = Kept.BRAKE
-        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+        elif not self._swaps and known is not None and is_unchanged and _has_joined(connection, known, run_id):
+            # Where copies are swapped another one has its place, or it is the one that is passed on.
             kept = Kept.JOINED
         outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
         replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
         if replaces is not None:
             return outcome._replace(kept=Kept.KEEPER, replaces=replaces)
         if self._swaps and match.joined is not None:
-            return outcome._replace(replaces=self._reduce(connection, leader, match.joined, standing.keeper_id))
+            replaces = self._reduce(connection, leader, match.joined, standing.keeper_id)
+            # It may have been passed on before, and be kept by the brake now.
+            return outcome._replace(replaces=tuple(each for each in replaces if each != key))
         return outcome
 
     def _settle_leader(
@@ -228,10 +230,10 @@ def _differs(known: StoredDocument, content: Content) -> bool:
 
 
 def _has_joined(connection: Connection, known: StoredDocument, run_id: int) -> bool:
-    """Say whether a document was passed on in this run before it became a duplicate by joining a cluster.
+    """Say whether a document, as it is, was passed on in this run before it became a duplicate by joining a cluster.
 
     The process may have ended before anybody stored it.
     """
     if known.last_run_id != run_id:
         return False
-    return bool(connection.scalar(_HAS_JOINED, {"document": known.id, "run": run_id}))
+    return connection.scalar(_LAST_KEPT, {"document": known.id, "run": run_id}) == Kept.JOINED.value

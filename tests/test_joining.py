@@ -142,6 +142,8 @@ def test_verdicts_of_the_run_say_what_is_so_now(crawl: Crawl) -> None:
         assert totals[NEW] == (1, 0)
         assert totals[NEAR] == (3, 1)
         assert totals[EXACT] == (0, 0)
+        [host] = report.hosts
+        assert (host.kept, host.exact, host.near) == (2, 0, 2)
         [cluster] = report.clusters
         assert (cluster.leader, cluster.duplicates, set(cluster.members)) == (A, 3, {B, C, D})
         similarities = {each.dropped: (each.distance, each.similarity) for each in report.duplicates}
@@ -172,6 +174,13 @@ def test_what_joined_is_passed_on_again_in_its_run_and_a_duplicate_in_the_next(c
     crawl.run = crawl.deduplicator.open_run("next")
     again = crawl.see(B, SECOND)
     assert (again.verdict, again.original, again.outcome.kept) == (NEAR, A, None)
+
+
+def test_what_joined_and_has_changed_since_is_a_duplicate_like_any_other(crawl: Crawl) -> None:
+    for key, text in ((A, FIRST), (B, SECOND), (C, BOTH)):
+        crawl.see(key, text)
+    assert crawl.see(B, BOTH).outcome.kept is None
+    assert crawl.see(B, BOTH).outcome.kept is None
 
 
 def test_clusters_of_earlier_runs_stay_what_they_are(crawl: Crawl) -> None:
@@ -333,11 +342,25 @@ def test_of_clusters_that_were_joined_one_copy_stays(start: Callable[..., Crawl]
             shelf.see(key, text, size)
         assert clusters(crawl) == {frozenset(keys)}
         assert shelf.stored == {longest}
-        # And it is the one that is passed on when all come again.
-        crawl.run = crawl.deduplicator.open_run("next")
-        for key, text, size in zip(keys, texts, sizes, strict=True):
-            shelf.see(key, text, size)
-        assert shelf.stored == {longest}
+        # And it is the one that is passed on when all come again, in this run or the next.
+        for run in ("test", "next"):
+            crawl.run = crawl.deduplicator.open_run(run)
+            for key, text, size in zip(keys, texts, sizes, strict=True):
+                shelf.see(key, text, size)
+            assert shelf.stored == {longest}
+
+
+def test_what_the_brake_keeps_does_not_take_its_own_place(start: Callable[..., Crawl]) -> None:
+    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP, brake_after=2, max_drop_share=0.1)
+    shelf = Shelf(crawl)
+    shelf.see(A, FIRST, 8)
+    # A better copy than the leader of its cluster, until it changes.
+    shelf.see(B, SECOND, 1)
+    assert shelf.see(C, SECOND, 2).outcome.kept == Kept.KEEPER
+    [decision] = crawl.deduplicator.decide([Document(C, signature_of(BOTH), 1)], crawl.run)
+    assert decision is not None
+    assert (decision.outcome.joined, decision.outcome.kept) == (B, Kept.BRAKE)
+    assert decision.outcome.replaces == (B,)
 
 
 # In a crawl

@@ -159,19 +159,17 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
 
 
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
-    # By the verdict on what was dropped, and None for what was kept.
-    counts: Counter[tuple[str, Verdict | None]] = Counter()
-    for key, verdict, kept in _stream(
-        connection, select(documents.c.key, verdicts.c.verdict, verdicts.c.kept).select_from(_decided).where(where)
-    ):
-        is_dropped = kept is None and Verdict(verdict).is_duplicate
-        counts[host_of(key), Verdict(verdict) if is_dropped else None] += 1
+    # Duplicates that were passed on all the same count as kept, as in the totals.
+    dropped = case((verdicts.c.verdict.in_(_DUPLICATES) & verdicts.c.kept.is_(None), verdicts.c.verdict))
+    counts: Counter[tuple[str, str | None]] = Counter()
+    for key, verdict in _stream(connection, select(documents.c.key, dropped).select_from(_decided).where(where)):
+        counts[host_of(key), verdict] += 1
     hosts = [
         HostTotal(
             host,
             kept=counts[host, None],
-            exact=counts[host, Verdict.EXACT_DUPLICATE],
-            near=counts[host, Verdict.NEAR_DUPLICATE],
+            exact=counts[host, Verdict.EXACT_DUPLICATE.value],
+            near=counts[host, Verdict.NEAR_DUPLICATE.value],
         )
         for host in {host for host, _ in counts}
     ]
