@@ -120,6 +120,16 @@ class Clusters:
             outcome = self._settle_leader(connection, known, content, is_unchanged=is_unchanged)
         return outcome._replace(keeper_changed=True) if left else outcome
 
+    def leader_replaced_by(self, connection: Connection, document: StoredDocument) -> StoredDocument | None:
+        """Return the leader whose place a document has taken as the better copy, if it has.
+
+        When such a document goes, or holds something else, nothing of its cluster is passed on any more.
+        """
+        if not self._swaps or document.leader_id is None:
+            return None
+        leader = ledger.find_with_leaders(connection, [document.leader_id])[document.leader_id]
+        return leader if leader.exported_id == document.id else None
+
     def _settle_duplicate(
         self,
         connection: Connection,

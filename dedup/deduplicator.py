@@ -130,7 +130,8 @@ class Deduplicator:
         """Take documents that are there no more out of the index, in one transaction.
 
         Nothing is dropped because of them any more, and their duplicates are decided anew when
-        they are seen again. Keys that are not known are passed over.
+        they are seen again; so are all of a cluster whose leader's place they have taken. Keys that
+        are not known are passed over.
 
         Raises:
             DatabaseError: nothing of it was written.
@@ -138,7 +139,8 @@ class Deduplicator:
         with self.database.write() as connection:
             for key in keys:
                 if document := ledger.find_by_key(connection, key):
-                    self._store.let_go(connection, document)
+                    leader = self._clusters.leader_replaced_by(connection, document)
+                    self._store.let_go(connection, leader or document)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents whose content has to be seen again, see `ledger.find_undecided`."""
@@ -177,6 +179,7 @@ class Deduplicator:
                 ledger.add_verdicts(connection, rows)
                 rows.clear()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
+            self._let_go_of_replaced(connection, known, match)
         outcome = self._clusters.settle(
             connection,
             run_id,
@@ -205,6 +208,14 @@ class Deduplicator:
             )
             self._brakes.count(run_id, document.key, is_duplicate=match is not None)
         return decision
+
+    def _let_go_of_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
+        """Let the cluster that a changed document has left be decided anew, if it had taken the leader's place."""
+        clusters = set() if match is None else {match.leader.id, match.joined and match.joined.id}
+        if known is None or known.leader_id in clusters:
+            return
+        if leader := self._clusters.leader_replaced_by(connection, known):
+            self._store.let_go(connection, leader)
 
     def _scoped(self, document: Document) -> Document:
         if self.scopes.is_everything:

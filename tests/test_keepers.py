@@ -373,12 +373,31 @@ def test_copies_in_one_batch_replace_each_other(start: Callable[..., Shelf]) -> 
     assert [set(outcome.replaces) for outcome in outcomes] == [set(), {A}, {A, B}]
 
 
-def test_where_the_keeper_leaves_the_leader_is_passed_on_again(start: Callable[..., Shelf]) -> None:
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_where_the_keeper_leaves_the_others_are_looked_at_again(start: Callable[..., Shelf], is_gone: bool) -> None:
     shelf = start(swap_keeper=True)
     shelf.see(A)
     shelf.see(B, size=200)
+    shelf.see(C)
+    if is_gone:
+        shelf.deduplicator.let_go([B])
+    else:
+        assert shelf.see(B, OTHER).verdict is Verdict.UPDATED
+    undecided = shelf.deduplicator.find_undecided(0, 10, shelf.run)
+    assert [key for _, key in undecided] == ([A, B, C] if is_gone else [A, C])
+    again = shelf.see(A)
+    assert (again.verdict, again.outcome.is_replaced) == (Verdict.NEW, False)
+    assert shelf.see(C).original == A
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_member_that_has_replaced_nobody_leaves_alone(start: Callable[..., Shelf], swap: bool) -> None:
+    shelf = start(swap_keeper=swap)
+    shelf.see(A, size=300)
+    shelf.see(B, size=200)
     shelf.see(B, OTHER)
-    assert not shelf.see(A).outcome.is_replaced
+    assert shelf.deduplicator.find_undecided(0, 10, shelf.run) == []
+    assert shelf.see(A, size=300).verdict is Verdict.UNCHANGED
 
 
 def test_a_copy_that_others_made_the_keeper_is_passed_on_when_it_comes_again(start: Callable[..., Shelf]) -> None:
@@ -439,6 +458,22 @@ def test_the_stored_page_is_that_of_the_keeper_if_this_is_asked_for(tmp_path: Pa
         again = crawl(tmp_path / "crawl.db", values, url=local.url + "/")
         assert {first, second} & again.pages.keys() == {stored}
         assert again.stats.get("dedup/replaced", 0) == swap
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_nothing_is_lost_where_the_better_copy_goes(tmp_path: Path, is_gone: bool) -> None:
+    values = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1, "DEDUP_KEEPER": "longest", "CRAWLER_GONE": "delete"}
+    with site() as local:
+        first, second = local.url + "/first", local.url + "/second"
+        done = crawl(tmp_path / "crawl.db", values, url=local.url + "/")
+        assert {first, second} & done.pages.keys() == {second}
+        if is_gone:
+            del local.pages["/second"]
+        else:
+            local.pages["/second"] = article("second", text=document(150, "other"))
+        again = crawl(tmp_path / "crawl.db", values, url=local.url + "/", recrawl="true")
+        assert {first, second} & again.pages.keys() == ({first} if is_gone else {first, second})
+        assert SHORT in again.pages[first]["text"]
 
 
 def test_a_wrong_rule_ends_a_crawl_before_it_begins(tmp_path: Path) -> None:
