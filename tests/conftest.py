@@ -89,3 +89,11 @@ def postgresql_url(postgresql_server: Callable[[], PostgresqlServer]) -> str:
 def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database of each kind."""
     return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a database of each kind that the tests of a module share."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path_factory.mktemp('shared') / 'test.db'}"
+    return str(request.getfixturevalue("postgresql_server")().create_database())

@@ -150,12 +150,9 @@ def empty(crawl: Crawl) -> None:
     crawl.run = crawl.deduplicator.open_run("test")
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared_crawl(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
-    if request.param == "sqlite":
-        crawl = Crawl(f"sqlite:///{tmp_path_factory.mktemp('crawl') / 'test.db'}")
-    else:
-        crawl = Crawl(request.getfixturevalue("postgresql_server")().create_database())
+@pytest.fixture(scope="module")
+def shared_crawl(shared_database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(shared_database_url)
     yield crawl
     crawl.database.close()
 

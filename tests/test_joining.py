@@ -47,12 +47,9 @@ OTHER = document(200, "other")
 A, B, C, D = (f"http://news.example/{name}" for name in "abcd")
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawl]:
-    if request.param == "sqlite":
-        crawl = Crawl(f"sqlite:///{tmp_path_factory.mktemp('crawl') / 'test.db'}")
-    else:
-        crawl = Crawl(request.getfixturevalue("postgresql_server")().create_database())
+@pytest.fixture(scope="module")
+def shared(shared_database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(shared_database_url)
     yield crawl
     crawl.database.close()
 
