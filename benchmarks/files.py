@@ -33,7 +33,6 @@ _TOPIC_WORDS = 400
 _OWN_WORDS = 30
 # Shares of the words of a text: those that all texts have, those of its topic, any, its own names.
 _SHARES = (0.54, 0.3, 0.09, 0.07)
-_PEER_DOCUMENTS = 10_000
 _CHECKED = 5_000
 _BATCH = 500
 
