@@ -14,9 +14,8 @@ from dedup.bits import signed
 from dedup.compiled import compiled
 from dedup.corpus.kernels import Thresholds, find_digest, insert_digests, worth_checking
 from dedup.corpus.known import NOWHERE
-from dedup.corpus.scanning import closest
+from dedup.corpus.scanning import Scanned, closest, enter
 from dedup.corpus.words import REFERENCE
-from dedup.index.memory.flips import Flips
 
 NEW = -1
 """A document that was entered, and is no copy."""
@@ -44,16 +43,6 @@ class Rows(NamedTuple):
     words: NDArray[np.int64]
     indexed: NDArray[np.int64]
     slots: NDArray[np.uint32]
-
-
-class Scanned(NamedTuple):
-    """What is scanned, with room for all that are to be entered, and how; see `dedup.corpus.scanning.Scan`."""
-
-    fingerprints: NDArray[np.uint64]
-    numbers: NDArray[np.int64]
-    flips: Flips
-    radius: int
-    limit: int
 
 
 class Lines(NamedTuple):
@@ -138,14 +127,7 @@ def advance(
                     place, leader = place + 1, UNDECIDED
                     continue
             if is_indexed and count > 0:
-                near = closest(
-                    scanned.fingerprints[:count],
-                    lines.fingerprint[place],
-                    lines.margins[place],
-                    scanned.flips,
-                    scanned.radius,
-                    min(scanned.limit, count),
-                )
+                near = closest(scanned, count, lines.fingerprint[place], lines.margins[place])
                 candidates = worth_checking(
                     scanned.numbers[near],
                     rows.minima,
@@ -175,8 +157,7 @@ def advance(
         rows.indexed[known] = is_indexed
         insert_digests(rows.slots, rows.digest, known, known + 1)
         if is_indexed:
-            scanned.fingerprints[count] = lines.fingerprint[place]
-            scanned.numbers[count] = known
+            enter(scanned, count, known, lines.fingerprint[place])
             count += 1
         known += 1
         place, leader = place + 1, UNDECIDED

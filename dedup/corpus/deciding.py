@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation
-from dedup.corpus.advancing import UNDECIDED, WORDLESS, Ends, Lines, Rows, Rules, Scanned, advance
+from dedup.corpus.advancing import UNDECIDED, WORDLESS, Ends, Lines, Rows, Rules, advance
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
@@ -169,7 +169,7 @@ class CorpusDeduplicator:
         entering = (
             Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
             Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
-            Scanned(*scan.room(count)),
+            scan.room(count),
             Rules(self._thresholds, self._fewest_tokens, self._settings.max_compared),
         )
         ends = Ends(len(self._known), len(scan), keys_end, words_end)

@@ -1,33 +1,65 @@
-"""Candidates by a scan of all fingerprints, which up to half a million are faster than tables.
+"""Candidates among all fingerprints of a corpus that is not too large, by reading those that can be any.
 
-Fingerprints of real texts crowd: a wide look-up in permuted tables reads a large part of them anyway,
-and jumps about for it. What is found is exactly what the plan's probes bring, see `ProbePlan`, by the
-functions that look up in tables too.
+Fingerprints of real texts crowd: a wide look-up brings thousands, of which the closest few are wanted. So
+the fingerprints themselves stand in four arrays, each sorted by one block of 16 bits, and what a probe
+brings is one run, read from its beginning to its end, 64 fingerprints at a time. The newest ones are read
+all, until it is worth sorting them too. What is found is exactly what the plan's probes bring, see
+`ProbePlan`, by the functions that look up in tables too.
 """
 
 # Compiled functions are one with those that they call, and take nothing by name.
-# ruff: noqa: PLR0912, PLR0917
+# ruff: noqa: PLR0917
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import eight_bytes, equal_bytes, ones, signed
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
+from dedup.index.memory.flips import Flips, firm_bits, probe
 from dedup.index.memory.recent import block_of
-from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
+from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan
 
 _AT_ONCE = 64
-_FIRST = 1 << 12
 _GROWTH = 1.25
-_WORDS = BLOCK_VALUES // BITS
-_BLOCK_MASK = np.uint64(BLOCK_VALUES - 1)
-# No distance.
-_NONE = 255
+# So many are read for every look-up before they are sorted, or this share of those that are.
+_LEAST_UNSORTED = 1 << 11
+_SHARE_UNSORTED = 1 / 16
+_PLACE_BITS = 32
+_HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
+_MORE_FINDS = 1 << 10
+
+
+class Scanned(NamedTuple):
+    """What compiled code looks up in.
+
+    Attributes:
+        fingerprints: those of all documents in the order in which they came.
+        numbers: the numbers of the documents, likewise.
+        grouped: the fingerprints again: of the first documents four times, each time sorted by another block
+            and then by place, and behind them the others as they came.
+        places: where each of these stands in `fingerprints`.
+        starts: where in `grouped` those with a value of a block start, shape (4, 65537).
+        seen: all zeros, with a bit for each of `fingerprints`.
+        flips: how a fingerprint is probed.
+        radius: the largest distance.
+        limit: how many documents at most are wanted.
+    """
+
+    fingerprints: NDArray[np.uint64]
+    numbers: NDArray[np.int64]
+    grouped: NDArray[np.uint64]
+    places: NDArray[np.uint32]
+    starts: NDArray[np.uint32]
+    seen: NDArray[np.uint64]
+    flips: Flips
+    radius: int
+    limit: int
 
 
 class Scan:
@@ -42,9 +74,11 @@ class Scan:
         self._flips = Flips.of(plan)
         self._radius = plan.radius
         self._limit = limit
-        self._count = 0
-        self._fingerprints = np.empty(_FIRST, np.uint64)
-        self._numbers = np.empty(_FIRST, np.int64)
+        self._count = self._sorted = 0
+        self._fingerprints, self._numbers = np.empty(0, np.uint64), np.empty(0, np.int64)
+        self._grouped, self._places = np.empty(0, np.uint64), np.empty(0, np.uint32)
+        self._starts = np.zeros((BLOCKS, BLOCK_VALUES + 1), np.uint32)
+        self._seen = np.zeros(0, np.uint64)
 
     def __len__(self) -> int:
         """How many there are."""
@@ -53,7 +87,8 @@ class Scan:
     @property
     def nbytes(self) -> int:
         """How many bytes of memory they take."""
-        return self._fingerprints.nbytes + self._numbers.nbytes
+        arrays = self._fingerprints, self._numbers, self._grouped, self._places, self._starts
+        return sum(array.nbytes for array in arrays)
 
     @property
     def entries(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -62,129 +97,249 @@ class Scan:
 
     def add_many(self, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
         """Add documents."""
-        self._make_room(len(numbers))
-        end = self._count + len(numbers)
-        self._numbers[self._count : end] = numbers
-        self._fingerprints[self._count : end] = fingerprints
-        self._count = end
+        _enter_many(self.room(len(numbers)), self._count, numbers, fingerprints)
+        self._count += len(numbers)
 
-    def room(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], Flips, int, int]:
-        """Return what compiled code scans, with room for further documents; `entered` counts those put there."""
-        self._make_room(count)
-        return self._fingerprints, self._numbers, self._flips, self._radius, self._limit
-
-    def entered(self, count: int) -> None:
-        """Count what was put in the room behind the others, up to so many in all."""
-        self._count = count
-
-    def _make_room(self, count: int) -> None:
+    def room(self, count: int) -> Scanned:
+        """Return what compiled code looks up in, with room for further documents; `entered` counts those put there."""
         end = self._count + count
         if end > len(self._numbers):
             for array in (self._fingerprints, self._numbers):
                 # In place: a copy would need twice the memory.
                 array.resize(int(end * _GROWTH), refcheck=False)
+            self._seen = np.zeros(len(self._numbers) // BITS + 1, np.uint64)
+        if end > len(self._grouped) - (BLOCKS - 1) * self._sorted - _AT_ONCE:
+            self._sort(count)
+        return Scanned(
+            self._fingerprints,
+            self._numbers,
+            self._grouped,
+            self._places,
+            self._starts,
+            self._seen,
+            self._flips,
+            self._radius,
+            self._limit,
+        )
+
+    def entered(self, count: int) -> None:
+        """Count what was put in the room behind the others, up to so many in all."""
+        self._count = count
 
     def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the documents that the plan's probes bring, the closest first, then by number."""
-        places = closest(
-            self._fingerprints[: self._count],
-            np.uint64(fingerprint),
-            margins,
-            self._flips,
-            self._radius,
-            min(self._limit, self._count),
-        )
-        return self._numbers[places]
+        return self._numbers[closest(self.room(0), self._count, np.uint64(fingerprint), margins)]
+
+    def _sort(self, count: int) -> None:
+        """Sort all that there are, and make room for further ones behind them."""
+        unsorted = max(_LEAST_UNSORTED, int(self._count * _SHARE_UNSORTED)) + count
+        self._sorted = self._count
+        size = BLOCKS * self._sorted + unsorted + _AT_ONCE
+        # What stood in them is not needed to sort, and both at once would take twice the memory.
+        self._grouped, self._places = np.empty(0, np.uint64), np.empty(0, np.uint32)
+        self._grouped, self._places = np.zeros(size, np.uint64), np.zeros(size, np.uint32)
+        _sort(self._fingerprints, self._sorted, self._grouped, self._places, self._starts)
 
 
 @compiled
-def closest(
-    stored: NDArray[np.uint64],
-    query: np.uint64,
-    margins: NDArray[np.int64],
-    flips: Flips,
-    radius: int,
-    limit: int,
-) -> NDArray[np.int64]:
-    """Return the places of what is stored that the plan's probes bring, the closest first, then by place.
+def _sort(
+    fingerprints: NDArray[np.uint64],
+    count: int,
+    grouped: NDArray[np.uint64],
+    places: NDArray[np.uint32],
+    starts: NDArray[np.uint32],
+) -> None:
+    for table in range(BLOCKS):
+        sizes = np.zeros(BLOCK_VALUES, np.uint32)
+        for place in range(count):
+            sizes[block_of(fingerprints[place], table)] += np.uint32(1)
+        starts[table, 0] = table * count
+        for value in range(BLOCK_VALUES):
+            starts[table, value + 1] = starts[table, value] + sizes[value]
+        ends = starts[table].copy()
+        for place in range(count):
+            value = block_of(fingerprints[place], table)
+            grouped[ends[value]] = fingerprints[place]
+            places[ends[value]] = place
+            ends[value] += np.uint32(1)
+
+
+@compiled
+def enter(scanned: Scanned, place: int, number: int, fingerprint: np.uint64) -> None:
+    """Put a document in the room behind the others, of which there are `place`."""
+    scanned.fingerprints[place] = fingerprint
+    scanned.numbers[place] = number
+    count = scanned.starts[1, 0]
+    scanned.grouped[(BLOCKS - 1) * count + place] = fingerprint
+    scanned.places[(BLOCKS - 1) * count + place] = place
+
+
+@compiled
+def _enter_many(scanned: Scanned, place: int, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
+    for each in range(len(numbers)):
+        enter(scanned, place + each, numbers[each], fingerprints[each])
+
+
+@compiled
+def closest(scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of the documents that the plan's probes bring, the closest first, then by place.
 
     Args:
-        stored: fingerprints.
-        query: the one that is looked around.
+        scanned: the documents.
+        count: how many there are.
+        query: the fingerprint that is looked around.
         margins: its margins.
-        flips: how it is probed.
-        radius: the largest distance.
-        limit: how many are wanted at most.
     """
-    probed = np.zeros((2, BLOCKS, _WORDS), np.uint64)
-    values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
-    firm = firm_bits(margins, flips.firm_margin)
-    strong = np.empty(BLOCKS, np.uint64)
-    for table in range(BLOCKS):
-        block, flipped = block_of(query, table), signed(0)
-        for place in range(probe(query, margins, table, flips, values)):
-            kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
-            probed[kind, table, values[place] >> 6] |= np.uint64(1) << np.uint64(values[place] & 63)
-            flipped |= (values[place] ^ block) * kind
-        bits = _BLOCK_MASK << np.uint64(48 - 16 * table)
-        strong[table] = (firm & ~bits) | (bits & ~(np.uint64(flipped) << np.uint64(48 - 16 * table)))
-    count = -(-len(stored) // _AT_ONCE)
-    nearest = np.full(-(-count // 8) * 8, _NONE, np.uint8)
-    for block in range(count):
-        # Without a branch: the compiler does this for several at once.
-        least = np.uint64(BITS)
-        fingerprints = stored[block * _AT_ONCE : (block + 1) * _AT_ONCE]
-        for place in range(len(fingerprints)):
-            least = min(least, ones(fingerprints[place] ^ query))
-        nearest[block] = least
-    places, found = np.empty(limit, np.int64), 0
-    for distance in range(radius + 1):
-        for eight in range(0, len(nearest), 8):
-            if equal_bytes(eight_bytes(nearest, np.uint64(eight)), distance) == 0:
-                continue
-            for block in range(eight, eight + 8):
-                if nearest[block] != distance:
+    grouped, places, seen, limit = scanned.grouped, scanned.places, scanned.seen, scanned.limit
+    firm = firm_bits(margins, scanned.flips.firm_margin)
+    values, exact, counts = _values(query, margins, scanned.flips)
+    run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, firm)
+    # What is not sorted yet is read all.
+    sorted_end = signed(scanned.starts[BLOCKS - 1, BLOCK_VALUES])
+    run_starts[runs], agreeing[runs] = sorted_end, 0
+    run_ends[runs] = sorted_end // BLOCKS * (BLOCKS - 1) + count
+    keys, found = np.empty(2 * limit + _MORE_FINDS, np.int64), 0
+    # How many are noted at each distance, and how many of them up to that of the last one that is wanted.
+    tally, within = np.zeros(BITS + 1, np.int64), 0
+    last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE
+    for run in range(runs + 1):
+        end, agree = run_ends[run], agreeing[run]
+        for at in range(run_starts[run], end, _AT_ONCE):
+            # Places rise in a run: of those that are as far away as the last one, it comes first.
+            most = (last >> _PLACE_BITS) - (signed(places[at]) > last & _HIGHEST_PLACE)
+            here = _within(grouped, np.uint64(at), query, most, agree)
+            if end - at < _AT_ONCE:
+                here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+            while here:
+                where = at + signed(ones((here & -here) - np.uint64(1)))
+                here &= here - np.uint64(1)
+                distance, place = signed(ones(grouped[where] ^ query)), signed(places[where])
+                key = distance << _PLACE_BITS | place
+                bit = np.uint64(1) << np.uint64(place & 63)
+                # Several runs may bring the same one.
+                if key > last or seen[place >> 6] & bit:
                     continue
-                first = block * _AT_ONCE
-                nearest[block], here = _look_at(stored[first : first + _AT_ONCE], query, distance)
-                while here:
-                    place = first + signed(ones((here & -here) - np.uint64(1)))
-                    here &= here - np.uint64(1)
-                    if not _may_be_probed(stored[place] ^ query, strong, flips.exact_bits):
+                if run == runs and not _is_probed(grouped[where], query, firm, values, exact, counts):
+                    continue
+                if found == len(keys):
+                    _forget(seen, keys[:found])
+                    found = within = _keep_best(keys, found, last, limit)
+                    last = keys[found - 1]
+                    tally[:] = 0
+                    for each in keys[:found]:
+                        tally[each >> _PLACE_BITS] += 1
+                        seen[(each & _HIGHEST_PLACE) >> 6] |= np.uint64(1) << np.uint64(each & 63)
+                    if key > last:
                         continue
-                    if first_probed(probed, query, firm, stored[place]) == BLOCKS:
-                        continue
-                    if found == limit:
-                        return places
-                    places[found] = place
-                    found += 1
-    return places[:found]
+                keys[found] = key
+                seen[place >> 6] |= bit
+                found += 1
+                within += 1
+                tally[distance] += 1
+                while within - tally[last >> _PLACE_BITS] >= limit:
+                    within -= tally[last >> _PLACE_BITS]
+                    last = ((last >> _PLACE_BITS) - 1) << _PLACE_BITS | _HIGHEST_PLACE
+    _forget(seen, keys[:found])
+    return keys[: _keep_best(keys, found, last, limit)] & _HIGHEST_PLACE
 
 
 @compiled
-def _may_be_probed(differing: np.uint64, strong: NDArray[np.uint64], exact_bits: NDArray[np.int64]) -> bool:
-    """Say whether it is worth looking up if a fingerprint is probed, by the bits in which it differs.
-
-    Args:
-        differing: these bits.
-        strong: for each table those in which what weak flips bring cannot differ.
-        exact_bits: for each table in how many bits of its block what is always probed differs at most.
-    """
+def _values(
+    query: np.uint64, margins: NDArray[np.int64], flips: Flips
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each table the values that are looked up, how many of them always are, and how many there are."""
+    values = np.empty((BLOCKS, len(flips.exact) + (1 << flips.weak_bits)), np.int64)
+    counts = np.empty(BLOCKS, np.int64)
     for table in range(BLOCKS):
-        if differing & strong[table] == 0:
-            return True
-        block = differing & (_BLOCK_MASK << np.uint64(48 - 16 * table))
-        if signed(ones(block)) <= exact_bits[table]:
-            return True
+        counts[table] = probe(query, margins, table, flips, values[table])
+    return values, flips.starts[1:] - flips.starts[:-1], counts
+
+
+@compiled
+def _runs(
+    values: NDArray[np.int64],
+    exact: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    starts: NDArray[np.uint32],
+    firm: np.uint64,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], int]:
+    """Return starts and ends of runs, the bits in which all that counts there agrees with the query, and their number.
+
+    First come the values that are always looked up: what has them is the closest, and the more of the closest are
+    known, the fewer others need a look.
+    """
+    run_starts, run_ends = np.empty(values.size + 1, np.int64), np.empty(values.size + 1, np.int64)
+    agreeing, runs = np.empty(values.size + 1, np.uint64), 0
+    for is_weak in range(2):
+        for table in range(BLOCKS):
+            agree = firm & _outside(table) if is_weak else np.uint64(0)
+            for number in range(exact[table] * is_weak, counts[table] if is_weak else exact[table]):
+                value = values[table, number]
+                run_starts[runs], run_ends[runs] = starts[table, value], starts[table, value + 1]
+                agreeing[runs] = agree
+                runs += run_starts[runs] < run_ends[runs]
+    return run_starts, run_ends, agreeing, runs
+
+
+@compiled
+def _outside(table: int) -> np.uint64:
+    """Return all bits but those of a table's block."""
+    return ~(np.uint64(BLOCK_VALUES - 1) << np.uint64(BLOCK_BITS * (BLOCKS - 1 - table)))
+
+
+@compiled
+def _is_probed(
+    stored: np.uint64,
+    query: np.uint64,
+    firm: np.uint64,
+    values: NDArray[np.int64],
+    exact: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> bool:
+    for table in range(BLOCKS):
+        block = block_of(stored, table)
+        agrees = (stored ^ query) & firm & _outside(table) == 0
+        for number in range(counts[table] if agrees else exact[table]):
+            if values[table, number] == block:
+                return True
     return False
 
 
 @compiled
-def _look_at(block: NDArray[np.uint64], query: np.uint64, distance: int) -> tuple[int, np.uint64]:
-    """Return the least larger distance in a block of 64 fingerprints, and a bit for each that is at a distance."""
-    least, here = np.uint64(BITS + 1), np.uint64(0)
-    for place in range(len(block)):
-        other = ones(block[place] ^ query)
-        least = min(least, other if signed(other) > distance else np.uint64(BITS + 1))
-        here |= np.uint64(signed(other) == distance) << np.uint64(place)
-    return signed(least), here
+def _within(
+    fingerprints: NDArray[np.uint64], first: np.uint64, query: np.uint64, most: int, agree: np.uint64
+) -> np.uint64:
+    """Return a bit for each of 64 fingerprints that is not too far away, and agrees with the query in some bits."""
+    here = np.uint64(0)
+    if most < 0:
+        return here
+    # Without a branch: the compiler does this for several at once.
+    for place in range(_AT_ONCE):
+        differing = fingerprints[first + np.uint64(place)] ^ query
+        counts = (ones(differing) <= np.uint64(most)) & (differing & agree == 0)
+        here |= np.uint64(counts) << np.uint64(place)
+    return here
+
+
+@compiled
+def _forget(seen: NDArray[np.uint64], keys: NDArray[np.int64]) -> None:
+    for key in keys:
+        seen[(key & _HIGHEST_PLACE) >> 6] = 0
+
+
+@compiled
+def _keep_best(keys: NDArray[np.int64], count: int, last: int, limit: int) -> int:
+    """Put the smallest keys in order, up to one, and return how many there are, at most so many as are wanted."""
+    found = 0
+    for number in range(count):
+        key = keys[number]
+        if key > last:
+            continue
+        # Few count, and those of a run come in order.
+        place = found
+        while place > 0 and keys[place - 1] > key:
+            keys[place] = keys[place - 1]
+            place -= 1
+        keys[place] = key
+        found += 1
+    return min(found, limit)
