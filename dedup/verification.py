@@ -105,7 +105,7 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings) -> Rul
     rule = check_sketches(similarity, settings)
     is_form = similarity.jaccard < settings.sure_jaccard
     # What is rewritten in one text is not contained in the other.
-    is_frame = similarity.containment < 1 - settings.max_rewritten + _ERROR_OF_CONTAINMENT
+    is_frame = similarity.containment < sure_containment(settings)
     if not rule.is_duplicate or not (is_form or is_frame):
         return rule
     difference = _difference(known())
@@ -128,6 +128,11 @@ def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
     if similarity.containment >= settings.min_containment and similarity.length_ratio >= settings.min_length_ratio:
         return Rule.CONTAINMENT
     return Rule.NOT_ALIKE
+
+
+def sure_containment(settings: DedupSettings) -> float:
+    """Return the estimated containment from which on no words are compared to find what was rewritten."""
+    return 1 - settings.max_rewritten + _ERROR_OF_CONTAINMENT
 
 
 def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from dedup.corpus import deciding
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.kernels import Thresholds, worth_checking
+from dedup.corpus.kernels import Sketches, Thresholds, worth_checking
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Content, sign
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
@@ -200,9 +200,11 @@ def test_many_sketches_are_compared_as_one_is(made: list[tuple[int, float, int, 
     stored, query = [made_sketch(*each) for each in made], made_sketch(*one)
     found = worth_checking(
         np.arange(len(stored)),
-        np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64),
-        np.array([sketch.shingles for sketch in stored], np.uint32),
-        np.array([sketch.tokens for sketch in stored], np.uint32),
+        Sketches(
+            np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64),
+            np.array([sketch.shingles for sketch in stored], np.uint32),
+            np.array([sketch.tokens for sketch in stored], np.uint32),
+        ),
         np.frombuffer(query.minima, np.uint64),
         query.shingles,
         query.tokens,

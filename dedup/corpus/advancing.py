@@ -10,19 +10,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import signed
+from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.corpus.kernels import Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.confirming import Sureness, find_sure
+from dedup.corpus.kernels import Sketches, Thresholds, compare_sketches, find_digest, insert_digests, worth_checking
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import Scanned, closest, enter
 from dedup.corpus.words import REFERENCE
 
-NEW = -1
-"""A document that was entered, and is no copy."""
-COMPARED = -2
-"""One that was compared with its candidates, and entered."""
-WORDLESS = -3
-"""One without words, which is no copy of anything and not entered."""
+NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
+"""What a document is: no copy of a known one; one that was compared with its candidates; a copy; one without words,
+which is no copy of anything; an exact copy. The first three are entered."""
 
 UNDECIDED = -2
 """In the place of a leader: whether there is one is not known yet."""
@@ -45,6 +43,33 @@ class Rows(NamedTuple):
     slots: NDArray[np.uint32]
 
 
+class Found(NamedTuple):
+    """What documents turned out to be; of copies that were found here also the decision.
+
+    Attributes:
+        kinds: one of the above each.
+        members: the number of the known document that each is a copy of.
+        leaders: that of the leader of its cluster; `NOWHERE` for what is not found to be a copy here.
+        distances: in how many bits their fingerprints differ.
+        similarities: the estimated Jaccard similarity of the two.
+        is_exact: whether they have the same text.
+    """
+
+    kinds: NDArray[np.int64]
+    members: NDArray[np.int64]
+    leaders: NDArray[np.int64]
+    distances: NDArray[np.int64]
+    similarities: NDArray[np.float64]
+    is_exact: NDArray[np.bool_]
+
+    @classmethod
+    def room(cls, count: int) -> Found:
+        """Make room for so many documents."""
+        kinds, members, distances = (np.empty(count, np.int64) for _ in range(3))
+        leaders = np.full(count, NOWHERE)
+        return cls(kinds, members, leaders, distances, np.empty(count), np.empty(count, np.bool_))
+
+
 class Lines(NamedTuple):
     """Columns of `dedup.corpus.signed_lines.SIGNED_LINE`, and how many bytes each key has with its length."""
 
@@ -62,11 +87,13 @@ class Rules(NamedTuple):
 
     Attributes:
         thresholds: what a candidate's sketch must reach.
+        sureness: what it must reach to be confirmed by it alone.
         fewest_tokens: how many a text must have to be compared in any other way than exactly.
         most_tokens: how many it may have for its words to be kept.
     """
 
     thresholds: Thresholds
+    sureness: Sureness
     fewest_tokens: int
     most_tokens: int
 
@@ -82,7 +109,7 @@ class Ends(NamedTuple):
 
 @compiled
 def advance(
-    found: NDArray[np.int64],
+    found: Found,
     place: int,
     leader: int,
     lines: Lines,
@@ -91,11 +118,10 @@ def advance(
     rules: Rules,
     ends: Ends,
 ) -> tuple[int, NDArray[np.int64], Ends]:
-    """Decide and enter documents up to the first one that has to be compared with candidates.
+    """Decide and enter documents up to the first one whose candidates need a closer look.
 
     Args:
-        found: takes for each document what it is: one of the above, or the number of the known one that
-            it is an exact copy of.
+        found: takes what the documents are.
         place: the first document.
         leader: the number of the first one's leader, or `NOWHERE`; `UNDECIDED` if its candidates were not
             looked for yet.
@@ -110,37 +136,52 @@ def advance(
     """
     known, count, keys, words = ends.known, ends.scanned, ends.keys, ends.words
     nothing = np.empty(0, np.int64)
-    while place < len(found):
+    known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens)
+    while place < len(found.kinds):
         tokens = signed(lines.tokens[place])
         is_indexed = tokens >= rules.fewest_tokens
         kind = COMPARED
         if leader == UNDECIDED:
             kind, leader = NEW, NOWHERE
             if tokens == 0:
-                found[place] = WORDLESS
+                found.kinds[place] = WORDLESS
                 place, leader = place + 1, UNDECIDED
                 continue
             if known > 0:
                 twin = find_digest(rows.slots, rows.digest, lines.digest[place, 0], lines.digest[place, 1])
                 if twin >= 0:
-                    found[place] = twin
+                    found.kinds[place] = TWIN
+                    _note_copy(found, place, twin, lines, rows, known_sketches)
                     place, leader = place + 1, UNDECIDED
                     continue
             if is_indexed and count > 0:
                 near = closest(scanned, count, lines.fingerprint[place], lines.margins[place])
                 candidates = worth_checking(
                     scanned.numbers[near],
-                    rows.minima,
-                    rows.shingles,
-                    rows.tokens,
+                    known_sketches,
                     lines.minima[place],
                     signed(lines.shingles[place]),
                     tokens,
                     rules.thresholds,
                 )
                 if len(candidates):
-                    return place, candidates, Ends(known, count, keys, words)
-        found[place] = kind
+                    member = find_sure(
+                        candidates,
+                        known_sketches,
+                        rows.fingerprint,
+                        rows.leader,
+                        lines.fingerprint[place],
+                        lines.minima[place],
+                        signed(lines.shingles[place]),
+                        tokens,
+                        rules.sureness,
+                    )
+                    if member == NOWHERE:
+                        return place, candidates, Ends(known, count, keys, words)
+                    kind = COPY
+                    _note_copy(found, place, member, lines, rows, known_sketches)
+                    leader = found.leaders[place]
+        found.kinds[place] = kind
         rows.digest[known, 0] = lines.digest[place, 0]
         rows.digest[known, 1] = lines.digest[place, 1]
         rows.fingerprint[known] = lines.fingerprint[place]
@@ -162,3 +203,16 @@ def advance(
         known += 1
         place, leader = place + 1, UNDECIDED
     return place, nothing, Ends(known, count, keys, words)
+
+
+@compiled
+def _note_copy(found: Found, place: int, member: int, lines: Lines, rows: Rows, sketches: Sketches) -> None:
+    """Note what `dedup.decision.decision_of` says of a document that is a copy of a known one."""
+    leader = member if rows.leader[member] == NOWHERE else rows.leader[member]
+    found.members[place], found.leaders[place] = member, leader
+    found.distances[place] = ones(rows.fingerprint[leader] ^ lines.fingerprint[place])
+    found.is_exact[place] = (
+        rows.digest[leader, 0] == lines.digest[place, 0] and rows.digest[leader, 1] == lines.digest[place, 1]
+    )
+    similarity, _ = compare_sketches(sketches, leader, lines.minima[place], signed(lines.shingles[place]))
+    found.similarities[place] = 1.0 if found.is_exact[place] else similarity

@@ -8,6 +8,7 @@ again; what a file said of a key before has been written already and cannot be t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation
-from dedup.corpus.advancing import UNDECIDED, WORDLESS, Ends, Lines, Rows, Rules, advance
+from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
+from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
@@ -73,6 +75,7 @@ class CorpusDeduplicator:
         self._thresholds = Thresholds(
             settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         )
+        self._sureness = Sureness.of(settings)
         self._confirmation = Confirmation(settings, margins_of)
         self._index = _Index(settings)
         self._known = KnownDocuments(folder, lengths)
@@ -129,7 +132,7 @@ class CorpusDeduplicator:
 
     def key(self, number: int) -> str:
         """Return the key of a document by its number."""
-        return self._known.stored(number).key
+        return self._known.key(number)
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
@@ -170,25 +173,22 @@ class CorpusDeduplicator:
             Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
             Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
             scan.room(count),
-            Rules(self._thresholds, self._fewest_tokens, self._settings.max_compared),
+            Rules(self._thresholds, self._sureness, self._fewest_tokens, self._settings.max_compared),
         )
         ends = Ends(len(self._known), len(scan), keys_end, words_end)
-        found = np.empty(count, np.int64)
+        found = Found.room(count)
         duplicates: list[Duplicate] = []
         place, leader = 0, UNDECIDED
         while place < count:
             start = place
             place, candidates, ends = advance(found, start, leader, *entering, ends)
-            entered = start + np.flatnonzero((found[start:place] < 0) & (found[start:place] > WORDLESS))
+            entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
             with_words = entered[has_words[entered]]
             # What comes next may be compared with them.
             self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
             scan.entered(ends.scanned)
-            # Exact copies belong to the clusters that there are now, before others may be joined.
-            duplicates += [
-                self._duplicate(twin, lines.signed(twin), self._match(int(found[twin])))
-                for twin in (start + np.flatnonzero(found[start:place] >= 0)).tolist()
-            ]
+            # They belong to the clusters that there are now, before others may be joined.
+            duplicates += self._copies(lines, found, start, place)
             if place < count:
                 signed = lines.signed(place)
                 match = self._confirmed(signed, candidates.tolist())
@@ -196,6 +196,25 @@ class CorpusDeduplicator:
                 if match is not None:
                     duplicates.append(self._duplicate(place, signed, match))
         return duplicates
+
+    def _copies(self, lines: SignedLines, found: Found, start: int, end: int) -> Iterator[Duplicate]:
+        """Yield the duplicates that compiled code found among some lines."""
+        places = start + np.flatnonzero(found.leaders[start:end] != NOWHERE)
+        columns = (found.members, found.leaders, found.distances, found.similarities, found.is_exact)
+        sizes = lines.rows["text_bytes"][places].tolist()
+        for place, size, member, leader, distance, similarity, is_exact in zip(
+            places.tolist(), sizes, *(column[places].tolist() for column in columns), strict=True
+        ):
+            original = self._known.key(leader)
+            decision = Decision(
+                Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
+                original,
+                original if member == leader else self._known.key(member),
+                distance,
+                similarity,
+                size,
+            )
+            yield Duplicate(place, decision, leader)
 
     @staticmethod
     def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:

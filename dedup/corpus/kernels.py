@@ -59,12 +59,48 @@ def insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start
         slots[place] = np.uint32(number + 1)
 
 
+class Sketches(NamedTuple):
+    """Those of all documents.
+
+    Attributes:
+        minima: the minima of each, shape (n, 8).
+        shingles: how many shingles each has, shape (n,).
+        tokens: how many tokens each has, shape (n,).
+    """
+
+    minima: NDArray[np.uint64]
+    shingles: NDArray[np.uint32]
+    tokens: NDArray[np.uint32]
+
+
+@compiled
+def compare_sketches(known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int) -> tuple[float, float]:
+    """Return Jaccard similarity and containment as `dedup.fingerprint.sketch.compare` does, step by step.
+
+    Args:
+        known: the sketches of all documents.
+        number: the document that another one is compared with.
+        minima: the minima of that one, shape (8,).
+        shingles: how many shingles it has.
+    """
+    theirs = signed(known.shingles[number])
+    if shingles == 0 or theirs == 0:
+        return 0.0, 0.0
+    differing = 0
+    for word in range(len(minima)):
+        bits = known.minima[number, word] ^ minima[word]
+        bits |= bits >> np.uint64(2)
+        bits |= bits >> np.uint64(1)
+        differing += signed(ones(bits & np.uint64(_LOWEST_BITS)))
+    equal = 1 - differing / MINIMA
+    jaccard = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
+    return jaccard, min(1.0, jaccard / (1 + jaccard) * (shingles + theirs) / min(shingles, theirs))
+
+
 @compiled
 def worth_checking(
     candidates: NDArray[np.int64],
-    all_minima: NDArray[np.uint64],
-    all_shingles: NDArray[np.uint32],
-    all_tokens: NDArray[np.uint32],
+    known: Sketches,
     minima: NDArray[np.uint64],
     shingles: int,
     tokens: int,
@@ -72,14 +108,11 @@ def worth_checking(
 ) -> NDArray[np.int64]:
     """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
 
-    Left out is only what `dedup.verification.check` would refuse by the sketches alone. The similarity
-    is that of `dedup.fingerprint.sketch.compare`, step by step.
+    Left out is only what `dedup.verification.check` would refuse by the sketches alone.
 
     Args:
         candidates: numbers of documents.
-        all_minima: the minima of all documents, shape (n, 8).
-        all_shingles: their numbers of shingles, shape (n,).
-        all_tokens: their numbers of tokens, shape (n,).
+        known: the sketches of all documents.
         minima: those of the document that is to be decided, shape (8,).
         shingles: how many shingles it has.
         tokens: how many tokens it has.
@@ -89,18 +122,8 @@ def worth_checking(
     similarities = np.empty(len(candidates), np.float64)
     count = 0
     for number in candidates:
-        jaccard, containment = 0.0, 0.0
-        theirs, their_tokens = signed(all_shingles[number]), signed(all_tokens[number])
-        if shingles > 0 and theirs > 0:
-            differing = 0
-            for word in range(len(minima)):
-                bits = all_minima[number, word] ^ minima[word]
-                bits |= bits >> np.uint64(2)
-                bits |= bits >> np.uint64(1)
-                differing += signed(ones(bits & np.uint64(_LOWEST_BITS)))
-            equal = 1 - differing / MINIMA
-            jaccard = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
-            containment = min(1.0, jaccard / (1 + jaccard) * (shingles + theirs) / min(shingles, theirs))
+        jaccard, containment = compare_sketches(known, number, minima, shingles)
+        their_tokens = signed(known.tokens[number])
         shorter, longer = min(tokens, their_tokens), max(tokens, their_tokens)
         is_long_enough = longer > 0 and shorter / longer >= thresholds.min_length_ratio
         if (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
-from dedup.corpus.kernels import Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
 from dedup.corpus.signing import Signed
 from dedup.fingerprint.sketch import Sketch
 from dedup.ledger import StoredDocument
@@ -190,8 +190,11 @@ class KnownDocuments:
 
     def stored(self, number: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
-        row = self._rows[number]
-        return stored_document(number, row, self._keys.read(int(row["key"])).decode())
+        return stored_document(number, self._rows[number], self.key(number))
+
+    def key(self, number: int) -> str:
+        """Return what a document is called."""
+        return self._keys.read(int(self._rows["key"][number])).decode()
 
     def leader_of(self, number: int) -> int:
         """Return the number of the leader of a document's cluster, which may be its own."""
@@ -207,9 +210,7 @@ class KnownDocuments:
         """Return the candidates that may be confirmed, the most similar first; see `kernels`."""
         numbers: NDArray[np.int64] = worth_checking(
             candidates,
-            self._rows["minima"],
-            self._rows["shingles"],
-            self._rows["tokens"],
+            Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"]),
             np.frombuffer(sketch.minima, np.uint64),
             sketch.shingles,
             sketch.tokens,
