@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
+from dedup.index.memory.addresses import prefetch
 from dedup.index.memory.flips import Flips, firm_bits, probe
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
@@ -193,7 +194,7 @@ def closest(scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.
     grouped, places, seen, limit = scanned.grouped, scanned.places, scanned.seen, scanned.limit
     firm = firm_bits(margins, scanned.flips.firm_margin)
     values, exact, counts = _values(query, margins, scanned.flips)
-    run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, firm)
+    run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, grouped, places, firm)
     # What is not sorted yet is read all.
     sorted_end = signed(scanned.starts[BLOCKS - 1, BLOCK_VALUES])
     run_starts[runs], agreeing[runs] = sorted_end, 0
@@ -261,6 +262,7 @@ def _runs(
     exact: NDArray[np.int64],
     counts: NDArray[np.int64],
     starts: NDArray[np.uint32],
+    grouped, places,
     firm: np.uint64,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], int]:
     """Return starts and ends of runs, the bits in which all that counts there agrees with the query, and their number.
@@ -277,6 +279,8 @@ def _runs(
                 value = values[table, number]
                 run_starts[runs], run_ends[runs] = starts[table, value], starts[table, value + 1]
                 agreeing[runs] = agree
+                prefetch(grouped.ctypes.data + 8 * run_starts[runs])
+                prefetch(places.ctypes.data + 4 * run_starts[runs])
                 runs += run_starts[runs] < run_ends[runs]
     return run_starts, run_ends, agreeing, runs
 
