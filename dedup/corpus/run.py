@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import TextIO
@@ -15,7 +16,7 @@ import numpy as np
 
 from dedup.corpus.clusters import FILE as MEMBERS
 from dedup.corpus.clusters import Members
-from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.deciding import CorpusDeduplicator, Duplicate
 from dedup.corpus.documents import CorpusDocument, Position, Rejected
 from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
@@ -38,6 +39,9 @@ from dedup.corpus.writers.tables import (
 )
 from dedup.deduplicator import Decision
 from dedup.workers import WorkerPool
+
+UnderWay = tuple[SignedLines, "Future[list[Duplicate]]"]
+"""Documents that are lines, and what will say which of them are duplicates."""
 
 _LARGEST = 5
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
@@ -101,6 +105,7 @@ class _Run:
             lengths = Lengths() if job.against is None else known_from(job.against, job.settings, folder)
         self._tally = Tally() if saved is None else saved.tally
         self._position = None if saved is None else saved.position
+        self._under_way: UnderWay | None = None
         self.is_read = saved is not None and saved.is_read
         self._started = time.monotonic() - self._tally.seconds
         outputs = {} if saved is None else saved.outputs
@@ -123,18 +128,26 @@ class _Run:
         progress = Progress(stream, job.files, self._position)
         pool = WorkerPool(job.processes, _CHUNK_SECONDS)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
+        decider = ThreadPoolExecutor(1)
         try:
             parts = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
             async with aclosing(parts):
                 async for part in parts:
+                    # What came before is written while compiled code in a thread decides what comes now.
+                    before = self._under_way
+                    await _wait_for(before)
+                    self._under_way = None
                     if isinstance(part, SignedLines):
-                        self._position = self._take_lines(part)
-                    else:
+                        self._under_way = part, decider.submit(self._deduplicator.decide_lines, part)
+                    self._write_decided(before)
+                    if not isinstance(part, SignedLines):
                         self._position = self._take(*part)
-                    progress.show(self._tally, self._position)
+                    if self._position is not None:
+                        progress.show(self._tally, self._position)
                     if time.monotonic() >= next_checkpoint:
                         self._checkpoint()
                         next_checkpoint = time.monotonic() + job.checkpoint_seconds
+            self._settle()
             self.is_read = True
             self._checkpoint()
         except asyncio.CancelledError:
@@ -143,6 +156,7 @@ class _Run:
         finally:
             progress.erase()
             pool.close()
+            decider.shutdown()
 
     def finish(self) -> Result:
         """Give the outputs their names; write the clusters."""
@@ -188,10 +202,18 @@ class _Run:
             self._decide(item, signed)
         return item.position
 
-    def _take_lines(self, lines: SignedLines) -> Position:
-        """Decide and write documents that are lines; return where the last one stands."""
+    def _settle(self) -> None:
+        """Write what is decided in the thread, as soon as it is."""
+        before, self._under_way = self._under_way, None
+        self._write_decided(before)
+
+    def _write_decided(self, decided: UnderWay | None) -> None:
+        """Write documents that are lines, once they are decided."""
+        if decided is None:
+            return
+        lines, duplicates = decided
         is_new = np.ones(len(lines), np.bool_)
-        for place, decision, leader in self._deduplicator.decide_lines(lines):
+        for place, decision, leader in duplicates.result():
             is_new[place] = False
             self._tally.count(decision, has_words=True)
             self._drop(lines.key(place), lines.source(place), decision, leader)
@@ -201,7 +223,7 @@ class _Run:
             records = lines.records(is_new)
             if records:
                 self._kept.write_lines(b"\n".join(records))
-        return lines.position(len(lines) - 1)
+        self._position = lines.position(len(lines) - 1)
 
     def _decide(self, document: CorpusDocument, signed: Signed) -> None:
         decision, leader = self._deduplicator.decide(document.key, signed)
@@ -230,6 +252,7 @@ class _Run:
             )
 
     def _checkpoint(self) -> None:
+        self._settle()
         if self._job.state is None:
             self._members.checkpoint()
             return
@@ -244,6 +267,12 @@ class _Run:
             tally=self._tally,
             is_read=self.is_read,
         ).save(self._folder)
+
+
+async def _wait_for(decided: UnderWay | None) -> None:
+    if decided is not None:
+        # Unlike waiting for it alone, this does not take it back if the user stops the run.
+        await asyncio.wait([asyncio.wrap_future(decided[1])])
 
 
 def _first(items: Iterable[Item], count: int) -> Iterator[Item]:

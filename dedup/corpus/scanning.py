@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.memory.addresses import prefetch
 from dedup.index.memory.flips import Flips, firm_bits, probe
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
@@ -34,6 +33,7 @@ _SHARE_UNSORTED = 1 / 16
 _PLACE_BITS = 32
 _HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
 _MORE_FINDS = 1 << 10
+_FURTHER = 3
 
 
 class Scanned(NamedTuple):
@@ -47,6 +47,7 @@ class Scanned(NamedTuple):
         places: where each of these stands in `fingerprints`.
         starts: where in `grouped` those with a value of a block start, shape (4, 65537).
         seen: all zeros, with a bit for each of `fingerprints`.
+        nearest: how far away the last that was found is, of the latest look-up.
         flips: how a fingerprint is probed.
         radius: the largest distance.
         limit: how many documents at most are wanted.
@@ -58,6 +59,7 @@ class Scanned(NamedTuple):
     places: NDArray[np.uint32]
     starts: NDArray[np.uint32]
     seen: NDArray[np.uint64]
+    nearest: NDArray[np.int64]
     flips: Flips
     radius: int
     limit: int
@@ -80,6 +82,7 @@ class Scan:
         self._grouped, self._places = np.empty(0, np.uint64), np.empty(0, np.uint32)
         self._starts = np.zeros((BLOCKS, BLOCK_VALUES + 1), np.uint32)
         self._seen = np.zeros(0, np.uint64)
+        self._nearest = np.array([plan.radius])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -118,6 +121,7 @@ class Scan:
             self._places,
             self._starts,
             self._seen,
+            self._nearest,
             self._flips,
             self._radius,
             self._limit,
@@ -194,7 +198,7 @@ def closest(scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.
     grouped, places, seen, limit = scanned.grouped, scanned.places, scanned.seen, scanned.limit
     firm = firm_bits(margins, scanned.flips.firm_margin)
     values, exact, counts = _values(query, margins, scanned.flips)
-    run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, grouped, places, firm)
+    run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, firm)
     # What is not sorted yet is read all.
     sorted_end = signed(scanned.starts[BLOCKS - 1, BLOCK_VALUES])
     run_starts[runs], agreeing[runs] = sorted_end, 0
@@ -202,44 +206,52 @@ def closest(scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.
     keys, found = np.empty(2 * limit + _MORE_FINDS, np.int64), 0
     # How many are noted at each distance, and how many of them up to that of the last one that is wanted.
     tally, within = np.zeros(BITS + 1, np.int64), 0
-    last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE
-    for run in range(runs + 1):
-        end, agree = run_ends[run], agreeing[run]
-        for at in range(run_starts[run], end, _AT_ONCE):
-            # Places rise in a run: of those that are as far away as the last one, it comes first.
-            most = (last >> _PLACE_BITS) - (signed(places[at]) > last & _HIGHEST_PLACE)
-            here = _within(grouped, np.uint64(at), query, most, agree)
-            if end - at < _AT_ONCE:
-                here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
-            while here:
-                where = at + signed(ones((here & -here) - np.uint64(1)))
-                here &= here - np.uint64(1)
-                distance, place = signed(ones(grouped[where] ^ query)), signed(places[where])
-                key = distance << _PLACE_BITS | place
-                bit = np.uint64(1) << np.uint64(place & 63)
-                # Several runs may bring the same one.
-                if key > last or seen[place >> 6] & bit:
-                    continue
-                if run == runs and not _is_probed(grouped[where], query, firm, values, exact, counts):
-                    continue
-                if found == len(keys):
-                    _forget(seen, keys[:found])
-                    found = within = _keep_best(keys, found, last, limit)
-                    last = keys[found - 1]
-                    tally[:] = 0
-                    for each in keys[:found]:
-                        tally[each >> _PLACE_BITS] += 1
-                        seen[(each & _HIGHEST_PLACE) >> 6] |= np.uint64(1) << np.uint64(each & 63)
-                    if key > last:
+    last, nearest = -1, scanned.nearest
+    # The closest of one document are about as far away as those of the one before.
+    for most in (min(nearest[0] + _FURTHER, scanned.radius), scanned.radius):
+        if within >= limit or last >> _PLACE_BITS == scanned.radius:
+            break
+        last = most << _PLACE_BITS | _HIGHEST_PLACE
+        for run in range(runs + 1):
+            end, agree = run_ends[run], agreeing[run]
+            for at in range(run_starts[run], end, _AT_ONCE):
+                within_bits = last >> _PLACE_BITS
+                # Places rise in a run: of those that are as far away as the last one, it comes first.
+                if last & _HIGHEST_PLACE < _HIGHEST_PLACE and signed(places[at]) > last & _HIGHEST_PLACE:
+                    within_bits -= 1
+                here = _within(grouped, np.uint64(at), query, within_bits, agree)
+                if end - at < _AT_ONCE:
+                    here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+                while here:
+                    where = at + signed(ones((here & -here) - np.uint64(1)))
+                    here &= here - np.uint64(1)
+                    distance, place = signed(ones(grouped[where] ^ query)), signed(places[where])
+                    key = distance << _PLACE_BITS | place
+                    bit = np.uint64(1) << np.uint64(place & 63)
+                    # Several runs may bring the same one.
+                    if key > last or seen[place >> 6] & bit:
                         continue
-                keys[found] = key
-                seen[place >> 6] |= bit
-                found += 1
-                within += 1
-                tally[distance] += 1
-                while within - tally[last >> _PLACE_BITS] >= limit:
-                    within -= tally[last >> _PLACE_BITS]
-                    last = ((last >> _PLACE_BITS) - 1) << _PLACE_BITS | _HIGHEST_PLACE
+                    if run == runs and not _is_probed(grouped[where], query, firm, values, exact, counts):
+                        continue
+                    if found == len(keys):
+                        _forget(seen, keys[:found])
+                        found = within = _keep_best(keys, found, last, limit)
+                        last = keys[found - 1]
+                        tally[:] = 0
+                        for each in keys[:found]:
+                            tally[each >> _PLACE_BITS] += 1
+                            seen[(each & _HIGHEST_PLACE) >> 6] |= np.uint64(1) << np.uint64(each & 63)
+                        if key > last:
+                            continue
+                    keys[found] = key
+                    seen[place >> 6] |= bit
+                    found += 1
+                    within += 1
+                    tally[distance] += 1
+                    while within - tally[last >> _PLACE_BITS] >= limit:
+                        within -= tally[last >> _PLACE_BITS]
+                        last = ((last >> _PLACE_BITS) - 1) << _PLACE_BITS | _HIGHEST_PLACE
+    nearest[0] = last >> _PLACE_BITS
     _forget(seen, keys[:found])
     return keys[: _keep_best(keys, found, last, limit)] & _HIGHEST_PLACE
 
@@ -262,7 +274,6 @@ def _runs(
     exact: NDArray[np.int64],
     counts: NDArray[np.int64],
     starts: NDArray[np.uint32],
-    grouped, places,
     firm: np.uint64,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], int]:
     """Return starts and ends of runs, the bits in which all that counts there agrees with the query, and their number.
@@ -279,8 +290,6 @@ def _runs(
                 value = values[table, number]
                 run_starts[runs], run_ends[runs] = starts[table, value], starts[table, value + 1]
                 agreeing[runs] = agree
-                prefetch(grouped.ctypes.data + 8 * run_starts[runs])
-                prefetch(places.ctypes.data + 4 * run_starts[runs])
                 runs += run_starts[runs] < run_ends[runs]
     return run_starts, run_ends, agreeing, runs
 

@@ -18,6 +18,9 @@ from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan
 
 
+_DEARER_THAN_ALL = 1 << 62
+
+
 class Flips(NamedTuple):
     """How the blocks of a query are flipped, for compiled functions.
 
@@ -84,36 +87,37 @@ def probe(
             weakest[place] = weakest[place - 1]
             place -= 1
         weakest[place] = bit
-    # The cheapest so far, in order; equally dear flips in the order in which they come.
-    most = min(max_flips, 1 << weak_bits)
-    costs, cheapest = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
-    all_costs, all_flips = np.zeros(1 << weak_bits, np.int64), np.zeros(1 << weak_bits, np.int64)
-    have = 0
-    if flips.exact_bits[table] < 0:
-        costs[0] = cheapest[0] = 0
-        have = 1
+    # Flips of few bits are among the exact ones, and are left out at the end.
+    left_out, combinations_ = 0, 1
+    for bits in range(flips.exact_bits[table] + 1):
+        left_out += combinations_
+        combinations_ = combinations_ * (weak_bits - bits) // (bits + 1)
+    most = min(max_flips + left_out, 1 << weak_bits)
+    # The cheapest so far, in order, and with each further bit they are merged with those that flip it too. Of
+    # equally dear flips those without it come first.
+    costs, cheapest = np.zeros((2, most + 1), np.int64), np.zeros((2, most + 1), np.int64)
+    now, have = 0, 1
     for rank in range(weak_bits):
         margin = margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[rank]]
-        if have == most and margin >= costs[most - 1]:
+        if have == most and margin >= costs[now, most - 1]:
             # All further flips turn a bit that is as strong.
             break
-        for rest in range(1 << rank):
-            subset = 1 << rank | rest
-            all_costs[subset] = cost = all_costs[rest] + margin
-            all_flips[subset] = flip = all_flips[rest] | 1 << weakest[rank]
-            if (have == most and cost >= costs[most - 1]) or signed(ones(np.uint64(subset))) <= flips.exact_bits[table]:
-                continue
-            place = have
-            while place > 0 and costs[place - 1] > cost:
-                costs[place] = costs[place - 1]
-                cheapest[place] = cheapest[place - 1]
-                place -= 1
-            costs[place] = cost
-            cheapest[place] = flip
-            have = min(have + 1, most)
+        costs[now, have] = _DEARER_THAN_ALL
+        without, with_it = 0, 0
+        merged = min(2 * have, most)
+        for place in range(merged):
+            is_without = costs[now, without] <= costs[now, with_it] + margin
+            # Without a branch: which of the two is cheaper cannot be foreseen.
+            costs[1 - now, place] = costs[now, without] if is_without else costs[now, with_it] + margin
+            flipped = cheapest[now, with_it] | 1 << weakest[rank]
+            cheapest[1 - now, place] = cheapest[now, without] if is_without else flipped
+            without += is_without
+            with_it += not is_without
+        now, have = 1 - now, merged
     for place in range(have):
-        values[count] = block ^ cheapest[place]
-        count += 1
+        if signed(ones(np.uint64(cheapest[now, place]))) > flips.exact_bits[table]:
+            values[count] = block ^ cheapest[now, place]
+            count += 1
     return count
 
 
