@@ -15,7 +15,7 @@ from dedup.compiled import compiled
 from dedup.corpus.confirming import Sureness, find_sure
 from dedup.corpus.kernels import Sketches, Thresholds, compare_sketches, find_digest, insert_digests, worth_checking
 from dedup.corpus.known import NOWHERE
-from dedup.corpus.scanning import Scanned, closest, enter
+from dedup.corpus.scanning import Closest, Scanned, enter, with_entered
 from dedup.corpus.words import REFERENCE
 
 NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
@@ -115,6 +115,7 @@ def advance(
     lines: Lines,
     rows: Rows,
     scanned: Scanned,
+    closest: Closest,
     rules: Rules,
     ends: Ends,
 ) -> tuple[int, NDArray[np.int64], Ends]:
@@ -128,6 +129,7 @@ def advance(
         lines: the documents.
         rows: those known.
         scanned: their fingerprints.
+        closest: the closest documents of each, among those that were known before the first was entered.
         rules: what of the settings counts.
         ends: how much there is.
 
@@ -155,7 +157,14 @@ def advance(
                     place, leader = place + 1, UNDECIDED
                     continue
             if is_indexed and count > 0:
-                near = closest(scanned, count, lines.fingerprint[place], lines.margins[place])
+                near = with_entered(
+                    scanned,
+                    closest.keys[place, : closest.counts[place]],
+                    closest.known,
+                    count,
+                    lines.fingerprint[place],
+                    lines.margins[place],
+                )
                 candidates = worth_checking(
                     scanned.numbers[near],
                     known_sketches,

@@ -59,6 +59,7 @@ class CorpusDeduplicator:
         folder: where is kept what does not stand in memory.
         lengths: what the last checkpoint returned; nothing: begin anew.
         words: gives the words of documents.
+        threads: how many look for candidates at the same time.
 
     Raises:
         SettingsError: the table design is none that the index in memory has.
@@ -66,7 +67,12 @@ class CorpusDeduplicator:
     """
 
     def __init__(
-        self, settings: DedupSettings, folder: Path, lengths: Lengths | None = None, words: WordSource | None = None
+        self,
+        settings: DedupSettings,
+        folder: Path,
+        lengths: Lengths | None = None,
+        words: WordSource | None = None,
+        threads: int = 1,
     ) -> None:
         self._settings = settings
         self._source = words or WordSource()
@@ -77,7 +83,7 @@ class CorpusDeduplicator:
         )
         self._sureness = Sureness.of(settings)
         self._confirmation = Confirmation(settings, margins_of)
-        self._index = _Index(settings)
+        self._index = _Index(settings, threads)
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         self._index.add_many(*self._known.indexed)
@@ -166,6 +172,7 @@ class CorpusDeduplicator:
         return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
 
     def _decide_together(self, lines: SignedLines, scan: Scan) -> list[Duplicate]:
+        closest = scan.find_closest(lines.rows["fingerprint"], lines.rows["margins"])
         count, tokens = len(lines), lines.rows["tokens"]
         has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
         rows, slots, keys_end, words_end = self._known.room(count)
@@ -173,6 +180,7 @@ class CorpusDeduplicator:
             Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
             Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
             scan.room(count),
+            closest,
             Rules(self._thresholds, self._sureness, self._fewest_tokens, self._settings.max_compared),
         )
         ends = Ends(len(self._known), len(scan), keys_end, words_end)
@@ -249,11 +257,11 @@ class _Index:
     Both find the same.
     """
 
-    def __init__(self, settings: DedupSettings) -> None:
+    def __init__(self, settings: DedupSettings, threads: int) -> None:
         self._settings = settings
         plan = plan_of(settings)
         require_design(plan)
-        self._scan: Scan | None = Scan(plan, settings.max_candidates)
+        self._scan: Scan | None = Scan(plan, settings.max_candidates, threads)
 
     @cached_property
     def _index(self) -> MemoryIndex:

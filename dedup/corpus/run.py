@@ -112,7 +112,9 @@ class _Run:
         kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
         words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
-            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths, words)))
+            self._deduplicator = stack.enter_context(
+                closing(CorpusDeduplicator(job.settings, folder, lengths, words, job.processes))
+            )
             self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
             self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
             if self._kept:

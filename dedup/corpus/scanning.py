@@ -12,6 +12,8 @@ all, until it is worth sorting them too. What is found is exactly what the plan'
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +35,9 @@ _SHARE_UNSORTED = 1 / 16
 _PLACE_BITS = 32
 _HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
 _MORE_FINDS = 1 << 10
-_FURTHER = 3
+# More threads, or with less to do, gain less than handing it out takes.
+_MOST_THREADS = 4
+_LEAST_A_THREAD = 16
 
 
 class Scanned(NamedTuple):
@@ -46,8 +50,6 @@ class Scanned(NamedTuple):
             and then by place, and behind them the others as they came.
         places: where each of these stands in `fingerprints`.
         starts: where in `grouped` those with a value of a block start, shape (4, 65537).
-        seen: all zeros, with a bit for each of `fingerprints`.
-        nearest: how far away the last that was found is, of the latest look-up.
         flips: how a fingerprint is probed.
         radius: the largest distance.
         limit: how many documents at most are wanted.
@@ -58,11 +60,23 @@ class Scanned(NamedTuple):
     grouped: NDArray[np.uint64]
     places: NDArray[np.uint32]
     starts: NDArray[np.uint32]
-    seen: NDArray[np.uint64]
-    nearest: NDArray[np.int64]
     flips: Flips
     radius: int
     limit: int
+
+
+class Closest(NamedTuple):
+    """The closest documents of some.
+
+    Attributes:
+        keys: distance and place of each as one number, the distance on top, rising; shape (q, limit).
+        counts: how many there are, shape (q,).
+        known: among how many they are the closest.
+    """
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    known: int
 
 
 class Scan:
@@ -71,9 +85,12 @@ class Scan:
     Args:
         plan: how far around a fingerprint is looked; four tables of one block of 16 bits.
         limit: how many documents at most are wanted.
+        threads: how many look up at the same time.
     """
 
-    def __init__(self, plan: ProbePlan, limit: int) -> None:
+    def __init__(self, plan: ProbePlan, limit: int, threads: int = 1) -> None:
+        self._threads = min(threads, _MOST_THREADS)
+        self._pool = ThreadPoolExecutor(_MOST_THREADS)
         self._flips = Flips.of(plan)
         self._radius = plan.radius
         self._limit = limit
@@ -81,8 +98,6 @@ class Scan:
         self._fingerprints, self._numbers = np.empty(0, np.uint64), np.empty(0, np.int64)
         self._grouped, self._places = np.empty(0, np.uint64), np.empty(0, np.uint32)
         self._starts = np.zeros((BLOCKS, BLOCK_VALUES + 1), np.uint32)
-        self._seen = np.zeros(0, np.uint64)
-        self._nearest = np.array([plan.radius])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -111,7 +126,6 @@ class Scan:
             for array in (self._fingerprints, self._numbers):
                 # In place: a copy would need twice the memory.
                 array.resize(int(end * _GROWTH), refcheck=False)
-            self._seen = np.zeros(len(self._numbers) // BITS + 1, np.uint64)
         if end > len(self._grouped) - (BLOCKS - 1) * self._sorted - _AT_ONCE:
             self._sort(count)
         return Scanned(
@@ -120,12 +134,14 @@ class Scan:
             self._grouped,
             self._places,
             self._starts,
-            self._seen,
-            self._nearest,
             self._flips,
             self._radius,
             self._limit,
         )
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()
 
     def entered(self, count: int) -> None:
         """Count what was put in the room behind the others, up to so many in all."""
@@ -133,7 +149,32 @@ class Scan:
 
     def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the documents that the plan's probes bring, the closest first, then by number."""
-        return self._numbers[closest(self.room(0), self._count, np.uint64(fingerprint), margins)]
+        found = self.find_closest(np.array([fingerprint], np.uint64), margins[np.newaxis])
+        return self._numbers[found.keys[0, : found.counts[0]] & _HIGHEST_PLACE]
+
+    def find_closest(self, queries: NDArray[np.uint64], margins: NDArray[np.int64]) -> Closest:
+        """Find the closest documents of several, as `closest` does those of one.
+
+        Args:
+            queries: the fingerprints that are looked around, shape (q,).
+            margins: their margins, shape (q, 64).
+        """
+        closest = Closest(
+            np.empty((len(queries), self._limit), np.int64), np.empty(len(queries), np.int64), self._count
+        )
+        scanned = self.room(0)
+        ends = np.linspace(0, len(queries), min(self._threads, len(queries) // _LEAST_A_THREAD + 1) + 1).astype(int)
+        spans = [slice(start, end) for start, end in pairwise(ends.tolist())]
+
+        def find(span: slice) -> None:
+            part = closest._replace(keys=closest.keys[span], counts=closest.counts[span])
+            find_closest(scanned, self._count, queries[span], margins[span], part)
+
+        waiting = [self._pool.submit(find, span) for span in spans[1:]]
+        find(spans[0])
+        for each in waiting:
+            each.result()
+        return closest
 
     def _sort(self, count: int) -> None:
         """Sort all that there are, and make room for further ones behind them."""
@@ -186,16 +227,67 @@ def _enter_many(scanned: Scanned, place: int, numbers: NDArray[np.int64], finger
 
 
 @compiled
-def closest(scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of the documents that the plan's probes bring, the closest first, then by place.
+def find_closest(
+    scanned: Scanned, count: int, queries: NDArray[np.uint64], margins: NDArray[np.int64], closest: Closest
+) -> None:
+    """Find the documents that the plan's probes bring, the closest first, then by place.
 
     Args:
         scanned: the documents.
         count: how many there are.
+        queries: the fingerprints that are looked around, shape (q,).
+        margins: their margins, shape (q, 64).
+        closest: takes what is found.
+    """
+    # A bit for each document.
+    seen = np.zeros(count // BITS + 1, np.uint64)
+    for number in range(len(queries)):
+        keys, found = _find(scanned, count, queries[number], margins[number], seen)
+        closest.keys[number, :found] = keys[:found]
+        closest.counts[number] = found
+
+
+@compiled
+def with_entered(
+    scanned: Scanned, keys: NDArray[np.int64], start: int, end: int, query: np.uint64, margins: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the places of the closest documents, those that were entered since they were found among them.
+
+    Args:
+        scanned: the documents.
+        keys: what `find_closest` found.
+        start: how many documents there were then.
+        end: how many there are now.
         query: the fingerprint that is looked around.
         margins: its margins.
     """
-    grouped, places, seen, limit = scanned.grouped, scanned.places, scanned.seen, scanned.limit
+    last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE
+    if len(keys) == scanned.limit:
+        last = keys[-1]
+    all_keys, count = np.empty(len(keys) + end - start, np.int64), len(keys)
+    all_keys[:count] = keys
+    values, exact, counts = np.empty((0, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
+    firm = np.uint64(0)
+    for place in range(start, end):
+        fingerprint = scanned.fingerprints[place]
+        key = signed(ones(fingerprint ^ query)) << _PLACE_BITS | place
+        if key > last:
+            continue
+        if values.size == 0:
+            values, exact, counts = _values(query, margins, scanned.flips)
+            firm = firm_bits(margins, scanned.flips.firm_margin)
+        if _is_probed(fingerprint, query, firm, values, exact, counts):
+            all_keys[count] = key
+            count += 1
+    return all_keys[: _keep_best(all_keys, count, last, scanned.limit)] & _HIGHEST_PLACE
+
+
+@compiled
+def _find(
+    scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.int64], seen: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], int]:
+    """Return the keys of the closest documents, distance and place as one number, and how many there are."""
+    grouped, places, limit = scanned.grouped, scanned.places, scanned.limit
     firm = firm_bits(margins, scanned.flips.firm_margin)
     values, exact, counts = _values(query, margins, scanned.flips)
     run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, firm)
@@ -206,54 +298,48 @@ def closest(scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.
     keys, found = np.empty(2 * limit + _MORE_FINDS, np.int64), 0
     # How many are noted at each distance, and how many of them up to that of the last one that is wanted.
     tally, within = np.zeros(BITS + 1, np.int64), 0
-    last, nearest = -1, scanned.nearest
-    # The closest of one document are about as far away as those of the one before.
-    for most in (min(nearest[0] + _FURTHER, scanned.radius), scanned.radius):
-        if within >= limit or last >> _PLACE_BITS == scanned.radius:
-            break
-        last = most << _PLACE_BITS | _HIGHEST_PLACE
-        for run in range(runs + 1):
-            end, agree = run_ends[run], agreeing[run]
-            for at in range(run_starts[run], end, _AT_ONCE):
-                within_bits = last >> _PLACE_BITS
-                # Places rise in a run: of those that are as far away as the last one, it comes first.
-                if last & _HIGHEST_PLACE < _HIGHEST_PLACE and signed(places[at]) > last & _HIGHEST_PLACE:
-                    within_bits -= 1
-                here = _within(grouped, np.uint64(at), query, within_bits, agree)
-                if end - at < _AT_ONCE:
-                    here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
-                while here:
-                    where = at + signed(ones((here & -here) - np.uint64(1)))
-                    here &= here - np.uint64(1)
-                    distance, place = signed(ones(grouped[where] ^ query)), signed(places[where])
-                    key = distance << _PLACE_BITS | place
-                    bit = np.uint64(1) << np.uint64(place & 63)
-                    # Several runs may bring the same one.
-                    if key > last or seen[place >> 6] & bit:
+    last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE
+    for run in range(runs + 1):
+        end, agree = run_ends[run], agreeing[run]
+        for at in range(run_starts[run], end, _AT_ONCE):
+            most = last >> _PLACE_BITS
+            # Places rise in a run: of those that are as far away as the last one, it comes first.
+            if last & _HIGHEST_PLACE < _HIGHEST_PLACE and signed(places[at]) > last & _HIGHEST_PLACE:
+                most -= 1
+            here = _within(grouped, np.uint64(at), query, most, agree)
+            if end - at < _AT_ONCE:
+                here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+            while here:
+                where = at + signed(ones((here & -here) - np.uint64(1)))
+                here &= here - np.uint64(1)
+                distance, place = signed(ones(grouped[where] ^ query)), signed(places[where])
+                key = distance << _PLACE_BITS | place
+                bit = np.uint64(1) << np.uint64(place & 63)
+                # Several runs may bring the same one.
+                if key > last or seen[place >> 6] & bit:
+                    continue
+                if run == runs and not _is_probed(grouped[where], query, firm, values, exact, counts):
+                    continue
+                if found == len(keys):
+                    _forget(seen, keys[:found])
+                    found = within = _keep_best(keys, found, last, limit)
+                    last = keys[found - 1]
+                    tally[:] = 0
+                    for each in keys[:found]:
+                        tally[each >> _PLACE_BITS] += 1
+                        seen[(each & _HIGHEST_PLACE) >> 6] |= np.uint64(1) << np.uint64(each & 63)
+                    if key > last:
                         continue
-                    if run == runs and not _is_probed(grouped[where], query, firm, values, exact, counts):
-                        continue
-                    if found == len(keys):
-                        _forget(seen, keys[:found])
-                        found = within = _keep_best(keys, found, last, limit)
-                        last = keys[found - 1]
-                        tally[:] = 0
-                        for each in keys[:found]:
-                            tally[each >> _PLACE_BITS] += 1
-                            seen[(each & _HIGHEST_PLACE) >> 6] |= np.uint64(1) << np.uint64(each & 63)
-                        if key > last:
-                            continue
-                    keys[found] = key
-                    seen[place >> 6] |= bit
-                    found += 1
-                    within += 1
-                    tally[distance] += 1
-                    while within - tally[last >> _PLACE_BITS] >= limit:
-                        within -= tally[last >> _PLACE_BITS]
-                        last = ((last >> _PLACE_BITS) - 1) << _PLACE_BITS | _HIGHEST_PLACE
-    nearest[0] = last >> _PLACE_BITS
+                keys[found] = key
+                seen[place >> 6] |= bit
+                found += 1
+                within += 1
+                tally[distance] += 1
+                while within - tally[last >> _PLACE_BITS] >= limit:
+                    within -= tally[last >> _PLACE_BITS]
+                    last = ((last >> _PLACE_BITS) - 1) << _PLACE_BITS | _HIGHEST_PLACE
     _forget(seen, keys[:found])
-    return keys[: _keep_best(keys, found, last, limit)] & _HIGHEST_PLACE
+    return keys, _keep_best(keys, found, last, limit)
 
 
 @compiled
