@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from dedup.corpus import deciding
+from dedup.corpus import candidates
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.kernels import Sketches, Thresholds, worth_checking
 from dedup.corpus.scanning import Scan
@@ -102,7 +102,7 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
 def test_verdicts_are_those_of_the_crawl(
     most_scanned: int, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "_MOST_SCANNED", most_scanned)
+    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
     contents = corpus((most_scanned, str(values)), 120)
     found = in_memory(contents, tmp_path, **values)
     assert found == in_database(contents, tmp_path, **values)
@@ -123,7 +123,7 @@ def test_chains_of_edits_end_where_those_of_a_crawl_do(steps: list[tuple[int, in
 def test_documents_that_are_all_alike_are_decided_by_the_closest(
     most_scanned: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "_MOST_SCANNED", most_scanned)
+    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
     # Far more than max_candidates are near: the narrow look-ups have to bring what a wide one does.
     base = document(60, "base") + " "
     contents: list[Content] = [base * 3 + document(100, i) for i in range(150)]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus import deciding, line_ranges
+from dedup.corpus import candidates, line_ranges
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import ReadOptions, Rejected
 from dedup.corpus.files import find_files
@@ -154,7 +154,7 @@ def test_lines_that_are_no_utf8_or_too_large_for_one_go(tmp_path: Path, monkeypa
 def test_verdicts_and_state(
     values: dict[str, Any], most_scanned: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deciding, "_MOST_SCANNED", most_scanned)
+    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
     monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     texts = [content for content in corpus(str(values), 150) if isinstance(content, str)]

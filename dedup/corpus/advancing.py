@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
+from dedup.corpus.closest import Closest, Scanned, with_entered
 from dedup.corpus.confirming import Sureness, find_sure
 from dedup.corpus.kernels import Sketches, Thresholds, compare_sketches, find_digest, insert_digests, worth_checking
 from dedup.corpus.known import NOWHERE
-from dedup.corpus.scanning import Closest, Scanned, enter, with_entered
+from dedup.corpus.scanning import enter
 from dedup.corpus.words import REFERENCE
 
 NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
@@ -191,16 +192,8 @@ def advance(
                     _note_copy(found, place, member, lines, rows, known_sketches)
                     leader = found.leaders[place]
         found.kinds[place] = kind
-        rows.digest[known, 0] = lines.digest[place, 0]
-        rows.digest[known, 1] = lines.digest[place, 1]
-        rows.fingerprint[known] = lines.fingerprint[place]
-        rows.minima[known] = lines.minima[place]
-        rows.shingles[known] = lines.shingles[place]
-        rows.tokens[known] = lines.tokens[place]
-        rows.leader[known] = leader
-        rows.key[known] = keys
+        _fill_row(rows, known, lines, place, leader, keys)
         keys += lines.key_bytes[place]
-        rows.words[known] = NOWHERE
         if rules.fewest_tokens <= tokens <= rules.most_tokens:
             rows.words[known] = words
             words += _REFERENCE_BYTES
@@ -212,6 +205,20 @@ def advance(
         known += 1
         place, leader = place + 1, UNDECIDED
     return place, nothing, Ends(known, count, keys, words)
+
+
+@compiled
+def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, key: int) -> None:
+    """Fill the row of a document, without words."""
+    rows.digest[number, 0] = lines.digest[place, 0]
+    rows.digest[number, 1] = lines.digest[place, 1]
+    rows.fingerprint[number] = lines.fingerprint[place]
+    rows.minima[number] = lines.minima[place]
+    rows.shingles[number] = lines.shingles[place]
+    rows.tokens[number] = lines.tokens[place]
+    rows.leader[number] = leader
+    rows.key[number] = key
+    rows.words[number] = NOWHERE
 
 
 @compiled

@@ -9,7 +9,7 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
+from dedup.corpus.candidates import Candidates
 from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
@@ -28,13 +29,9 @@ from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
-from dedup.fingerprint.schemes import find_scheme
-from dedup.index.memory.index import MemoryIndex, require_design
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
-from dedup.verification import fewest_tokens, plan_of
-
-_MOST_SCANNED = 500_000
+from dedup.verification import fewest_tokens
 
 
 class Duplicate(NamedTuple):
@@ -83,7 +80,7 @@ class CorpusDeduplicator:
         )
         self._sureness = Sureness.of(settings)
         self._confirmation = Confirmation(settings, margins_of)
-        self._index = _Index(settings, threads)
+        self._index = Candidates(settings, threads)
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         self._index.add_many(*self._known.indexed)
@@ -148,6 +145,7 @@ class CorpusDeduplicator:
         """Close the files."""
         self._known.close()
         self._joining.close()
+        self._index.close()
 
     def _find_near(self, signed: Signed) -> Match | None:
         sketch = signed.sketch
@@ -249,51 +247,3 @@ class CorpusDeduplicator:
 
 def _content(identity: bytes, signed: Signed) -> Content:
     return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
-
-
-class _Index:
-    """Candidates, the closest: by a scan while there are few fingerprints, by the index in memory then.
-
-    Both find the same.
-    """
-
-    def __init__(self, settings: DedupSettings, threads: int) -> None:
-        self._settings = settings
-        plan = plan_of(settings)
-        require_design(plan)
-        self._scan: Scan | None = Scan(plan, settings.max_candidates, threads)
-
-    @cached_property
-    def _index(self) -> MemoryIndex:
-        # Its compiled functions take half a second to load.
-        return MemoryIndex(plan_of(self._settings), find_scheme(self._settings.scheme).name)
-
-    @property
-    def nbytes(self) -> int:
-        return self._index.report().nbytes if self._scan is None else self._scan.nbytes
-
-    def scan_for(self, count: int) -> Scan | None:
-        """Return the scan, if there will be few enough for it with so many more; else None."""
-        return self._scan if self._scan is not None and len(self._scan) + count <= _MOST_SCANNED else None
-
-    def add(self, number: int, fingerprint: int) -> None:
-        if self._scan is None:
-            self._index.add(number, fingerprint)
-        else:
-            self.add_many(np.array([number]), np.array([fingerprint], np.uint64))
-
-    def add_many(self, numbers: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
-        if self._scan is None:
-            self._index.add_many(numbers, fingerprints)
-            return
-        self._scan.add_many(numbers, fingerprints)
-        if len(self._scan) > _MOST_SCANNED:
-            self._index.add_many(*self._scan.entries)
-            self._scan = None
-
-    def closest(self, fingerprint: int, margins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the documents that `MemoryIndex.query` brings."""
-        if self._scan is not None:
-            return self._scan.closest(fingerprint, margins)
-        queries = np.array([fingerprint], np.uint64)
-        return self._index.query_many(queries, margins[np.newaxis], self._settings.max_candidates).document_ids

@@ -20,7 +20,7 @@ from dedup.corpus.readers import jsonl
 from dedup.corpus.readers.streams import why_damaged
 from dedup.errors import InputError
 
-_RANGE_BYTES = 1 << 19
+_RANGE_BYTES = 1 << 21
 # A line may be longer than memory.
 _MOST_AT_ONCE = 1 << 23
 _LINE_FEED = b"\n"
@@ -160,7 +160,7 @@ def find_line_ranges(
     with_texts: bool,
     with_words: bool,
 ) -> Iterator[LineRange]:
-    """Find ranges of lines of about half a megabyte, in their order.
+    """Find ranges of lines of about two megabytes, in their order.
 
     Args:
         file: JSONL that is not compressed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -72,6 +72,16 @@ def read_portions(
                 yield from _reader(file)(file, number, options, after)
         except OSError as error:
             yield _unreadable(file, number, error)
+
+
+def first_documents(items: Iterable[CorpusDocument | Rejected], count: int) -> Iterator[CorpusDocument | Rejected]:
+    """Yield what was read, up to a number of documents."""
+    for item in items:
+        if isinstance(item, CorpusDocument):
+            count -= 1
+        if count < 0:
+            return
+        yield item
 
 
 def _remaining(

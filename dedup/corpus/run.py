@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
@@ -22,7 +22,7 @@ from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
 from dedup.corpus.line_ranges import LineRange
 from dedup.corpus.progress import Progress
-from dedup.corpus.reading import read_files, read_portions
+from dedup.corpus.reading import first_documents, read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Item, Signed, sign_all
@@ -185,7 +185,7 @@ class _Run:
         job = self._job
         if job.limit is not None:
             items = read_files(job.files, job.options, self._position)
-            return _first(items, job.limit - self._tally.documents)
+            return first_documents(items, job.limit - self._tally.documents)
         kept = job.outputs.get("kept")
         with_texts = kept is not None and takes_texts(kept)
         return read_portions(
@@ -205,7 +205,7 @@ class _Run:
         return item.position
 
     def _settle(self) -> None:
-        """Write what is decided in the thread, as soon as it is."""
+        """Write what the thread is deciding."""
         before, self._under_way = self._under_way, None
         self._write_decided(before)
 
@@ -275,16 +275,6 @@ async def _wait_for(decided: UnderWay | None) -> None:
     if decided is not None:
         # Unlike waiting for it alone, this does not take it back if the user stops the run.
         await asyncio.wait([asyncio.wrap_future(decided[1])])
-
-
-def _first(items: Iterable[Item], count: int) -> Iterator[Item]:
-    """Yield items up to a number of documents."""
-    for item in items:
-        if isinstance(item, CorpusDocument):
-            count -= 1
-        if count < 0:
-            return
-        yield item
 
 
 def _put_away(state: Path, save_index: Path | None) -> None:

@@ -190,7 +190,7 @@ def _sign(
     array = np.zeros(len(data) + json_fields.SLACK, np.uint8)
     array[: len(data)] = np.frombuffer(data, np.uint8)
     wide = 0 if data.isascii() else int((array >= ASCII).sum())
-    # Six bytes stand for up to three. Most texts have none, and one byte is looked for in a tenth of the time of two.
+    # Six bytes stand for up to three; one byte is looked for in a tenth of the time of two.
     escaped = data.count(b"\\u") * (3 * LONGEST - 6) if b"\\" in data else 0
     texts = np.empty(len(array) + (LONGEST - 1) * wide + escaped + room_for(array[:0]), np.uint8)
     options = lines.options

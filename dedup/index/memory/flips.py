@@ -17,7 +17,6 @@ from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan
 
-
 _DEARER_THAN_ALL = 1 << 62
 
 
