@@ -18,12 +18,14 @@ behind the other, `writers/` writes kept and dropped documents and clusters: no 
 document and the buffers of one file.
 
 `run.py` is what `dedup files` does with them (`job.py`): `signing.py` has signatures made in worker processes,
-`deciding.py` decides, document by document, by what `known.py` and `scanning.py` hold of the ones before,
+`deciding.py` decides, document by document, by what `known.py` and `candidates.py` hold of the ones before,
 `tally.py`, `progress.py` and `summary.py` count and show, `clusters.py` gathers, and `state.py` saves what
 an interrupted run goes on from.
 
 Lines of JSONL that is not compressed take a shorter way: `line_ranges.py` says where they stand, a worker has
 compiled code find their fields and sign them (`json_fields.py`, `signing_lines.py`), one array comes back
 for all of them (`signed_lines.py`), and compiled code goes through it up to the next line that has to be
-compared (`advancing.py`).
+compared (`advancing.py`). Candidates are looked for ahead, for all of them at once (`scanning.py`, `closest.py`), and
+what is sure to be a copy by its sketch is decided there too (`confirming.py`). All of this runs in a thread,
+while the main one writes what came before.
 """

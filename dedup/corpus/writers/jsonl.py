@@ -75,7 +75,7 @@ def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
     """
     values = row.to_dict() if isinstance(row, ParquetRow) else row
     try:
-        line = json.dumps(values, ensure_ascii=False, allow_nan=False, default=_to_json_value)
+        line = _ENCODER.encode(values)
     except ValueError:
         line = json.dumps(_without_nan(values), ensure_ascii=False, default=_to_json_value)
     return line.encode("utf-8", "replace")
@@ -90,6 +90,10 @@ def _to_json_value(value: object) -> Any:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     return str(value)
+
+
+# json.dumps would make one for every row.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_to_json_value)
 
 
 def _without_nan(value: Any) -> Any:
