@@ -71,7 +71,7 @@ def test_a_scan_finds_what_brute_force_finds(
     with pytest.MonkeyPatch.context() as patch:
         # So that there are both, sorted ones and others, and one more run than can be noted at once.
         patch.setattr(scanning, "_LEAST_UNSORTED", 20)
-        patch.setattr(scanning, "_LEAST_A_THREAD", 4)
+        patch.setattr(scanning, "_AT_A_TIME", 4)
         scan = Scan(plan(*made), limit, threads)
         for start in range(0, count, 50):
             part = stored[start : min(start + 50, count)]

@@ -10,7 +10,6 @@ all, until it is worth sorting them too. What is found is exactly what the plan'
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,9 @@ _GROWTH = 1.25
 # So many are read for every look-up before they are sorted, or this share of those that are.
 _LEAST_UNSORTED = 1 << 11
 _SHARE_UNSORTED = 1 / 16
-# More threads, or with less to do, gain less than handing it out takes.
+# More threads gain less than handing out work takes.
 _MOST_THREADS = 4
-_LEAST_A_THREAD = 16
+_AT_A_TIME = 32
 
 
 class Scan:
@@ -115,17 +114,20 @@ class Scan:
             np.empty((len(queries), self._limit), np.int64), np.empty(len(queries), np.int64), self._count
         )
         scanned = self.room(0)
-        ends = np.linspace(0, len(queries), min(self._threads, len(queries) // _LEAST_A_THREAD + 1) + 1).astype(int)
-        spans = [slice(start, end) for start, end in pairwise(ends.tolist())]
+        # Whoever is done takes the next few, so that a thread that has to wait for a core holds up no other.
+        starts = iter(range(0, len(queries), _AT_A_TIME))
 
-        def find(span: slice) -> None:
-            part = closest._replace(keys=closest.keys[span], counts=closest.counts[span])
-            find_closest(scanned, self._count, queries[span], margins[span], part)
+        def find() -> None:
+            for start in starts:
+                span = slice(start, start + _AT_A_TIME)
+                part = Closest(closest.keys[span], closest.counts[span], closest.known)
+                find_closest(scanned, self._count, queries[span], margins[span], part)
 
-        waiting = [self._pool.submit(find, span) for span in spans[1:]]
-        find(spans[0])
-        for each in waiting:
-            each.result()
+        helping = [self._pool.submit(find) for _ in range(min(self._threads, len(queries) // _AT_A_TIME + 1) - 1)]
+        find()
+        for each in helping:
+            if not each.cancel():
+                each.result()
         return closest
 
     def _sort(self, count: int) -> None:
