@@ -123,7 +123,7 @@ class WorkerPool:
         self._bundles += 1
         try:
             sent = self._submit(pool, [job.call for job in bundle])
-        except BrokenProcessPool as error:
+        except Exception as error:  # a broken pool, a process that cannot be started: each job is told
             sent = asyncio.get_running_loop().create_future()
             sent.set_exception(error)
         sent.add_done_callback(partial(self._receive, pool, bundle))

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -118,6 +119,21 @@ def test_a_job_that_is_not_waited_for_any_more_leaves_the_others_alone() -> None
         assert isinstance(results.pop(6), asyncio.CancelledError)
         assert isinstance(results.pop(0), asyncio.CancelledError)
         assert results == [1, 2, 3, 4, 5, 7]
+        assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test)
+
+
+def test_all_that_wait_are_told_that_no_worker_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no process for you")
+
+    async def test(pool: WorkerPool) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(ProcessPoolExecutor, "submit", refuse)
+            jobs = [pool.run(worker_jobs.add, i, i) for i in range(9)]
+            results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert [str(result) for result in results] == ["no process for you"] * 9
         assert await pool.run(worker_jobs.add, 1, 1) == 2
 
     run(test)
