@@ -9,7 +9,9 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import types
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,12 +19,15 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import forkserver
 from multiprocessing.context import BaseContext
-from typing import ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from dedup.errors import DedupError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+# What a job returned, or what it raised.
+_Result = tuple[Any, Exception | None]
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +36,13 @@ _PRELOAD = ("dedup.preloaded",)
 
 class WorkerDiedError(DedupError):
     """A job killed its worker process, or took longer than allowed, twice."""
+
+
+class _Job(NamedTuple):
+    """Something to run, and who waits for its result."""
+
+    call: Callable[[], Any]
+    result: asyncio.Future[Any]
 
 
 class WorkerPool:
@@ -45,12 +57,17 @@ class WorkerPool:
         seconds: how long a job may take before its worker is killed (not on Windows, nor in
             threads).
         preload: modules that the jobs need; the processes share what they load.
+        bundled: how many jobs that wait for a worker are sent to it at once; 1: each is sent at
+            once and alone.
     """
 
-    def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = ()) -> None:
+    def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = (), bundled: int = 4) -> None:
         self._workers = workers
         self._preload = (*_PRELOAD, *preload)
         self._seconds = seconds
+        self._bundled = bundled
+        self._waiting: deque[_Job] = deque()
+        self._bundles = 0
         self._pool: Executor | None = None
         self._lone_pool: Executor | None = None
         self._is_closed = False
@@ -68,25 +85,24 @@ class WorkerPool:
             WorkerDiedError: the worker died or took too long, twice; or the pool is closed.
             Exception: what the function raised.
         """
-        job = partial(function, *args, **kwargs)
+        job: _Job = _Job(partial(function, *args, **kwargs), asyncio.get_running_loop().create_future())
         self._require_open()
-        if self._pool is None:
-            self._pool = self._new_pool(self._workers)
-        pool = self._pool
+        self._waiting.append(job)
+        self._send_waiting()
         try:
-            return await self._run_in(pool, job)
+            result: R = await job.result
         except BrokenProcessPool:
-            self._require_open()
-            if self._pool is pool:
-                logger.warning("a worker process died; its work is tried once more")
-                self._pool = None
-        async with self._one_suspect_at_a_time:
-            self._require_open()
-            return await self._run_alone(job)
+            async with self._one_suspect_at_a_time:
+                self._require_open()
+                result = await self._run_alone(job.call)
+        return result
 
     def close(self) -> None:
         """End all processes, whatever they are doing; from now on no work is taken."""
         self._is_closed = True
+        for job in self._waiting:
+            job.result.cancel()
+        self._waiting.clear()
         for pool in (self._pool, self._lone_pool):
             if pool is not None:
                 _end(pool)
@@ -95,27 +111,76 @@ class WorkerPool:
         if self._is_closed:
             raise WorkerDiedError("the workers were ended")
 
-    async def _run_in(self, pool: Executor, job: Callable[[], R]) -> R:
-        attempt: Callable[[Callable[[], R], float], R] = _limited if self._workers else _call
+    def _send_waiting(self) -> None:
+        # A page takes some ten milliseconds, and sending one a fifth of one. While all workers have work,
+        # and one more bundle lies ready for the first that has none, pages may as well wait for each other.
+        while self._waiting and (self._bundled == 1 or self._bundles <= self._workers):
+            most = min(self._bundled, -(-len(self._waiting) // max(1, self._workers)))
+            bundle = [job for job in (self._waiting.popleft() for _ in range(most)) if not job.result.done()]
+            if bundle:
+                self._send(bundle)
+
+    def _send(self, bundle: list[_Job]) -> None:
+        if self._pool is None:
+            self._pool = self._new_pool(self._workers)
+        pool = self._pool
+        self._bundles += 1
+        try:
+            sent = self._submit(pool, [job.call for job in bundle])
+        except Exception as error:  # a broken pool, a process that cannot be started: each job is told
+            sent = asyncio.get_running_loop().create_future()
+            sent.set_exception(error)
+        sent.add_done_callback(partial(self._receive, pool, bundle))
+
+    def _receive(self, pool: Executor, bundle: list[_Job], sent: asyncio.Future[list[_Result]]) -> None:
+        self._bundles -= 1
+        error = None if sent.cancelled() else sent.exception()
+        if isinstance(error, BrokenProcessPool) and self._pool is pool:
+            self._pool = None
+            if not self._is_closed:
+                logger.warning("a worker process died; its work is tried once more")
+        if error is not None and not isinstance(error, BrokenProcessPool) and len(bundle) > 1 and not self._is_closed:
+            # One of them cannot be pickled, or what it returned.
+            for job in bundle:
+                self._send([job])
+        else:
+            results = [(None, error)] * len(bundle) if error or sent.cancelled() else sent.result()
+            for job, (value, raised) in zip(bundle, results, strict=True):
+                if job.result.done():
+                    continue
+                if sent.cancelled():
+                    job.result.cancel()
+                elif raised is not None:
+                    job.result.set_exception(raised)
+                else:
+                    job.result.set_result(value)
+        if not self._is_closed:
+            self._send_waiting()
+
+    def _submit(self, pool: Executor, calls: list[Callable[[], Any]]) -> asyncio.Future[list[_Result]]:
         before = len(_processes(pool))
         with _spawning():
-            future = pool.submit(attempt, job, self._seconds)
+            future = pool.submit(_run_all, calls, self._seconds if self._workers else None)
             if len(_processes(pool)) > before:
                 # The executor looks anew at which processes it has to watch before it starts one, not
                 # after: without a second look, nobody would notice the death of this one.
                 pool.submit(_nothing)
-        return await asyncio.wrap_future(future)
+        return asyncio.wrap_future(future)
 
-    async def _run_alone(self, job: Callable[[], R]) -> R:
+    async def _run_alone(self, call: Callable[[], R]) -> R:
         self._lone_pool = self._new_pool(1)
         try:
-            return await self._run_in(self._lone_pool, job)
+            [(value, error)] = await self._submit(self._lone_pool, [call])
         except BrokenProcessPool:
             self._require_open()
             raise WorkerDiedError(f"its worker process died twice, or took longer than {self._seconds:g} s") from None
         finally:
             _end(self._lone_pool)
             self._lone_pool = None
+        if error is not None:
+            raise error
+        result: R = value
+        return result
 
     def _new_pool(self, workers: int) -> Executor:
         if workers == 0:
@@ -194,16 +259,22 @@ def _nothing() -> None:
     pass
 
 
-def _call(job: Callable[[], R], _: float) -> R:
-    return job()
+def _run_all(calls: list[Callable[[], Any]], seconds: float | None) -> list[_Result]:
+    return [_run(call, seconds) for call in calls]
 
 
-def _limited(job: Callable[[], R], seconds: float) -> R:
-    if not hasattr(signal, "setitimer"):
-        return job()
+def _run(call: Callable[[], Any], seconds: float | None) -> _Result:
     # The default action of the signal ends the process wherever it is, in a C library too.
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    _set_timer(seconds)
     try:
-        return job()
+        return call(), None
+    except Exception as error:  # whatever it is, it is for whoever waits for the result
+        error.add_note(f"in a worker process:\n{traceback.format_exc()}")
+        return None, error
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _set_timer(seconds and 0)
+
+
+def _set_timer(seconds: float | None) -> None:
+    if seconds is not None and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -7,13 +7,16 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
+
+from tests.deciding import Crawl, empty
 
 settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 settings.load_profile("suite")
@@ -97,3 +100,36 @@ def shared_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path_factory.mktemp('shared') / 'test.db'}"
     return str(request.getfixturevalue("postgresql_server")().create_database())
+
+
+@pytest.fixture(scope="module")
+def shared_crawl(shared_database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(shared_database_url)
+    with closing(crawl.database):
+        yield crawl
+
+
+@pytest.fixture
+def crawl(shared_crawl: Crawl) -> Iterator[Crawl]:
+    """A crawl that has seen nothing; at the end of the test its database must be consistent."""
+    empty(shared_crawl)
+    yield shared_crawl
+    shared_crawl.assert_consistent()
+
+
+@pytest.fixture
+def start(database_url: str) -> Iterator[Callable[..., Crawl]]:
+    """Start a crawl with other settings in a database of its own, which must be consistent in the end."""
+    crawls: list[Crawl] = []
+
+    def starter(**values: Any) -> Crawl:
+        crawls.append(Crawl(database_url, **values))
+        return crawls[-1]
+
+    yield starter
+    try:
+        for crawl in crawls:
+            crawl.assert_consistent()
+    finally:
+        for crawl in crawls:
+            crawl.database.close()

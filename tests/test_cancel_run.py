@@ -18,7 +18,7 @@ from dedup.runs import cancelling
 from dedup.runs.cancelling import TakenBack, cancel_run
 from dedup.runs.listing import read_runs
 from dedup.settings import Mode
-from tests.test_deduplicator import Crawl, empty
+from tests.deciding import Crawl, empty
 from tests.texts import document, edited
 
 BASE = [document(120, f"base {i}") for i in range(2)]

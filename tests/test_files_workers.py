@@ -45,7 +45,7 @@ def items(count: int, deadly: int = -1) -> Iterator[Item]:
 
 
 async def signed(source: Iterator[Item], workers: int) -> list[tuple[Item, Signed | None]]:
-    pool = WorkerPool(workers, 60)
+    pool = WorkerPool(workers, 60, bundled=1)
     try:
         return [each async for each in sign_all(source, pool, workers, "words")]
     finally:
@@ -72,7 +72,7 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
             yield item
 
     async def first_few() -> None:
-        pool = WorkerPool(0)
+        pool = WorkerPool(0, bundled=1)
         stream = sign_all(counted(), pool, 1, "words")
         for _ in range(4):
             await anext(stream)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from itertools import permutations
 from pathlib import Path
@@ -30,10 +30,10 @@ from dedup.report import Selection, open_report
 from dedup.runs.cancelling import cancel_run
 from dedup.settings import Brake, DedupSettings, Mode
 from tests import crawling
+from tests.deciding import Crawl, empty, signature_of
 from tests.localsite import LocalSite, article
 from tests.saved_indexes import held, save_index
 from tests.test_cancel_run import assert_whole, state
-from tests.test_deduplicator import Crawl, empty, signature_of
 from tests.texts import document, extended
 
 NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
@@ -45,36 +45,6 @@ FIRST, SECOND = extended(BOTH, 16, "a"), extended(BOTH, 16, "b")
 FAR = extended(SECOND, 24, "far")
 OTHER = document(200, "other")
 A, B, C, D = (f"http://news.example/{name}" for name in "abcd")
-
-
-@pytest.fixture(scope="module")
-def shared(shared_database_url: str) -> Iterator[Crawl]:
-    crawl = Crawl(shared_database_url)
-    yield crawl
-    crawl.database.close()
-
-
-@pytest.fixture
-def crawl(shared: Crawl) -> Iterator[Crawl]:
-    """A crawl that has seen nothing; at the end of the test its database must be consistent."""
-    empty(shared)
-    yield shared
-    shared.assert_consistent()
-
-
-@pytest.fixture
-def start(database_url: str) -> Iterator[Callable[..., Crawl]]:
-    """Start a crawl with other settings in a database of its own, which must be consistent in the end."""
-    crawls: list[Crawl] = []
-
-    def starter(**values: Any) -> Crawl:
-        crawls.append(Crawl(database_url, **values))
-        return crawls[-1]
-
-    yield starter
-    for each in crawls:
-        each.assert_consistent()
-        each.database.close()
 
 
 def clusters(crawl: Crawl) -> set[frozenset[str]]:
@@ -273,14 +243,14 @@ law = hypothesis_settings(max_examples=20, suppress_health_check=[HealthCheck.fu
 
 @given(first=seen, second=seen)
 @law
-def test_whatever_comes_the_database_is_whole(shared: Crawl, first: Any, second: Any) -> None:
-    empty(shared)
+def test_whatever_comes_the_database_is_whole(shared_crawl: Crawl, first: Any, second: Any) -> None:
+    empty(shared_crawl)
     for name, pages in (("first", first), ("second", second)):
-        shared.run = shared.deduplicator.open_run(name)
+        shared_crawl.run = shared_crawl.deduplicator.open_run(name)
         for key, text in pages:
-            shared.see(key, text)
-            shared.assert_consistent()
-    told = [row for row in shared.query(select(schema.verdicts)) if row.kept]
+            shared_crawl.see(key, text)
+            shared_crawl.assert_consistent()
+    told = [row for row in shared_crawl.query(select(schema.verdicts)) if row.kept]
     assert all(row.kept == Kept.JOINED and row.original_id and row.matched_id for row in told)
 
 
@@ -298,15 +268,17 @@ def taken_back(crawl: Crawl, before: Any, added: Any) -> None:
     assert state(crawl) == without
 
 
-def test_a_run_takes_along_what_it_has_joined(shared: Crawl) -> None:
-    taken_back(shared, [(A, FIRST)], [(B, SECOND), (D, SECOND), (C, BOTH)])
-    taken_back(shared, [], [(A, FIRST), (B, SECOND), (C, BOTH)])
+def test_a_run_takes_along_what_it_has_joined(shared_crawl: Crawl) -> None:
+    taken_back(shared_crawl, [(A, FIRST)], [(B, SECOND), (D, SECOND), (C, BOTH)])
+    taken_back(shared_crawl, [], [(A, FIRST), (B, SECOND), (C, BOTH)])
 
 
 @given(before=seen, added=seen)
 @law
-def test_a_run_that_joined_and_is_taken_back_is_as_if_it_had_never_been(shared: Crawl, before: Any, added: Any) -> None:
-    taken_back(shared, before, added)
+def test_a_run_that_joined_and_is_taken_back_is_as_if_it_had_never_been(
+    shared_crawl: Crawl, before: Any, added: Any
+) -> None:
+    taken_back(shared_crawl, before, added)
 
 
 # Better copies in the place of others

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -80,6 +81,69 @@ def test_a_result_that_cannot_be_pickled_is_an_exception_and_the_pool_goes_on() 
             await pool.run(worker_jobs.unpicklable)
         assert "pickle" in str(caught.value)
         assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test)
+
+
+def test_jobs_that_wait_are_sent_together_and_each_gets_its_own_result() -> None:
+    async def test(pool: WorkerPool) -> None:
+        jobs = [pool.run(worker_jobs.add, i, i) for i in range(30)]
+        jobs.insert(11, pool.run(worker_jobs.divide, 1, 0))
+        jobs.insert(13, pool.run(worker_jobs.unpicklable))
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert "pickle" in str(results.pop(13))
+        assert isinstance(results.pop(11), ZeroDivisionError)
+        assert results == [i + i for i in range(30)]
+
+    run(test, workers=2)
+
+
+def test_all_jobs_of_a_bundle_whose_worker_dies_complete_but_the_one_that_killed_it() -> None:
+    async def test(pool: WorkerPool) -> None:
+        jobs = [pool.run(worker_jobs.add, i, i) for i in range(12)]
+        jobs.insert(7, pool.run(worker_jobs.die))
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(results.pop(7), WorkerDiedError)
+        assert results == [i + i for i in range(12)]
+
+    run(test)
+
+
+def test_a_job_that_is_not_waited_for_any_more_leaves_the_others_alone() -> None:
+    async def test(pool: WorkerPool) -> None:
+        jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.05, i)) for i in range(8)]
+        await asyncio.sleep(0)
+        for cancelled in (jobs[0], jobs[6]):  # under way, and waiting
+            cancelled.cancel()
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert isinstance(results.pop(6), asyncio.CancelledError)
+        assert isinstance(results.pop(0), asyncio.CancelledError)
+        assert results == [1, 2, 3, 4, 5, 7]
+        assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test)
+
+
+def test_all_that_wait_are_told_that_no_worker_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no process for you")
+
+    async def test(pool: WorkerPool) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(ProcessPoolExecutor, "submit", refuse)
+            jobs = [pool.run(worker_jobs.add, i, i) for i in range(9)]
+            results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert [str(result) for result in results] == ["no process for you"] * 9
+        assert await pool.run(worker_jobs.add, 1, 1) == 2
+
+    run(test)
+
+
+def test_an_exception_says_where_in_the_worker_it_was_raised() -> None:
+    async def test(pool: WorkerPool) -> None:
+        with pytest.raises(ZeroDivisionError) as caught:
+            await pool.run(worker_jobs.divide, 1, 0)
+        assert "worker_jobs.py" in caught.value.__notes__[0]
 
     run(test)
 

@@ -1,0 +1,127 @@
+"""A deduplicator that is shown documents, and its database as it lies there."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from dedup import schema
+from dedup.deduplicator import Decision, Deduplicator, Document
+from dedup.fingerprint.signature import digest, make_signature
+from dedup.fingerprint.sketch import Sketch, compare
+from dedup.settings import DedupSettings, Mode
+from dedup.verification import belongs_to_cluster, check_sketches, fewest_tokens
+
+signature_of = cache(make_signature)
+
+
+class Crawl:
+    """A deduplicator and a run, and its database as it lies there."""
+
+    def __init__(self, url: str, **values: Any) -> None:
+        self.settings = DedupSettings(database_url=url, **values)
+        self.deduplicator = Deduplicator(self.settings)
+        self.run = self.deduplicator.open_run("test")
+        self.database = self.deduplicator.database
+
+    def see(self, key: str, content: str | None = None, body: bytes | None = None) -> Decision:
+        """Decide one document; without `content` it is known by its bytes."""
+        (decision,) = self.see_all([self.document(key, content, body)])
+        assert decision is not None
+        return decision
+
+    def see_all(self, documents: list[Document]) -> list[Decision | None]:
+        """Decide documents in one batch, and return verdicts and reasons, without the sizes of the texts."""
+        decisions = self.deduplicator.decide(documents, self.run)
+        return [decision and replace(decision, text_bytes=0) for decision in decisions]
+
+    @staticmethod
+    def document(key: str, content: str | None, body: bytes | None = None) -> Document:
+        return Document(
+            key,
+            None if content is None else signature_of(content),
+            len((content or "").encode()),
+            None if body is None else digest(body),
+        )
+
+    def query(self, statement: Any) -> list[Any]:
+        with self.database.read() as connection:
+            return list(connection.execute(statement))
+
+    def count(self, table: Any) -> int:
+        return int(self.query(select(func.count()).select_from(table))[0][0])
+
+    def stored(self) -> dict[str, Any]:
+        return {row.key: row for row in self.query(select(schema.documents))}
+
+    def indexed(self) -> dict[str, int]:
+        """Return the fingerprint of every document that is in the tables, as all its tables have it."""
+        names = {row.id: key for key, row in self.stored().items()}
+        entries: dict[str, dict[int, int]] = {}
+        for row in self.query(select(schema.fingerprints)):
+            tables = entries.setdefault(names[row.document_id], {})
+            assert row.table_number not in tables, "two entries in one table"
+            tables[row.table_number] = schema.to_unsigned(row.permuted)
+        tables_of = {table.number: table for table in self.settings.tables.tables}
+        fingerprints = {}
+        for key, by_table in entries.items():
+            assert by_table.keys() == tables_of.keys(), f"{key} is not in every table"
+            fingerprint = schema.to_unsigned(self.stored()[key].fingerprint)
+            assert by_table == {number: table.permute(fingerprint) for number, table in tables_of.items()}
+            fingerprints[key] = fingerprint
+        return fingerprints
+
+    def assert_consistent(self) -> None:
+        """Check what holds in every database, whatever was seen."""
+        stored, indexed = self.stored(), self.indexed()
+        assert {key for key, row in stored.items() if row.indexed} == indexed.keys()
+        by_id = {row.id: row for row in stored.values()}
+        texts_indexed = [bytes(stored[key].text_digest) for key in indexed]
+        words = {row.text_digest: zlib.decompress(row.words) for row in self.query(select(schema.words))}
+        if self.settings.mode is Mode.CHECKED:
+            expected = set(texts_indexed) if self.settings.max_compared else set()
+            assert words.keys() == expected, "the words of other texts are stored than those in the tables"
+        else:
+            assert words == {}
+        clusters: dict[bytes, int] = {}
+        for row in stored.values():
+            sketch = Sketch.from_bytes(bytes(row.sketch))
+            if row.leader_id is not None:
+                leader = by_id[row.leader_id]
+                assert leader.leader_id is None, "a leader is led by another"
+                assert leader.id != row.id
+                similarity = compare(sketch, Sketch.from_bytes(bytes(leader.sketch)))
+                assert (
+                    self.settings.mode is Mode.PAPER
+                    or row.text_digest == leader.text_digest
+                    or check_sketches(similarity, self.settings).is_duplicate
+                    or belongs_to_cluster(similarity, self.settings)
+                ), "a member is unlike its leader"
+            is_long = sketch.tokens >= fewest_tokens(self.settings)
+            if row.text_digest is not None and sketch.tokens:
+                cluster = clusters.setdefault(bytes(row.text_digest), row.leader_id or row.id)
+                assert cluster == (row.leader_id or row.id), "one text is in two clusters"
+            if row.text_digest is None:
+                assert row.body_digest is None
+                assert not row.indexed
+            elif self.settings.mode is Mode.CHECKED or row.leader_id is None:
+                times = texts_indexed.count(bytes(row.text_digest))
+                assert times == is_long, f"a text of {sketch.tokens} tokens is in the tables {times} times"
+            else:
+                assert not row.indexed, "the paper's crawler forgets duplicates"
+
+
+def empty(crawl: Crawl) -> None:
+    """Make a crawl forget everything."""
+    with crawl.database.write() as connection:
+        tables = (schema.fingerprints, schema.index_changes, schema.words, schema.verdicts, schema.hosts, schema.brakes)
+        for table in tables:
+            connection.execute(table.delete())
+        connection.execute(update(schema.documents).values(leader_id=None))
+        for table in (schema.documents, schema.runs):
+            connection.execute(table.delete())
+    crawl.run = crawl.deduplicator.open_run("test")
