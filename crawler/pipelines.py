@@ -20,10 +20,11 @@ from crawler.workers import Workers
 from dedup.batching import MicroBatcher
 from dedup.database import Database
 from dedup.deflating import deflate
+from dedup.dropping import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.errors import DatabaseError, DedupError
 from dedup.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import BATCH_PATIENCE, ExactDuplicate, NearDuplicate, Unchanged
+from dedup.pipelines import BATCH_PATIENCE
 from dedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)

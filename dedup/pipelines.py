@@ -12,11 +12,12 @@ from typing import Any, Self
 from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import NotConfigured
 
 from dedup.batching import MicroBatcher
 from dedup.clusters import Kept
-from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.deduplicator import Decision, Deduplicator, Document
+from dedup.dropping import Undecided, raise_if_dropped
 from dedup.errors import DatabaseError, DedupError
 from dedup.extraction import analyse_html
 from dedup.failures import CrawlStopper, close_when_forced, outages_of, read_settings, refuse_to_start
@@ -39,48 +40,8 @@ STAT_OF_KEPT = {
 }
 """The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
 
-_WHY_KEPT = {
-    Kept.KEEPER: "the keeper of its cluster",
-    Kept.BRAKE: "over a limit",
-    Kept.JOINED: "passed on before its cluster joined another one",
-}
-
 RUN_GOES_ON = "dedup/run_goes_on"
 """The stat by which an application says that other processes go on with the run, so that it stays open."""
-
-
-class DroppedByDedup(DropItem):
-    """Base of the exceptions that drop an item here; the pipeline has logged its line already.
-
-    Attributes:
-        key: the URL of the dropped item.
-        decision: the verdict and its reason; None where there is none.
-    """
-
-    def __init__(self, message: str, key: str, decision: Decision | None = None) -> None:
-        super().__init__(message, log_level="DEBUG")
-        self.key = key
-        self.decision = decision
-
-
-class ExactDuplicate(DroppedByDedup):
-    """The item's text is equal to that of an original."""
-
-
-class NearDuplicate(DroppedByDedup):
-    """The item's text is nearly that of an original."""
-
-
-class Unchanged(DroppedByDedup):
-    """The item's URL had the same text before (only with DEDUP_DROP_UNCHANGED)."""
-
-
-class Replaced(DroppedByDedup):
-    """A better copy has taken the place of the item, which is no duplicate itself (only with DEDUP_SWAP_KEEPER)."""
-
-
-class Undecided(DroppedByDedup):
-    """The database failed before a verdict was written; the next crawl sees the item again."""
 
 
 class NearDuplicatePipeline:
@@ -169,7 +130,7 @@ class NearDuplicatePipeline:
             return item
         self._count(decision)
         self._annotate(adapter, decision)
-        self._drop_duplicate(key, decision)
+        raise_if_dropped(key, decision, drop_unchanged=self.settings.drop_unchanged)
         return item
 
     async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
@@ -294,27 +255,6 @@ class NearDuplicatePipeline:
             if not self._crawler.stats.get_value("dedup/not_annotated"):
                 logger.warning("DEDUP_%s = %r cannot be set on the items: %s", setting.upper(), field, error)
             self._crawler.stats.inc_value("dedup/not_annotated")
-
-    def _drop_duplicate(self, key: str, decision: Decision) -> None:
-        outcome = decision.outcome
-        if outcome.is_replaced:
-            logger.info("dropped %s: a better copy has taken its place", key)
-            raise Replaced("a better copy has taken its place", key, decision)
-        if decision.verdict is Verdict.UNCHANGED:
-            if self.settings.drop_unchanged:
-                raise Unchanged("unchanged since it was last seen", key, decision)
-            return
-        if not decision.verdict.is_duplicate:
-            return
-        reason = f"{decision.verdict} of {decision.original}"
-        if decision.verdict is Verdict.NEAR_DUPLICATE:
-            reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
-        if outcome.kept:
-            logger.info("kept %s: %s, but %s", key, reason, _WHY_KEPT[outcome.kept])
-            return
-        logger.info("dropped %s: %s", key, reason)
-        kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
-        raise kind(reason, key, decision)
 
 
 def _counted_as(decision: Decision) -> str:

@@ -11,9 +11,9 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
+from dedup.dropping import ExactDuplicate, NearDuplicate
 from dedup.failures import read_settings
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import ExactDuplicate, NearDuplicate
 
 
 class _Page:

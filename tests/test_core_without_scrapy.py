@@ -18,7 +18,7 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-GLUE = {"addon", "pipelines", "spidermiddlewares", "commands", "failures"}
+GLUE = {"addon", "dropping", "pipelines", "spidermiddlewares", "commands", "failures"}
 
 
 def python(code: str, *arguments: str) -> str:

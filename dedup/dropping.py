@@ -1,0 +1,84 @@
+"""The exceptions by which duplicates are dropped, one a verdict, and what the log says of them."""
+
+from __future__ import annotations
+
+import logging
+
+from scrapy.exceptions import DropItem
+
+from dedup.clusters import Kept
+from dedup.deduplicator import Decision, Verdict
+
+logger = logging.getLogger(__name__)
+
+_WHY_KEPT = {
+    Kept.KEEPER: "the keeper of its cluster",
+    Kept.BRAKE: "over a limit",
+    Kept.JOINED: "passed on before its cluster joined another one",
+}
+
+
+class DroppedByDedup(DropItem):
+    """Base of the exceptions that drop an item here; the pipeline has logged its line already.
+
+    Attributes:
+        key: the URL of the dropped item.
+        decision: the verdict and its reason; None where there is none.
+    """
+
+    def __init__(self, message: str, key: str, decision: Decision | None = None) -> None:
+        super().__init__(message, log_level="DEBUG")
+        self.key = key
+        self.decision = decision
+
+
+class ExactDuplicate(DroppedByDedup):
+    """The item's text is equal to that of an original."""
+
+
+class NearDuplicate(DroppedByDedup):
+    """The item's text is nearly that of an original."""
+
+
+class Unchanged(DroppedByDedup):
+    """The item's URL had the same text before (only with DEDUP_DROP_UNCHANGED)."""
+
+
+class Replaced(DroppedByDedup):
+    """A better copy has taken the place of the item, which is no duplicate itself (only with DEDUP_SWAP_KEEPER)."""
+
+
+class Undecided(DroppedByDedup):
+    """The database failed before a verdict was written; the next crawl sees the item again."""
+
+
+def raise_if_dropped(key: str, decision: Decision, *, drop_unchanged: bool) -> None:
+    """Drop an item that was decided on, if it is to be, with one line in the log.
+
+    Args:
+        key: the URL of the item.
+        decision: the decision on it.
+        drop_unchanged: whether items are dropped whose URL had the same text before.
+
+    Raises:
+        ExactDuplicate, NearDuplicate, Unchanged, Replaced: the item is dropped.
+    """
+    outcome = decision.outcome
+    if outcome.is_replaced:
+        logger.info("dropped %s: a better copy has taken its place", key)
+        raise Replaced("a better copy has taken its place", key, decision)
+    if decision.verdict is Verdict.UNCHANGED:
+        if drop_unchanged:
+            raise Unchanged("unchanged since it was last seen", key, decision)
+        return
+    if not decision.verdict.is_duplicate:
+        return
+    reason = f"{decision.verdict} of {decision.original}"
+    if decision.verdict is Verdict.NEAR_DUPLICATE:
+        reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
+    if outcome.kept:
+        logger.info("kept %s: %s, but %s", key, reason, _WHY_KEPT[outcome.kept])
+        return
+    logger.info("dropped %s: %s", key, reason)
+    kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
+    raise kind(reason, key, decision)
