@@ -15,7 +15,8 @@ from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from crawler.skipping import PREFIX as SKIPPED
-from dedup.database import open_existing_database, shown_url
+from dedup.database import open_existing_database
+from dedup.engines import shown_url
 from dedup.errors import DatabaseError
 from dedup.pipelines import STAT_OF_KEPT
 from dedup.report import Cluster, read_kept, read_largest_clusters, read_totals

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import re
-import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import Connection, Engine, MetaData, create_engine, event, insert, select
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy import Connection, MetaData, insert, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from dedup import schema
-from dedup.errors import DatabaseError, IncompatibleDatabaseError, OutageError, SettingsError
+from dedup.engines import parse_url, postgresql_engine, shown_url, sqlite_engine
+from dedup.errors import DatabaseError, IncompatibleDatabaseError, OutageError
 from dedup.outages import is_outage
 
 DEDUP_WRITERS = 0x6E656172
 """The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
-
-_POLL_SECONDS = 0.05
-# In seconds; without these a server that lost its power would be waited for without end.
-_NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-_USER_AND_PASSWORD = re.compile("//.*@")
 
 # Words of the drivers' messages, and what a user can do.
 _WAYS_OUT = {
@@ -54,11 +45,11 @@ class Database:
     def __init__(
         self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False, writers: int = DEDUP_WRITERS
     ) -> None:
-        self.url = _supported(url)
+        self.url = parse_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.name = shown_url(self.url)
         self._writers = writers
-        make_engine = _sqlite_engine if self.is_sqlite else _postgresql_engine
+        make_engine = sqlite_engine if self.is_sqlite else postgresql_engine
         self.engine = make_engine(self.url, lock_timeout, read_only)
 
     @contextmanager
@@ -209,96 +200,6 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
         raise IncompatibleDatabaseError(
             f"database {name} was made with {key} {found.get(key)!r}, this program uses {value!r}; {way_out}"
         )
-
-
-def _supported(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        shown = _USER_AND_PASSWORD.sub("//***@", url)
-        raise SettingsError(
-            f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
-        ) from None
-    if parsed.drivername in ("postgresql", "postgres"):
-        return parsed.set(drivername="postgresql+psycopg")
-    if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
-        raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
-    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
-        raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
-    return parsed
-
-
-def shown_url(url: URL) -> str:
-    """Return a database URL as it may be shown: without its password, which parameters can hold too."""
-    shown = {name: value for name, value in url.query.items() if name == "host"}
-    backend = url.set(drivername=url.get_backend_name(), query=shown)
-    return (backend if url.password else backend.set(password=None)).render_as_string(hide_password=True)
-
-
-def _postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    try:
-        # Under a stricter isolation a writer would not see what the one before it has written
-        # while it was waiting.
-        engine = create_engine(
-            url,
-            pool_pre_ping=True,
-            isolation_level="READ COMMITTED",
-            connect_args={name: value for name, value in _NOTICE_A_DEAD_SERVER.items() if name not in url.query},
-        )
-    except ModuleNotFoundError as error:
-        raise SettingsError(
-            f"PostgreSQL needs a driver that is not installed ({error}): pip install 'scrapy-neardup[postgresql]'"
-        ) from None
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: Any, _: object) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET lock_timeout = {round(lock_timeout * 1000)}")
-            if read_only:
-                cursor.execute("SET default_transaction_read_only = on")
-            else:
-                # A writer that was halted must not hold up the others for longer than they wait.
-                cursor.execute(f"SET idle_in_transaction_session_timeout = {round(lock_timeout * 500)}")
-        connection.commit()
-
-    return engine
-
-
-def _sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": lock_timeout})
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: sqlite3.Connection, _: object) -> None:
-        # The driver would begin its transactions too late, at the first write.
-        connection.isolation_level = None
-        if read_only:
-            connection.execute("PRAGMA query_only = ON")
-        else:
-            _log_ahead(connection, time.monotonic() + lock_timeout)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        # SQLite has none of its own; a function in Python would take twice as long. Not for negative numbers.
-        connection.create_function("bit_count", 1, int.bit_count, deterministic=True)
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        reads = read_only or connection.get_execution_options().get("read_only", False)
-        connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
-
-    return engine
-
-
-def _log_ahead(connection: sqlite3.Connection, deadline: float) -> None:
-    """Let readers read while a writer writes; SQLite does not wait for others by itself here."""
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(_POLL_SECONDS)
-        else:
-            return
 
 
 def _way_out(cause: str) -> str:
