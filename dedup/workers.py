@@ -68,6 +68,7 @@ class WorkerPool:
         self._bundled = bundled
         self._waiting: deque[_Job] = deque()
         self._bundles = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Executor | None = None
         self._lone_pool: Executor | None = None
         self._is_closed = False
@@ -85,8 +86,14 @@ class WorkerPool:
             WorkerDiedError: the worker died or took too long, twice; or the pool is closed.
             Exception: what the function raised.
         """
-        job: _Job = _Job(partial(function, *args, **kwargs), asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        job: _Job = _Job(partial(function, *args, **kwargs), loop.create_future())
         self._require_open()
+        if loop is not self._loop:
+            # Of what an earlier loop sent and did not wait for, nothing is heard any more.
+            self._loop, self._bundles = loop, 0
+            self._waiting.clear()
+            self._one_suspect_at_a_time = asyncio.Lock()
         self._waiting.append(job)
         self._send_waiting()
         try:
@@ -245,6 +252,8 @@ def _prepare_worker() -> None:
     # What these log of a single page is of no use to the user; the crawl counts what matters.
     for name in ("trafilatura", "htmldate", "courlan"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Whoever started the server of the workers may have done it without `_spawning`.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -268,6 +277,9 @@ def _run(call: Callable[[], Any], seconds: float | None) -> _Result:
     _set_timer(seconds)
     try:
         return call(), None
+    except StopIteration:
+        # No future takes it: whoever awaits it would seem to have come to an end.
+        return None, RuntimeError(f"a job raised StopIteration, in a worker process:\n{traceback.format_exc()}")
     except Exception as error:  # whatever it is, it is for whoever waits for the result
         error.add_note(f"in a worker process:\n{traceback.format_exc()}")
         return None, error
