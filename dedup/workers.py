@@ -17,7 +17,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -239,6 +239,8 @@ def _spawning() -> Iterator[None]:
     sys.modules["__main__"] = types.ModuleType("__main__")
     masked = hasattr(signal, "pthread_sigmask")
     if masked:
+        # When it starts, it unblocks the signal.
+        resource_tracker.ensure_running()
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -273,8 +273,11 @@ class _Run:
 
 async def _wait_for(decided: UnderWay | None) -> None:
     if decided is not None:
+        waited = asyncio.wrap_future(decided[1])
+        # What was raised is raised where the result is taken, and nobody needs to be told that it was not here.
+        waited.add_done_callback(lambda done: done.cancelled() or done.exception())
         # Unlike waiting for it alone, this does not take it back if the user stops the run.
-        await asyncio.wait([asyncio.wrap_future(decided[1])])
+        await asyncio.wait([waited])
 
 
 def _put_away(state: Path, save_index: Path | None) -> None:
