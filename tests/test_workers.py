@@ -302,6 +302,30 @@ def test_nor_does_it_end_workers_whose_server_somebody_else_has_started() -> Non
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
 
 
+SCRIPT_THAT_LOADS_AHEAD = """
+import asyncio, os, signal
+from multiprocessing import forkserver
+from dedup.workers import WorkerPool, load_ahead
+
+async def main():
+    pool = WorkerPool(1)
+    await pool.run(os.getpid)
+    pool.close()
+
+load_ahead()
+server = forkserver._forkserver._forkserver_pid
+os.kill(server, signal.SIGINT)
+asyncio.run(main())
+print(forkserver._forkserver._forkserver_pid == server)
+"""
+
+
+def test_nor_does_it_end_a_server_that_is_still_loading() -> None:
+    command = [sys.executable, "-c", SCRIPT_THAT_LOADS_AHEAD]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
 def test_closing_ends_the_workers() -> None:
     pids: list[int] = []
 
