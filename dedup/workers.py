@@ -218,9 +218,14 @@ def _context(preload: Sequence[str]) -> BaseContext:
 def _end(pool: Executor) -> None:
     # What kill_workers() does from Python 3.14 on.
     processes = _processes(pool)
+    results = getattr(getattr(pool, "_result_queue", None), "_writer", None)
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.kill()
+    if results is not None:
+        # The executor's thread, which Python joins at its exit, would wait for ever for the rest of what a
+        # process was sending: as long as this end is open too, there may come more.
+        results.close()
 
 
 def _processes(pool: Executor) -> list[multiprocessing.Process]:

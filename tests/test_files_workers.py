@@ -6,6 +6,7 @@ import asyncio
 import gc
 import io
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Reject
 from dedup.corpus.files import find_files
 from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import LineDocument, LineRange
-from dedup.corpus.run import run_job
+from dedup.corpus.run import _Run, run_job
 from dedup.corpus.signing import Content, Item, Signed, sign, sign_all, sign_lines
 from dedup.errors import InputError
 from dedup.settings import DedupSettings
@@ -124,3 +125,25 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
     # What was raised and not looked at would be logged by now.
     gc.collect()
     assert caplog.messages == []
+
+
+def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    interrupted = []
+
+    def interrupt(_: object, decided: object) -> None:
+        if decided is not None and not interrupted:
+            interrupted.append(decided)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
+    monkeypatch.setattr(_Run, "_write_decided", interrupt)
+    path, kept, state = tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / ".state"
+    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, state, 0)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(job, io.StringIO())
+    # Without a checkpoint there is nothing to go on with.
+    assert not state.exists()
