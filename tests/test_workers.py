@@ -382,7 +382,8 @@ def test_closing_ends_second_attempts_too(tmp_path: Path) -> None:
             task.cancel()
         pool.close()
         await assert_ended(*jobs)
-        assert wait_for(lambda: has_ended(done.pop().result()), 2), "the worker goes on"
+        pid = done.pop().result()
+        assert wait_for(lambda: has_ended(pid), 2), "the worker goes on"
 
     asyncio.run(main())
 
