@@ -17,7 +17,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -68,6 +68,7 @@ class WorkerPool:
         self._bundled = bundled
         self._waiting: deque[_Job] = deque()
         self._bundles = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Executor | None = None
         self._lone_pool: Executor | None = None
         self._is_closed = False
@@ -85,8 +86,14 @@ class WorkerPool:
             WorkerDiedError: the worker died or took too long, twice; or the pool is closed.
             Exception: what the function raised.
         """
-        job: _Job = _Job(partial(function, *args, **kwargs), asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        job: _Job = _Job(partial(function, *args, **kwargs), loop.create_future())
         self._require_open()
+        if loop is not self._loop:
+            # Of what an earlier loop sent and did not wait for, nothing is heard any more.
+            self._loop, self._bundles = loop, 0
+            self._waiting.clear()
+            self._one_suspect_at_a_time = asyncio.Lock()
         self._waiting.append(job)
         self._send_waiting()
         try:
@@ -211,9 +218,14 @@ def _context(preload: Sequence[str]) -> BaseContext:
 def _end(pool: Executor) -> None:
     # What kill_workers() does from Python 3.14 on.
     processes = _processes(pool)
+    results = getattr(getattr(pool, "_result_queue", None), "_writer", None)
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.kill()
+    if results is not None:
+        # The executor's thread, which Python joins at its exit, would wait for ever for the rest of what a
+        # process was sending: as long as this end is open too, there may come more.
+        results.close()
 
 
 def _processes(pool: Executor) -> list[multiprocessing.Process]:
@@ -232,6 +244,8 @@ def _spawning() -> Iterator[None]:
     sys.modules["__main__"] = types.ModuleType("__main__")
     masked = hasattr(signal, "pthread_sigmask")
     if masked:
+        # When it starts, it unblocks the signal.
+        resource_tracker.ensure_running()
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -245,6 +259,8 @@ def _prepare_worker() -> None:
     # What these log of a single page is of no use to the user; the crawl counts what matters.
     for name in ("trafilatura", "htmldate", "courlan"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Whoever started the server of the workers may have done it without `_spawning`.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -268,6 +284,9 @@ def _run(call: Callable[[], Any], seconds: float | None) -> _Result:
     _set_timer(seconds)
     try:
         return call(), None
+    except StopIteration:
+        # No future takes it: whoever awaits it would seem to have come to an end.
+        return None, RuntimeError(f"a job raised StopIteration, in a worker process:\n{traceback.format_exc()}")
     except Exception as error:  # whatever it is, it is for whoever waits for the result
         error.add_note(f"in a worker process:\n{traceback.format_exc()}")
         return None, error

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dedup.corpus import signing
+from dedup.corpus import line_ranges, signing
+from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import find_files
 from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import LineDocument, LineRange
-from dedup.corpus.run import run_job
+from dedup.corpus.run import _Run, run_job
 from dedup.corpus.signing import Content, Item, Signed, sign, sign_all, sign_lines
+from dedup.errors import InputError
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
 
@@ -103,3 +107,43 @@ def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert kept.read_bytes().splitlines() == path.read_bytes().splitlines()[:2]
     assert result.tally.first_unanalysed == [f"{path}:2"]
     assert (result.tally.documents, result.tally.kept, result.tally.exact) == (3, 2, 1)
+
+
+def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise InputError("changed while it was read")
+
+    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
+    monkeypatch.setattr(CorpusDeduplicator, "decide_lines", fail)
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, None, 0)
+    with pytest.raises(InputError, match="changed while it was read"):
+        run_job(job, io.StringIO())
+    # What was raised and not looked at would be logged by now.
+    gc.collect()
+    assert caplog.messages == []
+
+
+def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    interrupted = []
+
+    def interrupt(_: object, decided: object) -> None:
+        if decided is not None and not interrupted:
+            interrupted.append(decided)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
+    monkeypatch.setattr(_Run, "_write_decided", interrupt)
+    path, kept, state = tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / ".state"
+    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, state, 0)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(job, io.StringIO())
+    # Without a checkpoint there is nothing to go on with.
+    assert not state.exists()

@@ -148,7 +148,14 @@ def test_lines_that_are_no_utf8_or_too_large_for_one_go(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     ("values", "most_scanned"),
-    [({}, 1000), ({}, 40), ({"mode": "paper"}, 1000), ({"max_candidates": 2}, 1000), ({"max_compared": 100}, 1000)],
+    [
+        ({}, 1000),
+        ({}, 40),
+        ({"mode": "paper"}, 1000),
+        ({"max_candidates": 2}, 1000),
+        ({"max_candidates": 10**12}, 1000),
+        ({"max_compared": 100}, 1000),
+    ],
     ids=str,
 )
 def test_verdicts_and_state(
@@ -185,6 +192,15 @@ def test_verdicts_and_state(
     assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
     for name in (*FILES, JOINS):
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+
+
+def test_so_many_candidates_that_not_all_can_be_noted_are_looked_for_one_by_one() -> None:
+    fingerprints = np.arange(3000, dtype=np.uint64)
+    with closing(candidates.Candidates(DedupSettings(max_candidates=10**6), 1)) as found:
+        found.add_many(np.arange(3000), fingerprints)
+        assert found.scan_for(3000) is not None
+        assert found.scan_for(100_000) is None
+        assert len(found.closest(5, np.full(64, 1))) > 2000
 
 
 @given(st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())

@@ -109,6 +109,33 @@ def test_all_jobs_of_a_bundle_whose_worker_dies_complete_but_the_one_that_killed
     run(test)
 
 
+def test_what_no_future_takes_as_an_exception_is_told_and_the_others_complete() -> None:
+    async def test(pool: WorkerPool) -> None:
+        jobs = [pool.run(worker_jobs.add, i, i) for i in range(9)]
+        jobs.insert(3, pool.run(worker_jobs.stop_iteration))
+        results = await asyncio.gather(*jobs, return_exceptions=True)
+        assert "StopIteration" in str(results.pop(3))
+        assert results == [i + i for i in range(9)]
+
+    run(test)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_event_loop_that_ended_before_its_jobs_leaves_the_pool_to_the_next(workers: int) -> None:
+    async def give_up() -> None:
+        jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.2)) for _ in range(9)]
+        await asyncio.wait(jobs, timeout=0.05)
+
+    async def go_on() -> list[int]:
+        async with asyncio.timeout(LONG):
+            return await asyncio.gather(*(pool.run(worker_jobs.add, i, i) for i in range(9)))
+
+    pool = WorkerPool(workers)
+    asyncio.run(give_up())
+    assert asyncio.run(go_on()) == [i + i for i in range(9)]
+    pool.close()
+
+
 def test_a_job_that_is_not_waited_for_any_more_leaves_the_others_alone() -> None:
     async def test(pool: WorkerPool) -> None:
         jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.05, i)) for i in range(8)]
@@ -245,6 +272,60 @@ def test_an_interrupt_from_the_terminal_leaves_the_workers_alone() -> None:
     run(test)
 
 
+SCRIPT_THAT_STARTED_THE_SERVER_BEFORE = """
+import asyncio, os, signal
+from multiprocessing import forkserver
+from dedup.workers import WorkerPool
+
+async def main():
+    pool = WorkerPool(1)
+    pid = await pool.run(os.getpid)
+    await asyncio.sleep(0.1)  # it waits for work
+    os.kill(pid, signal.SIGINT)
+    await asyncio.sleep(0.1)
+    print(await pool.run(os.getpid) == pid)
+    pool.close()
+
+forkserver.ensure_running()
+asyncio.run(main())
+"""
+
+
+def test_nor_does_it_end_workers_whose_server_somebody_else_has_started() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT_THAT_STARTED_THE_SERVER_BEFORE],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
+SCRIPT_THAT_LOADS_AHEAD = """
+import asyncio, os, signal
+from multiprocessing import forkserver
+from dedup.workers import WorkerPool, load_ahead
+
+async def main():
+    pool = WorkerPool(1)
+    await pool.run(os.getpid)
+    pool.close()
+
+load_ahead()
+server = forkserver._forkserver._forkserver_pid
+os.kill(server, signal.SIGINT)
+asyncio.run(main())
+print(forkserver._forkserver._forkserver_pid == server)
+"""
+
+
+def test_nor_does_it_end_a_server_that_is_still_loading() -> None:
+    command = [sys.executable, "-c", SCRIPT_THAT_LOADS_AHEAD]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
 def test_closing_ends_the_workers() -> None:
     pids: list[int] = []
 
@@ -301,7 +382,8 @@ def test_closing_ends_second_attempts_too(tmp_path: Path) -> None:
             task.cancel()
         pool.close()
         await assert_ended(*jobs)
-        assert wait_for(lambda: has_ended(done.pop().result()), 2), "the worker goes on"
+        pid = done.pop().result()
+        assert wait_for(lambda: has_ended(pid), 2), "the worker goes on"
 
     asyncio.run(main())
 

@@ -14,6 +14,8 @@ from dedup.settings import DedupSettings
 from dedup.verification import plan_of
 
 _MOST_SCANNED = 500_000
+# So many candidates at most are noted at once, with eight bytes each.
+_MOST_NOTED = 1 << 24
 
 
 class Candidates:
@@ -46,8 +48,11 @@ class Candidates:
         return self._index.report().nbytes if self._scan is None else self._scan.nbytes
 
     def scan_for(self, count: int) -> Scan | None:
-        """Return the scan, if there will be few enough for it with so many more; else None."""
-        return self._scan if self._scan is not None and len(self._scan) + count <= _MOST_SCANNED else None
+        """Return the scan, if it can look around so many at once, and be it still when they are added; else None."""
+        if self._scan is None or len(self._scan) + count > _MOST_SCANNED:
+            return None
+        most = min(self._settings.max_candidates, len(self._scan))
+        return self._scan if count * most <= _MOST_NOTED else None
 
     def close(self) -> None:
         """End the threads."""

@@ -57,7 +57,8 @@ class Closest(NamedTuple):
     """The closest documents of some.
 
     Attributes:
-        keys: distance and place of each as one number, the distance on top, rising; shape (q, limit).
+        keys: distance and place of each as one number, the distance on top, rising; shape (q, n), where n is
+            the limit, or how many there are if that is less.
         counts: how many there are, shape (q,).
         known: among how many they are the closest.
     """
@@ -142,7 +143,7 @@ def _find(
     sorted_end = signed(scanned.starts[BLOCKS - 1, BLOCK_VALUES])
     run_starts[runs], agreeing[runs] = sorted_end, 0
     run_ends[runs] = sorted_end // BLOCKS * (BLOCKS - 1) + count
-    keys, found = np.empty(2 * limit + _MORE_FINDS, np.int64), 0
+    keys, found = np.empty(min(2 * limit, count) + _MORE_FINDS, np.int64), 0
     # How many are noted at each distance, and how many of them up to that of the last one that is wanted.
     tally, within = np.zeros(BITS + 1, np.int64), 0
     last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE

@@ -106,6 +106,7 @@ class _Run:
         self._tally = Tally() if saved is None else saved.tally
         self._position = None if saved is None else saved.position
         self._under_way: UnderWay | None = None
+        self._is_torn = False
         self.is_read = saved is not None and saved.is_read
         self._started = time.monotonic() - self._tally.seconds
         outputs = {} if saved is None else saved.outputs
@@ -138,6 +139,7 @@ class _Run:
                     # What came before is written while compiled code in a thread decides what comes now.
                     before = self._under_way
                     await _wait_for(before)
+                    self._is_torn = True
                     self._under_way = None
                     if isinstance(part, SignedLines):
                         self._under_way = part, decider.submit(self._deduplicator.decide_lines, part)
@@ -149,11 +151,14 @@ class _Run:
                     if time.monotonic() >= next_checkpoint:
                         self._checkpoint()
                         next_checkpoint = time.monotonic() + job.checkpoint_seconds
+                    self._is_torn = False
             self._settle()
             self.is_read = True
             self._checkpoint()
         except asyncio.CancelledError:
-            self._checkpoint()
+            # A second Ctrl-C may have interrupted what follows a decision: then the last checkpoint counts.
+            if not self._is_torn:
+                self._checkpoint()
             raise
         finally:
             progress.erase()
@@ -273,8 +278,11 @@ class _Run:
 
 async def _wait_for(decided: UnderWay | None) -> None:
     if decided is not None:
+        waited = asyncio.wrap_future(decided[1])
+        # What was raised is raised where the result is taken, and nobody needs to be told that it was not here.
+        waited.add_done_callback(lambda done: done.cancelled() or done.exception())
         # Unlike waiting for it alone, this does not take it back if the user stops the run.
-        await asyncio.wait([asyncio.wrap_future(decided[1])])
+        await asyncio.wait([waited])
 
 
 def _put_away(state: Path, save_index: Path | None) -> None:

@@ -110,9 +110,8 @@ class Scan:
             queries: the fingerprints that are looked around, shape (q,).
             margins: their margins, shape (q, 64).
         """
-        closest = Closest(
-            np.empty((len(queries), self._limit), np.int64), np.empty(len(queries), np.int64), self._count
-        )
+        most = min(self._limit, self._count)
+        closest = Closest(np.empty((len(queries), most), np.int64), np.empty(len(queries), np.int64), self._count)
         scanned = self.room(0)
         # Whoever is done takes the next few, so that a thread that has to wait for a core holds up no other.
         starts = iter(range(0, len(queries), _AT_A_TIME))
