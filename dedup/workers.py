@@ -68,7 +68,6 @@ class WorkerPool:
         self._bundled = bundled
         self._waiting: deque[_Job] = deque()
         self._bundles = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._pool: Executor | None = None
         self._lone_pool: Executor | None = None
         self._is_closed = False
@@ -86,14 +85,8 @@ class WorkerPool:
             WorkerDiedError: the worker died or took too long, twice; or the pool is closed.
             Exception: what the function raised.
         """
-        loop = asyncio.get_running_loop()
-        job: _Job = _Job(partial(function, *args, **kwargs), loop.create_future())
+        job: _Job = _Job(partial(function, *args, **kwargs), asyncio.get_running_loop().create_future())
         self._require_open()
-        if loop is not self._loop:
-            # Of what an earlier loop sent and did not wait for, nothing is heard any more.
-            self._loop, self._bundles = loop, 0
-            self._waiting.clear()
-            self._one_suspect_at_a_time = asyncio.Lock()
         self._waiting.append(job)
         self._send_waiting()
         try:

@@ -120,22 +120,6 @@ def test_what_no_future_takes_as_an_exception_is_told_and_the_others_complete() 
     run(test)
 
 
-@pytest.mark.parametrize("workers", [0, 1])
-def test_an_event_loop_that_ended_before_its_jobs_leaves_the_pool_to_the_next(workers: int) -> None:
-    async def give_up() -> None:
-        jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.2)) for _ in range(9)]
-        await asyncio.wait(jobs, timeout=0.05)
-
-    async def go_on() -> list[int]:
-        async with asyncio.timeout(LONG):
-            return await asyncio.gather(*(pool.run(worker_jobs.add, i, i) for i in range(9)))
-
-    pool = WorkerPool(workers)
-    asyncio.run(give_up())
-    assert asyncio.run(go_on()) == [i + i for i in range(9)]
-    pool.close()
-
-
 def test_a_job_that_is_not_waited_for_any_more_leaves_the_others_alone() -> None:
     async def test(pool: WorkerPool) -> None:
         jobs = [asyncio.create_task(pool.run(worker_jobs.sleep, 0.05, i)) for i in range(8)]
