@@ -113,8 +113,12 @@ def test_what_was_entered_since_is_found_too(seed: int, before: int, since: int,
     queries, asked = stored[count:], margins[count:]
     scan, whole = Scan(plan(16, 8, 1.2), limit), Scan(plan(16, 8, 1.2), limit)
     scan.add_many(np.arange(before), stored[:before])
-    closest = scan.find_closest(queries, asked)
-    scan.add_many(np.arange(before, count), stored[before:count])
+    with pytest.MonkeyPatch.context() as patch:
+        # So that all are sorted while look-ups are under way.
+        patch.setattr(scanning, "_LEAST_UNSORTED", 20)
+        look_ups = scan.begin(queries, asked)
+        scan.add_many(np.arange(before, count), stored[before:count])
+        closest = look_ups.result()
     whole.add_many(np.arange(count), stored[:count])
     found = ask_with_entered(scan.room(0), closest, count, queries, asked)
     assert [each.tolist() for each in found] == [

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -172,18 +173,20 @@ def test_verdicts_and_state(
     together, alone = [], []
     for folder, decided in (tmp_path / "together", together), (tmp_path / "alone", alone):
         folder.mkdir()
-        with closing(CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job))) as deduplicator:
-            for lines in ranges_of(path, job[1]):
-                [packed] = sign_lines(lines, "words")
-                assert isinstance(packed, PackedLines)
-                signed = SignedLines(lines, packed)
+        ranges = [SignedLines(lines, *sign_lines(lines, "words")) for lines in ranges_of(path, job[1])]
+        with closing(
+            CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
+        ) as deduplicator:
+            for signed, following in zip_longest(ranges, ranges[1:]):
+                after = signed.range.after
                 if decided is together:
-                    decided += [(lines.after + place, *rest) for place, *rest in deduplicator.decide_lines(signed)]
+                    duplicates = deduplicator.decide_lines(signed, following)
+                    decided += [(after + place, *rest) for place, *rest in duplicates]
                     continue
                 for place in range(len(signed)):
                     decision, leader = deduplicator.decide(signed.key(place), signed.signed(place))
                     if leader is not None:
-                        decided.append((lines.after + place, decision, leader))
+                        decided.append((after + place, decision, leader))
             deduplicator.checkpoint()
     assert together == alone
     assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}

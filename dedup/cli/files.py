@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import gc
-import json
-import os
-import shutil
-import sys
-import time
-from collections.abc import Iterable
 from pathlib import Path
 
-from dedup.cli.given import add_settings_arguments, given_settings, make_settings
+from dedup.cli.given import add_settings_arguments
 from dedup.corpus.documents import ReadOptions
-from dedup.corpus.files import KNOWN, CorpusFile, find_files
-from dedup.corpus.job import Job
-from dedup.corpus.run import run_job
-from dedup.corpus.state import OF_A_CRAWL, Checkpoint
-from dedup.corpus.summary import summary_lines, summary_object
-from dedup.corpus.writers.outputs import part_of
-from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.signature import BITS
-from dedup.settings import DedupSettings
+from dedup.corpus.files import KNOWN, find_files
+from dedup.errors import InputError
 from dedup.workers import load_ahead
 
 _OUTPUTS = ("kept", "dropped", "clusters")
 _FORMATS = ("jsonl", "parquet")
-_INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,65 +56,17 @@ def run(options: argparse.Namespace) -> int:
         InputError: an argument, an input or an output is not what it should be.
         SettingsError: a setting has a value that cannot be used.
     """
-    job = _job(options)
-    load_ahead()
-    # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
-    gc.freeze()
-    saved = None if job.state is None else Checkpoint.load(job.state)
-    before = 0 if saved is None else saved.tally.documents
-    if saved is not None:
-        _say(f"going on behind {before:,} documents of an interrupted run")
-    started = time.monotonic()
-    try:
-        result = run_job(job, sys.stderr)
-    except KeyboardInterrupt:
-        _say("stopped" if job.state is None else "stopped; the same command goes on where it was")
-        return _INTERRUPTED
-    seconds = time.monotonic() - started
-    if options.json:
-        print(json.dumps(summary_object(result, seconds)))
-        return 0
-    written = [*job.outputs.values(), *([job.save_index] if job.save_index else [])]
-    for line in summary_lines(result, len(job.files), written, seconds, result.tally.documents - before):
-        print(line)
-    return 0
-
-
-def _job(options: argparse.Namespace) -> Job:
-    """Read the arguments, and check everything that can be checked before any work starts."""
     for name in ("limit", "processes", "max_bytes", "checkpoint"):
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
-    settings = _settings(options)
     found = find_files(options.inputs)
-    if found.ignored:
-        _say(f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
     outputs = _outputs(options)
-    state = _state(outputs, options.save_index)
-    _check_outputs(outputs, state, options.save_index, found.files, force=options.force)
-    return Job(
-        files=found.files,
-        options=ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes),
-        settings=settings,
-        outputs=outputs,
-        state=state,
-        processes=options.processes or os.cpu_count() or 1,
-        limit=options.limit,
-        checkpoint_seconds=options.checkpoint,
-        against=options.against,
-        save_index=options.save_index,
-    )
+    # Both take most of a second: what the workers need is loaded while this process loads the rest.
+    load_ahead()
+    from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
 
-
-def _settings(options: argparse.Namespace) -> DedupSettings:
-    given = given_settings(options)
-    for name in given.keys() & OF_A_CRAWL:
-        raise SettingsError(f"--set {name}: a setting of crawls, without a meaning for files; see `dedup files --help`")
-    settings, scheme = make_settings(given)
-    if scheme.bits != BITS:
-        raise SettingsError(f"--scheme {given['scheme']}: expected a scheme of {BITS} bits")
-    return settings
+    return deduplicate(options, found, outputs)
 
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
@@ -145,52 +82,3 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     if not named and options.save_index is None:
         raise InputError("nothing to write: give -o DIR, --kept, --dropped or --clusters, or --dry-run for a report")
     return named
-
-
-def _state(outputs: dict[str, Path], save_index: Path | None) -> Path | None:
-    """Return the folder of the state: beside the first output, hidden, so that it is never read as an input."""
-    first = next(iter(outputs.values()), save_index)
-    return None if first is None else first.with_name(f".{first.name}.state")
-
-
-def _check_outputs(
-    outputs: dict[str, Path], state: Path | None, save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
-) -> None:
-    """Refuse to write where something is that must not be lost; clear away what may be.
-
-    Raises:
-        InputError: an output is an input, is there already, or is named twice.
-    """
-    inputs = {os.path.realpath(file.path) for file in files}
-    written = [*outputs.values(), *([save_index] if save_index else [])]
-    if len({path.resolve() for path in written}) < len(written):
-        raise InputError("two outputs are the same file: give each its own name")
-    for path in written:
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: its folder is not there; make it first")
-        if os.path.realpath(path) in inputs:
-            raise InputError(f"{path}: is one of the inputs; write to another file")
-    if state is None:
-        return
-    if force:
-        shutil.rmtree(state, ignore_errors=True)
-    is_going_on = not force and Checkpoint.load(state) is not None
-    for path in written:
-        if path.exists() and not (force or is_going_on):
-            raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
-        if path == save_index and path.exists() and not (path / "checkpoint.json").exists():
-            raise InputError(f"{path}: is there and is no index; give another name")
-    if not is_going_on:
-        for path in outputs.values():
-            _remove(part_of(path))
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _say(message: str) -> None:
-    print(f"dedup files: {message}", file=sys.stderr, flush=True)

@@ -9,7 +9,6 @@ from dataclasses import fields
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.schemes import SCHEMES, Scheme, find_scheme
 from dedup.fingerprint.signature import BITS
-from dedup.report.display import plain
 from dedup.settings import DedupSettings
 
 DEFAULT_SCHEME = DedupSettings().scheme
@@ -64,6 +63,8 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
         if not equals:
             raise InputError(f"{option} {part!r}: write NAME=VALUE, such as min_jaccard=.6")
         if name not in _SETTINGS:
+            from dedup.report.display import plain  # noqa: PLC0415 -- its package loads SQLAlchemy
+
             raise SettingsError(f"{option} {part!r}: there is no setting DEDUP_{plain(name.upper())}")
         values[name] = value.strip()
     return values

@@ -116,17 +116,23 @@ def with_entered(
     all_keys[:count] = keys
     values, exact, counts = np.empty((0, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     firm = np.uint64(0)
-    for place in range(start, end):
-        fingerprint = scanned.fingerprints[place]
-        key = signed(ones(fingerprint ^ query)) << _PLACE_BITS | place
-        if key > last:
-            continue
-        if values.size == 0:
-            values, exact, counts = _values(query, margins, scanned.flips)
-            firm = firm_bits(margins, scanned.flips.firm_margin)
-        if _is_probed(fingerprint, query, firm, values, exact, counts):
-            all_keys[count] = key
-            count += 1
+    for at in range(start, end, AT_ONCE):
+        here = _within(scanned.fingerprints, np.uint64(at), query, last >> _PLACE_BITS, np.uint64(0))
+        if end - at < AT_ONCE:
+            here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+        while here:
+            place = at + signed(ones((here & -here) - np.uint64(1)))
+            here &= here - np.uint64(1)
+            fingerprint = scanned.fingerprints[place]
+            key = signed(ones(fingerprint ^ query)) << _PLACE_BITS | place
+            if key > last:
+                continue
+            if values.size == 0:
+                values, exact, counts = _values(query, margins, scanned.flips)
+                firm = firm_bits(margins, scanned.flips.firm_margin)
+            if _is_probed(fingerprint, query, firm, values, exact, counts):
+                all_keys[count] = key
+                count += 1
     return all_keys[: _keep_best(all_keys, count, last, scanned.limit)] & _HIGHEST_PLACE
 
 

@@ -24,7 +24,7 @@ from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.margins import margins_of
-from dedup.corpus.scanning import Scan
+from dedup.corpus.scanning import LookUps, Scan
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
@@ -84,6 +84,7 @@ class CorpusDeduplicator:
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         self._index.add_many(*self._known.indexed)
+        self._ahead: tuple[SignedLines, LookUps] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -113,20 +114,25 @@ class CorpusDeduplicator:
             self._add(key, identity, signed, match)
         return decision_of(Verdict.NEW, _content(identity, signed), match), None if match is None else match.leader.id
 
-    def decide_lines(self, lines: SignedLines) -> list[Duplicate]:
+    def decide_lines(self, lines: SignedLines, following: SignedLines | None = None) -> list[Duplicate]:
         """Decide documents that are lines, one after the other, and know them from now on.
 
         Args:
             lines: the documents, and their signatures.
+            following: those that will come next, if they are known: threads look for their candidates meanwhile.
 
         Returns:
             Those that are duplicates, in their order; all others are new.
         """
         scan = self._index.scan_for(len(lines))
         if scan is None or self._is_paper:
+            if self._ahead is not None:
+                # Nothing is moved while threads read it.
+                self._ahead[1].result()
+                self._ahead = None
             decided = [(place, *self.decide(lines.key(place), lines.signed(place))) for place in range(len(lines))]
             return [Duplicate(place, decision, leader) for place, decision, leader in decided if leader is not None]
-        return self._decide_together(lines, scan)
+        return self._decide_together(lines, following, scan)
 
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
@@ -169,8 +175,11 @@ class CorpusDeduplicator:
         words = partial(self._words, signed, match.member.id)
         return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
 
-    def _decide_together(self, lines: SignedLines, scan: Scan) -> list[Duplicate]:
-        closest = scan.find_closest(lines.rows["fingerprint"], lines.rows["margins"])
+    def _decide_together(self, lines: SignedLines, following: SignedLines | None, scan: Scan) -> list[Duplicate]:
+        begun, look_ups = self._ahead or (None, None)
+        if look_ups is None or begun is not lines:
+            look_ups = _look_up(scan, lines)
+        closest = look_ups.result()
         count, tokens = len(lines), lines.rows["tokens"]
         has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
         rows, slots, keys_end, words_end = self._known.room(count)
@@ -182,6 +191,9 @@ class CorpusDeduplicator:
             Rules(self._thresholds, self._sureness, self._fewest_tokens, self._settings.max_compared),
         )
         ends = Ends(len(self._known), len(scan), keys_end, words_end)
+        self._ahead = None
+        if following is not None and self._index.scan_for(count + len(following)) is scan:
+            self._ahead = following, _look_up(scan, following)
         found = Found.room(count)
         duplicates: list[Duplicate] = []
         place, leader = 0, UNDECIDED
@@ -247,3 +259,7 @@ class CorpusDeduplicator:
 
 def _content(identity: bytes, signed: Signed) -> Content:
     return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
+
+
+def _look_up(scan: Scan, lines: SignedLines) -> LookUps:
+    return scan.begin(lines.rows["fingerprint"], lines.rows["margins"])

@@ -9,7 +9,7 @@ all, until it is worth sorting them too. What is found is exactly what the plan'
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,45 @@ _SHARE_UNSORTED = 1 / 16
 # More threads gain less than handing out work takes.
 _MOST_THREADS = 4
 _AT_A_TIME = 32
+
+
+class LookUps:
+    """The closest documents of several fingerprints, while they are found.
+
+    Args:
+        scanned: what is looked up in.
+        queries: the fingerprints that are looked around, shape (q,).
+        margins: their margins, shape (q, 64).
+        closest: takes what is found.
+    """
+
+    def __init__(
+        self, scanned: Scanned, queries: NDArray[np.uint64], margins: NDArray[np.int64], closest: Closest
+    ) -> None:
+        self._scanned = scanned
+        self._queries, self._margins = queries, margins
+        self._closest = closest
+        # Whoever is done takes the next few, so that a thread that has to wait for a core holds up no other.
+        self._starts = iter(range(0, len(queries), _AT_A_TIME))
+        self._helping: list[Future[None]] = []
+
+    def share(self, pool: ThreadPoolExecutor, threads: int) -> None:
+        """Let so many threads do it, as far as there is work for one more."""
+        self._helping = [pool.submit(self._find) for _ in range(min(threads, len(self._queries) // _AT_A_TIME))]
+
+    def result(self) -> Closest:
+        """Do what is left of it, and return what was found."""
+        self._find()
+        for each in self._helping:
+            if not each.cancel():
+                each.result()
+        return self._closest
+
+    def _find(self) -> None:
+        for start in self._starts:
+            span = slice(start, start + _AT_A_TIME)
+            part = Closest(self._closest.keys[span], self._closest.counts[span], self._closest.known)
+            find_closest(self._scanned, part.known, self._queries[span], self._margins[span], part)
 
 
 class Scan:
@@ -73,10 +112,10 @@ class Scan:
     def room(self, count: int) -> Scanned:
         """Return what compiled code looks up in, with room for further documents; `entered` counts those put there."""
         end = self._count + count
-        if end > len(self._numbers):
+        if end > len(self._numbers) - AT_ONCE:
             for array in (self._fingerprints, self._numbers):
                 # In place: a copy would need twice the memory.
-                array.resize(int(end * _GROWTH), refcheck=False)
+                array.resize(int(end * _GROWTH) + AT_ONCE, refcheck=False)
         if end > len(self._grouped) - (BLOCKS - 1) * self._sorted - AT_ONCE:
             self._sort(count)
         return Scanned(
@@ -110,24 +149,15 @@ class Scan:
             queries: the fingerprints that are looked around, shape (q,).
             margins: their margins, shape (q, 64).
         """
+        return self.begin(queries, margins).result()
+
+    def begin(self, queries: NDArray[np.uint64], margins: NDArray[np.int64]) -> LookUps:
+        """Begin to find the closest of those documents that there are now; further ones may be added meanwhile."""
         most = min(self._limit, self._count)
         closest = Closest(np.empty((len(queries), most), np.int64), np.empty(len(queries), np.int64), self._count)
-        scanned = self.room(0)
-        # Whoever is done takes the next few, so that a thread that has to wait for a core holds up no other.
-        starts = iter(range(0, len(queries), _AT_A_TIME))
-
-        def find() -> None:
-            for start in starts:
-                span = slice(start, start + _AT_A_TIME)
-                part = Closest(closest.keys[span], closest.counts[span], closest.known)
-                find_closest(scanned, self._count, queries[span], margins[span], part)
-
-        helping = [self._pool.submit(find) for _ in range(min(self._threads, len(queries) // _AT_A_TIME + 1) - 1)]
-        find()
-        for each in helping:
-            if not each.cancel():
-                each.result()
-        return closest
+        look_ups = LookUps(self.room(0), queries, margins, closest)
+        look_ups.share(self._pool, self._threads - 1)
+        return look_ups
 
     def _sort(self, count: int) -> None:
         """Sort all that there are, and make room for further ones behind them."""
@@ -137,6 +167,8 @@ class Scan:
         # What stood in them is not needed to sort, and both at once would take twice the memory.
         self._grouped, self._places = np.empty(0, np.uint64), np.empty(0, np.uint32)
         self._grouped, self._places = np.zeros(size, np.uint64), np.zeros(size, np.uint32)
+        # Look-ups that are under way go on with the old ones.
+        self._starts = np.zeros_like(self._starts)
         _sort(self._fingerprints, self._sorted, self._grouped, self._places, self._starts)
 
 
