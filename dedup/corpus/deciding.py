@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dedup.confirmation import Confirmation
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
 from dedup.corpus.candidates import Candidates
+from dedup.corpus.closest import Closest
 from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
@@ -176,10 +177,7 @@ class CorpusDeduplicator:
         return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
 
     def _decide_together(self, lines: SignedLines, following: SignedLines | None, scan: Scan) -> list[Duplicate]:
-        begun, look_ups = self._ahead or (None, None)
-        if look_ups is None or begun is not lines:
-            look_ups = _look_up(scan, lines)
-        closest = look_ups.result()
+        closest = self._closest(lines, scan)
         count, tokens = len(lines), lines.rows["tokens"]
         has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
         rows, slots, keys_end, words_end = self._known.room(count)
@@ -214,6 +212,13 @@ class CorpusDeduplicator:
                 if match is not None:
                     duplicates.append(self._duplicate(place, signed, match))
         return duplicates
+
+    def _closest(self, lines: SignedLines, scan: Scan) -> Closest:
+        """Return the closest documents of some lines, looked for ahead or now."""
+        ahead, self._ahead = self._ahead, None
+        look_ups = ahead[1] if ahead is not None and ahead[0] is lines else _look_up(scan, lines)
+        # Nothing is kept of them, so that what they look up in may be sorted anew without a copy.
+        return look_ups.result()
 
     def _copies(self, lines: SignedLines, found: Found, start: int, end: int) -> Iterator[Duplicate]:
         """Yield the duplicates that compiled code found among some lines."""
