@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.signature import BITS
-from dedup.index.memory.flips import Flips, firm_bits, probe
+from dedup.index.memory.flips import Flips, firm_bits, outside, probe
 from dedup.index.memory.recent import block_of
-from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
+from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
 
 AT_ONCE = 64
 """So many fingerprints are compared at the same time; as many must stand behind the last, whatever they are."""
@@ -117,9 +117,7 @@ def with_entered(
     values, exact, counts = np.empty((0, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     firm = np.uint64(0)
     for at in range(start, end, AT_ONCE):
-        here = _within(scanned.fingerprints, np.uint64(at), query, last >> _PLACE_BITS, np.uint64(0))
-        if end - at < AT_ONCE:
-            here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+        here = _within(scanned.fingerprints, at, end, query, last >> _PLACE_BITS, np.uint64(0))
         while here:
             place = at + signed(ones((here & -here) - np.uint64(1)))
             here &= here - np.uint64(1)
@@ -160,9 +158,7 @@ def _find(
             # Places rise in a run: of those that are as far away as the last one, it comes first.
             if last & _HIGHEST_PLACE < _HIGHEST_PLACE and signed(places[at]) > last & _HIGHEST_PLACE:
                 most -= 1
-            here = _within(grouped, np.uint64(at), query, most, agree)
-            if end - at < AT_ONCE:
-                here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+            here = _within(grouped, at, end, query, most, agree)
             while here:
                 where = at + signed(ones((here & -here) - np.uint64(1)))
                 here &= here - np.uint64(1)
@@ -225,19 +221,13 @@ def _runs(
     agreeing, runs = np.empty(values.size + 1, np.uint64), 0
     for is_weak in range(2):
         for table in range(BLOCKS):
-            agree = firm & _outside(table) if is_weak else np.uint64(0)
+            agree = firm & outside(table) if is_weak else np.uint64(0)
             for number in range(exact[table] * is_weak, counts[table] if is_weak else exact[table]):
                 value = values[table, number]
                 run_starts[runs], run_ends[runs] = starts[table, value], starts[table, value + 1]
                 agreeing[runs] = agree
                 runs += run_starts[runs] < run_ends[runs]
     return run_starts, run_ends, agreeing, runs
-
-
-@compiled
-def _outside(table: int) -> np.uint64:
-    """Return all bits but those of a table's block."""
-    return ~(np.uint64(BLOCK_VALUES - 1) << np.uint64(BLOCK_BITS * (BLOCKS - 1 - table)))
 
 
 @compiled
@@ -251,7 +241,7 @@ def _is_probed(
 ) -> bool:
     for table in range(BLOCKS):
         block = block_of(stored, table)
-        agrees = (stored ^ query) & firm & _outside(table) == 0
+        agrees = (stored ^ query) & firm & outside(table) == 0
         for number in range(counts[table] if agrees else exact[table]):
             if values[table, number] == block:
                 return True
@@ -260,17 +250,20 @@ def _is_probed(
 
 @compiled
 def _within(
-    fingerprints: NDArray[np.uint64], first: np.uint64, query: np.uint64, most: int, agree: np.uint64
+    fingerprints: NDArray[np.uint64], start: int, end: int, query: np.uint64, most: int, agree: np.uint64
 ) -> np.uint64:
-    """Return a bit for each of 64 fingerprints that is not too far away, and agrees with the query in some bits."""
+    """Return a bit for each of 64 fingerprints before an end that is not too far away, and agrees in some bits."""
     here = np.uint64(0)
     if most < 0:
         return here
+    first = np.uint64(start)
     # Without a branch: the compiler does this for several at once.
     for place in range(AT_ONCE):
         differing = fingerprints[first + np.uint64(place)] ^ query
         counts = (ones(differing) <= np.uint64(most)) & (differing & agree == 0)
         here |= np.uint64(counts) << np.uint64(place)
+    if end - start < AT_ONCE:
+        here &= (np.uint64(1) << np.uint64(end - start)) - np.uint64(1)
     return here
 
 

@@ -134,6 +134,12 @@ def firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
 
 
 @compiled
+def outside(table: int) -> np.uint64:
+    """Return all bits but those of a table's block."""
+    return ~(np.uint64(BLOCK_VALUES - 1) << np.uint64(BLOCK_BITS * (BLOCKS - 1 - table)))
+
+
+@compiled
 def first_probed(probed: NDArray[np.uint64], query: np.uint64, firm: np.uint64, stored: np.uint64) -> int:
     """Return the first table in which a look-up brings a stored fingerprint; 4 where none does."""
     for table in range(BLOCKS):
@@ -141,7 +147,6 @@ def first_probed(probed: NDArray[np.uint64], query: np.uint64, firm: np.uint64, 
         word, shift = value >> 6, np.uint64(value & 63)
         if (probed[0, table, word] >> shift) & np.uint64(1):
             return table
-        below = ~(np.uint64(BLOCK_VALUES - 1) << np.uint64(BLOCK_BITS * (BLOCKS - 1 - table)))
-        if (probed[1, table, word] >> shift) & np.uint64(1) and (stored ^ query) & firm & below == 0:
+        if (probed[1, table, word] >> shift) & np.uint64(1) and (stored ^ query) & firm & outside(table) == 0:
             return table
     return BLOCKS
