@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import multiprocessing
-import os
 import signal
 import sys
-import threading
-import traceback
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +19,10 @@ from multiprocessing.context import BaseContext
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from dedup.errors import DedupError
+from dedup.worker_process import Result, do_nothing, prepare_worker, run_all
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-# What a job returned, or what it raised.
-_Result = tuple[Any, Exception | None]
 
 logger = logging.getLogger(__name__)
 
@@ -132,39 +127,40 @@ class WorkerPool:
             sent.set_exception(error)
         sent.add_done_callback(partial(self._receive, pool, bundle))
 
-    def _receive(self, pool: Executor, bundle: list[_Job], sent: asyncio.Future[list[_Result]]) -> None:
+    def _receive(self, pool: Executor, bundle: list[_Job], sent: asyncio.Future[list[Result]]) -> None:
         self._bundles -= 1
-        error = None if sent.cancelled() else sent.exception()
-        if isinstance(error, BrokenProcessPool) and self._pool is pool:
-            self._pool = None
-            if not self._is_closed:
-                logger.warning("a worker process died; its work is tried once more")
-        if error is not None and not isinstance(error, BrokenProcessPool) and len(bundle) > 1 and not self._is_closed:
+        if sent.cancelled():
+            for job in bundle:
+                job.result.cancel()
+        elif (error := sent.exception()) is None:
+            for job, outcome in zip(bundle, sent.result(), strict=True):
+                _tell(job, *outcome)
+        elif len(bundle) > 1 and not isinstance(error, BrokenProcessPool) and not self._is_closed:
             # One of them cannot be pickled, or what it returned.
             for job in bundle:
                 self._send([job])
         else:
-            results = [(None, error)] * len(bundle) if error or sent.cancelled() else sent.result()
-            for job, (value, raised) in zip(bundle, results, strict=True):
-                if job.result.done():
-                    continue
-                if sent.cancelled():
-                    job.result.cancel()
-                elif raised is not None:
-                    job.result.set_exception(raised)
-                else:
-                    job.result.set_result(value)
+            self._replace_broken(pool, error)
+            for job in bundle:
+                _tell(job, None, error)
         if not self._is_closed:
             self._send_waiting()
 
-    def _submit(self, pool: Executor, calls: list[Callable[[], Any]]) -> asyncio.Future[list[_Result]]:
+    def _replace_broken(self, pool: Executor, error: BaseException) -> None:
+        """Let the next job have a new pool, if this one is broken."""
+        if isinstance(error, BrokenProcessPool) and self._pool is pool:
+            self._pool = None
+            if not self._is_closed:
+                logger.warning("a worker process died; its work is tried once more")
+
+    def _submit(self, pool: Executor, calls: list[Callable[[], Any]]) -> asyncio.Future[list[Result]]:
         before = len(_processes(pool))
         with _spawning():
-            future = pool.submit(_run_all, calls, self._seconds if self._workers else None)
+            future = pool.submit(run_all, calls, self._seconds if self._workers else None)
             if len(_processes(pool)) > before:
                 # The executor looks anew at which processes it has to watch before it starts one, not
                 # after: without a second look, nobody would notice the death of this one.
-                pool.submit(_nothing)
+                pool.submit(do_nothing)
         return asyncio.wrap_future(future)
 
     async def _run_alone(self, call: Callable[[], R]) -> R:
@@ -185,7 +181,16 @@ class WorkerPool:
     def _new_pool(self, workers: int) -> Executor:
         if workers == 0:
             return ThreadPoolExecutor(1)
-        return ProcessPoolExecutor(workers, mp_context=_context(self._preload), initializer=_prepare_worker)
+        return ProcessPoolExecutor(workers, mp_context=_context(self._preload), initializer=prepare_worker)
+
+
+def _tell(job: _Job, value: Any, error: BaseException | None) -> None:
+    if job.result.done():  # nobody waits for it any more
+        return
+    if error is None:
+        job.result.set_result(value)
+    else:
+        job.result.set_exception(error)
 
 
 def load_ahead() -> None:
@@ -246,47 +251,3 @@ def _spawning() -> Iterator[None]:
         if masked:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
         sys.modules["__main__"] = main
-
-
-def _prepare_worker() -> None:
-    # What these log of a single page is of no use to the user; the crawl counts what matters.
-    for name in ("trafilatura", "htmldate", "courlan"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    # Whoever started the server of the workers may have done it without `_spawning`.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _nothing() -> None:
-    pass
-
-
-def _run_all(calls: list[Callable[[], Any]], seconds: float | None) -> list[_Result]:
-    return [_run(call, seconds) for call in calls]
-
-
-def _run(call: Callable[[], Any], seconds: float | None) -> _Result:
-    # The default action of the signal ends the process wherever it is, in a C library too.
-    _set_timer(seconds)
-    try:
-        return call(), None
-    except StopIteration:
-        # No future takes it: whoever awaits it would seem to have come to an end.
-        return None, RuntimeError(f"a job raised StopIteration, in a worker process:\n{traceback.format_exc()}")
-    except Exception as error:  # whatever it is, it is for whoever waits for the result
-        error.add_note(f"in a worker process:\n{traceback.format_exc()}")
-        return None, error
-    finally:
-        _set_timer(seconds and 0)
-
-
-def _set_timer(seconds: float | None) -> None:
-    if seconds is not None and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
