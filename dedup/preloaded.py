@@ -2,8 +2,13 @@
 
 import gc
 
-from dedup.extraction import analyse_html
-from dedup.fingerprint.analysis import analyse
+from dedup.blas import keep_single_threaded
+
+# Before the following imports bring NumPy.
+keep_single_threaded()
+
+from dedup.extraction import analyse_html  # noqa: E402
+from dedup.fingerprint.analysis import analyse  # noqa: E402
 
 # A word in Chinese loads the dictionary; everything that is compiled is called once.
 analyse("一 1")

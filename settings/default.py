@@ -2,6 +2,11 @@
 
 import os
 
+from dedup.blas import keep_single_threaded
+
+# Here, since what Scrapy loads next imports NumPy.
+keep_single_threaded()
+
 BOT_NAME = "neardup"
 SPIDER_MODULES = ["crawler.spiders"]
 

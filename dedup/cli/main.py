@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from dedup.blas import keep_single_threaded
 from dedup.errors import DedupError, InputError, SettingsError
 
 _COMMANDS = {
@@ -52,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run_and_exit() -> None:
     """Run as a program."""
+    keep_single_threaded()
     try:
         status = main()
         sys.stdout.flush()
