@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -47,29 +48,46 @@ class Members:
         """Close the file."""
         self._file.close()
 
-    def clusters(self, leaders_of: Leaders) -> Iterator[tuple[int, list[str]]]:
-        """Yield each leader, in their order, with the keys of its duplicates, in theirs.
+    def clusters(self, leaders_of: Leaders) -> Clusters:
+        """Return the clusters of all that were noted up to the last checkpoint.
 
         Args:
             leaders_of: returns the leaders of those that were leaders when a duplicate was noted.
         """
-        leaders, places = self._read(leaders_of)
-        order = np.argsort(leaders, kind="stable")
-        starts = np.flatnonzero(np.diff(leaders[order], prepend=-1))
-        for group in np.split(order, starts[1:]) if len(order) else []:
-            keys = [self._file.read(place)[_NUMBER_BYTES:].decode() for place in places[group].tolist()]
-            yield int(leaders[group[0]]), keys
-
-    def largest(self, count: int, leaders_of: Leaders) -> list[tuple[int, int]]:
-        """Return the leaders of the largest clusters with their numbers of duplicates, the largest first."""
-        leaders, sizes = np.unique(self._read(leaders_of)[0], return_counts=True)
-        largest = np.argsort(-sizes, kind="stable")[:count]
-        return list(zip(leaders[largest].tolist(), sizes[largest].tolist(), strict=True))
-
-    def _read(self, leaders_of: Leaders) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return leader and place of all up to the last checkpoint."""
         leaders, places = [], []
         for place, data in self._file.read_all(self._length):
             leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
             places.append(place)
-        return leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64)
+        return Clusters(self._file, leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64))
+
+
+class Clusters:
+    """Duplicates by the leaders of their clusters.
+
+    Args:
+        file: where the duplicates stand.
+        leaders: the number of the leader of each.
+        places: where each stands.
+
+    Attributes:
+        leaders: the numbers of the leaders, rising.
+    """
+
+    def __init__(self, file: AppendingFile, leaders: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        self._file = file
+        order = np.argsort(leaders, kind="stable")
+        self._places = places[order]
+        self.leaders, starts = np.unique(leaders[order], return_index=True)
+        self._bounds = np.append(starts, len(order))
+
+    def largest(self, count: int) -> list[tuple[int, int]]:
+        """Return the leaders of the largest clusters with their numbers of duplicates, the largest first."""
+        sizes = np.diff(self._bounds)
+        largest = np.argsort(-sizes, kind="stable")[:count]
+        return list(zip(self.leaders[largest].tolist(), sizes[largest].tolist(), strict=True))
+
+    def keys(self) -> Iterator[list[str]]:
+        """Yield the keys of the duplicates of each leader, in the order in which they were noted."""
+        duplicates = self._file.read_many(self._places.tolist())
+        for size in np.diff(self._bounds).tolist():
+            yield [data[_NUMBER_BYTES:].decode() for data in islice(duplicates, size)]

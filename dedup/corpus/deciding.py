@@ -144,6 +144,10 @@ class CorpusDeduplicator:
         """Return the key of a document by its number."""
         return self._known.key(number)
 
+    def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
+        """Yield the keys of some documents by their numbers."""
+        return self._known.keys(numbers)
+
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
         return self._joining.checkpoint()

@@ -6,6 +6,7 @@ Only documents of different contents stand here: a further copy of a text is nev
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -195,6 +196,10 @@ class KnownDocuments:
     def key(self, number: int) -> str:
         """Return what a document is called."""
         return self._keys.read(int(self._rows["key"][number])).decode()
+
+    def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
+        """Yield what each of some documents is called."""
+        return (key.decode() for key in self._keys.read_many(self._rows["key"][numbers].tolist()))
 
     def leader_of(self, number: int) -> int:
         """Return the number of the leader of a document's cluster, which may be its own."""

@@ -15,7 +15,7 @@ from typing import TextIO
 import numpy as np
 
 from dedup.corpus.clusters import FILE as MEMBERS
-from dedup.corpus.clusters import Members
+from dedup.corpus.clusters import Clusters, Members
 from dedup.corpus.deciding import CorpusDeduplicator, Duplicate
 from dedup.corpus.documents import CorpusDocument, Position, Rejected
 from dedup.corpus.job import Job, Result
@@ -155,7 +155,6 @@ class _Run:
                     self._is_torn = False
             self._settle()
             self.is_read = True
-            self._checkpoint()
         except asyncio.CancelledError:
             # A second Ctrl-C may have interrupted what follows a decision: then the last checkpoint counts.
             if not self._is_torn:
@@ -167,20 +166,19 @@ class _Run:
             decider.shutdown()
 
     def finish(self) -> Result:
-        """Give the outputs their names; write the clusters."""
+        """Write the clusters, save the state, give the outputs their names."""
+        members = self._members.checkpoint()
+        with ThreadPoolExecutor(1) as saver:
+            saving = self._job.state and saver.submit(self._save, self._deduplicator.checkpoint(), members)
+            # Meanwhile the disk takes the outputs.
+            clusters = self._members.clusters(self._deduplicator.leaders_of)
+            self._write_clusters(clusters)
+            if saving:
+                saving.result()
         for writer in (self._kept, self._dropped):
             if writer:
                 writer.close()
-        path = self._job.outputs.get("clusters")
-        if path is not None:
-            with ClusterWriter(path) as clusters:
-                for leader, duplicates in self._members.clusters(self._deduplicator.leaders_of):
-                    key = self._deduplicator.key(leader)
-                    clusters.write(key, [key, *duplicates])
-        largest = [
-            (self._deduplicator.key(leader), count)
-            for leader, count in self._members.largest(_LARGEST, self._deduplicator.leaders_of)
-        ]
+        largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
         return Result(self._tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
 
     def close(self) -> None:
@@ -259,19 +257,30 @@ class _Run:
                 )
             )
 
+    def _write_clusters(self, clusters: Clusters) -> None:
+        path = self._job.outputs.get("clusters")
+        if path is None:
+            return
+        with ClusterWriter(path) as writer:
+            for key, duplicates in zip(self._deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
+                writer.write(key, [key, *duplicates])
+
     def _checkpoint(self) -> None:
         self._settle()
-        if self._job.state is None:
-            self._members.checkpoint()
-            return
+        if self._job.state is not None:
+            self._save(self._deduplicator.checkpoint(), self._members.checkpoint())
+
+    def _save(self, lengths: Lengths, members: int) -> None:
+        """Make the outputs safe, and note how far they and the files of the state go."""
+        assert self._job.state is not None
         self._tally.seconds = time.monotonic() - self._started
         outputs = {"kept": self._kept, "dropped": self._dropped}
         Checkpoint(
             about=self._about,
             position=self._position,
             outputs={name: writer.checkpoint() for name, writer in outputs.items() if writer},
-            lengths=self._deduplicator.checkpoint(),
-            members=self._members.checkpoint(),
+            lengths=lengths,
+            members=members,
             tally=self._tally,
             is_read=self.is_read,
         ).save(self._folder)
