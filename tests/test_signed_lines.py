@@ -21,7 +21,7 @@ from dedup.corpus.documents import ReadOptions, Rejected
 from dedup.corpus.files import find_files
 from dedup.corpus.joining import FILE as JOINS
 from dedup.corpus.known import FILES
-from dedup.corpus.line_ranges import LineRange, find_line_ranges
+from dedup.corpus.line_ranges import LineRange, ReadMemory, find_line_ranges
 from dedup.corpus.margins import margins_of
 from dedup.corpus.signed_lines import PackedLines, SignedLines
 from dedup.corpus.signing import identity_of, sign, sign_lines
@@ -85,7 +85,8 @@ def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
         if isinstance(part, PackedLines):
             signed = SignedLines(lines, part)
             for place in range(len(signed)):
-                record = signed.records(np.arange(len(signed)) == place)
+                pieces = signed.pieces(np.arange(len(signed)) == place, ReadMemory(1))
+                record = [b"".join(pieces).removesuffix(b"\n")]
                 key, position = signed.key(place), signed.position(place)
                 found.append((key, position, signed.source(place), signed.signed(place), record))
         elif isinstance(part[0], Rejected):
@@ -216,9 +217,9 @@ def test_records_are_written_in_pieces(
     each = whole(path)
     [packed] = sign_lines(each, "words")
     assert isinstance(packed, PackedLines)
-    records = SignedLines(each, packed).records(np.array(wanted))
-    expected = [line for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
-    assert b"\n".join(records).decode().splitlines() == expected
+    pieces = SignedLines(each, packed).pieces(np.array(wanted), ReadMemory())
+    expected = [f"{line}\n" for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
+    assert b"".join(pieces).decode() == "".join(expected)
 
 
 def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
@@ -229,7 +230,7 @@ def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
     assert isinstance(packed, PackedLines)
     path.write_text(LINES[0], encoding="utf-8")
     with pytest.raises(InputError, match=r"in\.jsonl: changed while it was read"):
-        SignedLines(lines, packed).records(np.ones(3, np.bool_))
+        SignedLines(lines, packed).pieces(np.ones(3, np.bool_), ReadMemory())
 
 
 @pytest.mark.parametrize("scheme", ["words", "words/log/xxh3/64"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from io import FileIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -15,6 +16,8 @@ LENGTH_BYTES = 4
 
 _WAITING = 1 << 20
 _MOST_AT_ONCE = 256
+# One call takes no more, whatever the system.
+_MOST_PIECES = 1024
 
 
 class AppendingFile:
@@ -137,7 +140,30 @@ def require_length(path: Path, length: int) -> None:
 
 
 def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:
-    """Write bytes to a file without a buffer, which may take a part of them at a time."""
+    """Write bytes to a file without a buffer, which may take a part of them at a time.
+
+    Raises:
+        OSError: they cannot be written; it names the file.
+    """
     view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
+    with _named_in_errors(file):
+        while view:
+            view = view[file.write(view) :]
+
+
+def write_pieces(file: FileIO, pieces: list[memoryview]) -> None:
+    """Write many pieces without putting them together before; otherwise like `write_all`."""
+    for start in range(0, len(pieces), _MOST_PIECES):
+        some = pieces[start : start + _MOST_PIECES]
+        with _named_in_errors(file):
+            written = os.writev(file.fileno(), some)
+        if written < sum(map(len, some)):
+            write_all(file, memoryview(b"".join(some))[written:])
+
+
+@contextmanager
+def _named_in_errors(file: FileIO) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from None

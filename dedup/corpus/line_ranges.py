@@ -26,6 +26,34 @@ _MOST_AT_ONCE = 1 << 23
 _LINE_FEED = b"\n"
 
 
+class ReadMemory:
+    """Memory that bytes of files are read to, again and again: fresh memory would cost more than reading does.
+
+    Args:
+        size: how many bytes are read at once, at first.
+    """
+
+    def __init__(self, size: int = _RANGE_BYTES) -> None:
+        self._bytes = bytearray(size)
+
+    def read(self, file: FileIO, start: int, size: int) -> memoryview:
+        """Return bytes of a file, fewer where it ends; they stay until the next call.
+
+        Args:
+            file: the file.
+            start: where they begin.
+            size: how many they are.
+        """
+        if size > len(self._bytes):
+            self._bytes = bytearray(size)
+        view = memoryview(self._bytes)[:size]
+        return view[: os.preadv(file.fileno(), [view], start)]
+
+    def behind_last_line(self, size: int) -> int:
+        """Return where the last line feed of so many bytes that were read ends; 0 where there is none."""
+        return self._bytes.rfind(_LINE_FEED, 0, size) + 1
+
+
 class LineDocument(NamedTuple):
     """A document of a line that is known only by where it stands.
 
@@ -175,20 +203,18 @@ def find_line_ranges(
     """
     ordinal, start = (0, 0) if after is None else (after.ordinal, after.offset)
     end = start
+    memory, is_end = ReadMemory(), np.empty(_RANGE_BYTES, np.bool_)
     with FileIO(file.path) as source:
-        while block := os.pread(source.fileno(), _RANGE_BYTES, end):
-            size = block.rfind(_LINE_FEED) + 1
+        while block := memory.read(source, end, _RANGE_BYTES):
+            size = memory.behind_last_line(len(block))
             if not size:
                 # All of it is inside of one line.
                 end += len(block)
                 continue
             end += size
             yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
-            ordinal, start = ordinal + _count_lines(block), end
+            # Where lines are as short as those of documents, bytes.count takes three times as long.
+            np.equal(np.frombuffer(block[:size], np.uint8), ord(_LINE_FEED), out=is_end[:size])
+            ordinal, start = ordinal + int(np.count_nonzero(is_end[:size])), end
     if start < end:
         yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
-
-
-def _count_lines(block: bytes) -> int:
-    # Where lines are as short as those of documents, bytes.count takes three times as long.
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(_LINE_FEED)))

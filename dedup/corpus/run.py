@@ -20,7 +20,7 @@ from dedup.corpus.deciding import CorpusDeduplicator, Duplicate
 from dedup.corpus.documents import CorpusDocument, Position, Rejected
 from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
-from dedup.corpus.line_ranges import LineRange
+from dedup.corpus.line_ranges import LineRange, ReadMemory
 from dedup.corpus.progress import Progress
 from dedup.corpus.reading import first_documents, read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place
@@ -107,6 +107,7 @@ class _Run:
         self._position = None if saved is None else saved.position
         self._under_way: UnderWay | None = None
         self._is_torn = False
+        self._memory = ReadMemory()
         self.is_read = saved is not None and saved.is_read
         self._started = time.monotonic() - self._tally.seconds
         outputs = {} if saved is None else saved.outputs
@@ -226,9 +227,7 @@ class _Run:
         new = lines.rows[is_new]
         self._tally.count_new(len(new), int((new["tokens"] == 0).sum()), int(new["text_bytes"].sum()))
         if self._kept:
-            records = lines.records(is_new)
-            if records:
-                self._kept.write_lines(b"\n".join(records))
+            self._kept.write_lines(lines.pieces(is_new, self._memory))
         self._position = lines.position(len(lines) - 1)
 
     def _decide(self, document: CorpusDocument, signed: Signed) -> None:

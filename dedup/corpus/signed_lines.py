@@ -6,7 +6,6 @@ worker fills rows, and the main process has compiled code go through them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.documents import Position, source_of
-from dedup.corpus.line_ranges import LineRange, changed, open_again
+from dedup.corpus.line_ranges import LineRange, ReadMemory, changed, open_again
 from dedup.corpus.words import REFERENCE, refer
 from dedup.fingerprint.signature import BITS
 from dedup.fingerprint.sketch import Sketch
@@ -126,11 +125,12 @@ class SignedLines:
             None,
         )
 
-    def records(self, wanted: Sequence[bool] | NDArray[np.bool_]) -> list[bytes]:
-        """Return lines as they stand in the file, those that follow each other in one piece, without its end.
+    def pieces(self, wanted: Sequence[bool] | NDArray[np.bool_], memory: ReadMemory) -> list[memoryview]:
+        """Return lines as they stand in the file, with their ends; those that follow each other are one piece.
 
         Args:
             wanted: of each line whether it is wanted.
+            memory: where they are read to; they stay until something else is.
 
         Raises:
             InputError: the file is not what it was when it was read.
@@ -139,21 +139,22 @@ class SignedLines:
         places = np.flatnonzero(wanted)
         if not len(places):
             return []
+        first = max(0, int(offsets[places[0]] - lengths[places[0]]) - 1)
+        last = int(offsets[places[-1]])
         with open_again(self.range.file) as file:
-            first = max(0, int(offsets[places[0]] - lengths[places[0]]) - 1)
-            last = int(offsets[places[-1]])
-            data = os.pread(file.fileno(), last - first, first)
+            data = memory.read(file, first, last - first)
         if len(data) < last - first:
             raise changed(self.range.file.name)
-        ends = offsets[places] - first
         # Only the last line of a file need not have an end.
-        ends[:-1] -= 1
-        ends[-1] -= data[-1] == _LINE_FEED
-        starts = ends - lengths[places]
+        has_end = data[-1] == _LINE_FEED
+        ends = offsets[places] - first
+        starts = ends - lengths[places] - 1
+        starts[-1] += not has_end
         if starts[0] < 0:
             raise changed(self.range.file.name)
-        # A piece ends where the next line that is wanted does not begin right behind the line feed.
-        breaks = np.flatnonzero(starts[1:] != ends[:-1] + 1)
+        # A piece ends where the next line that is wanted does not begin.
+        breaks = np.flatnonzero(starts[1:] != ends[:-1])
         piece_starts = starts[np.append(0, breaks + 1)].tolist()
         piece_ends = ends[np.append(breaks, len(ends) - 1)].tolist()
-        return [data[start:end] for start, end in zip(piece_starts, piece_ends, strict=True)]
+        pieces = [data[start:end] for start, end in zip(piece_starts, piece_ends, strict=True)]
+        return pieces if has_end else [*pieces, memoryview(b"\n")]

@@ -7,13 +7,15 @@ import json
 import math
 import os
 from datetime import date, datetime, time
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from dedup.corpus.appending import write_all, write_pieces
 from dedup.corpus.rows import ParquetRow
 from dedup.corpus.writers.outputs import Row, not_resumable, part_of, sync_folder
 
-_BUFFER = 1 << 20
+_MOST_WAITING = 1 << 20
 
 
 class JsonlOutput:
@@ -30,23 +32,31 @@ class JsonlOutput:
     def __init__(self, path: Path, resume_at: int | None = None) -> None:
         self._path = path
         self._part = part_of(path)
+        self._waiting = bytearray()
         if resume_at is None:
-            self._file = self._part.open("wb", buffering=_BUFFER)
+            self._file = FileIO(self._part, "w")
             return
         size = self._part.stat().st_size if self._part.exists() else -1
         if size < resume_at:
             raise not_resumable(path, f"{self._part.name} is {'not there' if size < 0 else 'too short'}")
         os.truncate(self._part, resume_at)
-        self._file = self._part.open("ab", buffering=_BUFFER)
+        self._file = FileIO(self._part, "a")
 
     def write(self, row: Row) -> None:
         """Write a row."""
-        self._file.write(row if isinstance(row, bytes) else to_json(row))
-        self._file.write(b"\n")
+        self._waiting += row if isinstance(row, bytes) else to_json(row)
+        self._waiting += b"\n"
+        if len(self._waiting) >= _MOST_WAITING:
+            self._write_waiting()
+
+    def write_lines(self, pieces: list[memoryview]) -> None:
+        """Write lines that are rows, with their ends, in one or more pieces."""
+        self._write_waiting()
+        write_pieces(self._file, pieces)
 
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""
-        self._file.flush()
+        self._write_waiting()
         os.fsync(self._file.fileno())
         return self._file.tell()
 
@@ -63,8 +73,12 @@ class JsonlOutput:
         self._part.unlink(missing_ok=True)
 
     def suspend(self) -> None:
-        """Close what is open; what was written stays."""
+        """Close what is open; what was written up to the last checkpoint stays."""
         self._file.close()
+
+    def _write_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, bytearray()
+        write_all(self._file, waiting)
 
 
 def to_json(row: dict[str, Any] | ParquetRow) -> bytes:

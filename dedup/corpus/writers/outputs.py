@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from dedup.corpus.rows import ParquetRow
 from dedup.errors import InputError
 
-# Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
+# A line of JSON without its end, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
 
@@ -86,6 +86,14 @@ class FinishedOutput:
             InputError: always.
         """
         raise not_resumable(self._path, f"it is finished and {part_of(self._path).name} is not there")
+
+    def write_lines(self, pieces: list[memoryview]) -> None:
+        """Refuse the lines.
+
+        Raises:
+            InputError: always.
+        """
+        self.write(b"")
 
     def checkpoint(self) -> int:
         """Return the checkpoint that was noted."""

@@ -12,8 +12,8 @@ from dedup.corpus.documents import CorpusDocument, Page
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.libraries import load_pyarrow
 from dedup.corpus.rows import ParquetRow
-from dedup.corpus.writers.jsonl import to_json
-from dedup.corpus.writers.outputs import Row, open_output
+from dedup.corpus.writers.jsonl import JsonlOutput, to_json
+from dedup.corpus.writers.outputs import FinishedOutput, Row, open_output
 
 _KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 _DROPPED = {
@@ -117,13 +117,10 @@ class KeptWriter(_TableWriter):
         else:
             self._output.write(_as_it_came(document, text))
 
-    def write_lines(self, lines: bytes) -> None:
-        """Write documents that are lines of JSONL, to JSONL.
-
-        Args:
-            lines: one or more of them, without the end of the last one.
-        """
-        self._output.write(lines)
+    def write_lines(self, pieces: list[memoryview]) -> None:
+        """Write documents that are lines of JSONL, with their ends, to JSONL."""
+        assert isinstance(self._output, JsonlOutput | FinishedOutput)
+        self._output.write_lines(pieces)
 
 
 class DroppedWriter(_TableWriter):
