@@ -14,6 +14,7 @@ from typing import Any
 from dedup.corpus.appending import write_all, write_pieces
 from dedup.corpus.rows import ParquetRow
 from dedup.corpus.writers.outputs import Row, not_resumable, part_of, sync_folder
+from dedup.corpus.writers.syncing import EarlySync
 
 _MOST_WAITING = 1 << 20
 
@@ -35,12 +36,14 @@ class JsonlOutput:
         self._waiting = bytearray()
         if resume_at is None:
             self._file = FileIO(self._part, "w")
+            self._sync = EarlySync(self._file)
             return
         size = self._part.stat().st_size if self._part.exists() else -1
         if size < resume_at:
             raise not_resumable(path, f"{self._part.name} is {'not there' if size < 0 else 'too short'}")
         os.truncate(self._part, resume_at)
         self._file = FileIO(self._part, "a")
+        self._sync = EarlySync(self._file)
 
     def write(self, row: Row) -> None:
         """Write a row."""
@@ -53,32 +56,34 @@ class JsonlOutput:
         """Write lines that are rows, with their ends, in one or more pieces."""
         self._write_waiting()
         write_pieces(self._file, pieces)
+        self._sync.wrote(sum(map(len, pieces)))
 
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""
         self._write_waiting()
-        os.fsync(self._file.fileno())
+        self._sync.sync()
         return self._file.tell()
 
     def close(self) -> None:
         """Finish the file and give it its name."""
         self.checkpoint()
-        self._file.close()
+        self._sync.close()
         self._part.replace(self._path)
         sync_folder(self._path.parent)
 
     def discard(self) -> None:
         """Give up: remove what was written."""
-        self._file.close()
+        self._sync.close()
         self._part.unlink(missing_ok=True)
 
     def suspend(self) -> None:
         """Close what is open; what was written up to the last checkpoint stays."""
-        self._file.close()
+        self._sync.close()
 
     def _write_waiting(self) -> None:
         waiting, self._waiting = self._waiting, bytearray()
         write_all(self._file, waiting)
+        self._sync.wrote(len(waiting))
 
 
 def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
