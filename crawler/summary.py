@@ -16,11 +16,11 @@ from sqlalchemy.engine import make_url
 
 from crawler.skipping import PREFIX as SKIPPED
 from dedup.database import open_existing_database
+from dedup.display import readable
 from dedup.engines import shown_url
 from dedup.errors import DatabaseError
 from dedup.pipelines import STAT_OF_KEPT
 from dedup.report import Cluster, read_kept, read_largest_clusters, read_totals
-from dedup.report.display import readable
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3

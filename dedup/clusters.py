@@ -2,54 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import NamedTuple
-
 from sqlalchemy import Connection, bindparam, exists, select
 
 from dedup import ledger
 from dedup.brake import Brakes
+from dedup.decision import ALONE, Kept, Outcome
+from dedup.documents import Content, Match, StoredDocument
 from dedup.elections import Elections
-from dedup.ledger import StoredDocument
 from dedup.schema import documents, verdicts
 from dedup.settings import DedupSettings
-from dedup.store import Content, Match
 
-
-class Kept(StrEnum):
-    """Why a duplicate is passed on all the same.
-
-    KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
-    a cluster, which has joined another one since.
-    """
-
-    KEEPER = "keeper"
-    BRAKE = "brake"
-    JOINED = "joined"
-
-
-class Outcome(NamedTuple):
-    """What a decision means for its cluster.
-
-    Attributes:
-        keeper: the key of the cluster's keeper, where the document is a duplicate.
-        keeper_changed: whether that was another one before.
-        kept: why it is passed on though it is a duplicate, if it is.
-        replaces: the keys of the copies whose place it takes; where it is not passed on itself and its cluster
-            was joined by another one, those whose place the copy takes that stays passed on.
-        is_replaced: whether it is no duplicate, but a better copy has taken its place.
-        joined: the key of the leader whose cluster has joined that of the document.
-    """
-
-    keeper: str | None = None
-    keeper_changed: bool = False
-    kept: Kept | None = None
-    replaces: tuple[str, ...] = ()
-    is_replaced: bool = False
-    joined: str | None = None
-
-
-ALONE = Outcome()
 _exported = documents.alias("exported")
 _EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
     documents, documents.c.exported_id == _exported.c.id

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 
+from dedup.documents import Match
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Sketch, compare
 from dedup.mutual import Margins, MutualProbes
 from dedup.settings import DedupSettings
-from dedup.store import Match
 from dedup.verification import WordPair, belongs_to_cluster, check, plan_of
 
 

@@ -14,17 +14,17 @@ from dedup.brake import Alarm, Brakes
 from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
 from dedup.decision import Decision, Verdict, decision_of
+from dedup.documents import Content, Match, StoredDocument
 from dedup.errors import DedupError
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature
 from dedup.index.opening import open_index
 from dedup.joining import Joining
-from dedup.ledger import StoredDocument
 from dedup.matching import Matcher
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings
-from dedup.store import Content, DocumentStore, Match
+from dedup.store import DocumentStore
 from dedup.verification import plan_of
 
 __all__ = ["Decision", "Deduplicator", "Document", "Verdict", "decision_of"]

@@ -6,7 +6,7 @@ import logging
 
 from scrapy.exceptions import DropItem
 
-from dedup.clusters import Kept
+from dedup.decision import Kept
 from dedup.deduplicator import Decision, Verdict
 
 logger = logging.getLogger(__name__)

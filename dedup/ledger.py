@@ -21,30 +21,11 @@ from sqlalchemy import (
 )
 
 from dedup.deflating import deflate
+from dedup.documents import StoredDocument
 from dedup.errors import DatabaseError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
 from dedup.schema import documents, runs, to_unsigned, verdicts, words
-
-
-class StoredDocument(NamedTuple):
-    """One row of `dedup_documents`, as the deduplicator needs it."""
-
-    id: int
-    key: str
-    body_digest: bytes | None
-    text_digest: bytes | None
-    text_bytes: int
-    fingerprint: int
-    sketch: Sketch
-    indexed: bool
-    leader_id: int | None
-    last_run_id: int = 0
-    canonical_digest: bytes | None = None
-    redirected: bool = False
-    keeper_id: int | None = None
-    exported_id: int | None = None
-
 
 _COLUMNS = (
     documents.c.id,

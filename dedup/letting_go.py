@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from dedup import ledger
+from dedup.documents import StoredDocument
 from dedup.index.protocol import Index
-from dedup.ledger import StoredDocument
 from dedup.scope import Scopes
 
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}

@@ -8,14 +8,14 @@ from sqlalchemy import Connection
 
 from dedup import ledger
 from dedup.confirmation import Confirmation
+from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.signature import Signature
 from dedup.fingerprint.sketch import compare
 from dedup.index.protocol import Index
 from dedup.joining import Joining
-from dedup.ledger import Relatives, StoredDocument
+from dedup.ledger import Relatives
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
-from dedup.store import Content, Match
 from dedup.verification import fewest_tokens, is_worth_checking
 
 _MORE = 4

@@ -15,7 +15,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from dedup.batching import MicroBatcher
-from dedup.clusters import Kept
+from dedup.decision import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.dropping import Undecided, raise_if_dropped
 from dedup.errors import DatabaseError, DedupError

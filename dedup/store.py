@@ -11,62 +11,22 @@ Three things hold after every write, whatever came before:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 
 from dedup import ledger
+from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import Sketch
 from dedup.index.protocol import Index
-from dedup.ledger import Relatives, StoredDocument
+from dedup.ledger import Relatives
 from dedup.letting_go import entry_of, let_go
 from dedup.schema import to_signed
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
 from dedup.verification import PAPER_RADIUS, check, fewest_tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What is stored of a document's content.
-
-    Attributes:
-        text_digest: digest of its normalised text.
-        fingerprint: the 64-bit simhash, unsigned.
-        sketch: the sketch of its text.
-        text_bytes: size of its text in UTF-8.
-        body_digest: digest of the bytes that the text was taken from, if it was.
-        words: its tokens, a line feed between them; empty where they are not at hand.
-        canonical_digest: digest of the key that it names as its own, if that is another one.
-        redirected: whether a redirect led to it.
-    """
-
-    text_digest: bytes
-    fingerprint: int
-    sketch: Sketch
-    text_bytes: int
-    body_digest: bytes | None
-    words: bytes
-    canonical_digest: bytes | None = None
-    redirected: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """What a duplicate was found to be a duplicate of.
-
-    Attributes:
-        leader: the leader of the cluster that it belongs to.
-        member: the member of the cluster that it was found by.
-        joined: the leader of another cluster, which the duplicate shows to be one with this cluster.
-    """
-
-    leader: StoredDocument
-    member: StoredDocument
-    joined: StoredDocument | None = None
 
 
 class DocumentStore:

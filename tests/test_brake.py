@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from dedup import schema
 from dedup.brake import Alarm, Kind
-from dedup.clusters import Kept
+from dedup.decision import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.fingerprint.signature import make_signature
 from dedup.report import Selection, open_report

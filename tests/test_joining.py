@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup import joining, schema
-from dedup.clusters import Kept
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.known import Lengths
 from dedup.corpus.saved.folder import complete
 from dedup.corpus.signing import sign
 from dedup.database import open_existing_database
+from dedup.decision import Kept
 from dedup.deduplicator import Decision, Document, Verdict
 from dedup.report import Selection, open_report
 from dedup.runs.cancelling import cancel_run

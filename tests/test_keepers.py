@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup import schema
-from dedup.clusters import Kept
+from dedup.decision import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import SettingsError
 from dedup.fingerprint.signature import make_signature

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import insert, select
 
 from dedup.database import Database, open_existing_database
+from dedup.display import columns_of, readable
 from dedup.fingerprint.signature import digest
-from dedup.report.display import columns_of, readable
 from dedup.report.render import Format, write_report
 from dedup.schema import documents, verdicts
 from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, text_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupError
-from dedup.report.display import columns_of, cut, readable, unit_for
+from dedup.display import columns_of, cut, readable, unit_for
 from dedup.report.output import open_output
 
 # Keys and numbers

@@ -19,11 +19,10 @@ from dedup.corpus.confirming import Sureness, find_sure
 from dedup.corpus.kernels import Sketches
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import Scan
+from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.sketch import Sketch
 from dedup.index.probes import ProbePlan
-from dedup.ledger import StoredDocument
 from dedup.settings import DedupSettings
-from dedup.store import Match
 from dedup.verification import plan_of
 
 QUERIES = 40

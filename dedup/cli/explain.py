@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dedup.cli.given import add_settings_arguments, given_settings, make_settings
 from dedup.database import Database, open_existing_database
+from dedup.display import cut, plain
 from dedup.errors import InputError
 from dedup.explanation.build import explain, explain_dropped
 from dedup.explanation.contents import Explanation
@@ -17,7 +18,6 @@ from dedup.explanation.render import as_json, lines
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.fingerprint.schemes import Scheme, find_scheme
-from dedup.report.display import cut, plain
 from dedup.report.output import open_output
 from dedup.settings import DedupSettings
 

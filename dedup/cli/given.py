@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
+from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.schemes import SCHEMES, Scheme, find_scheme
 from dedup.fingerprint.signature import BITS
@@ -63,8 +64,6 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
         if not equals:
             raise InputError(f"{option} {part!r}: write NAME=VALUE, such as min_jaccard=.6")
         if name not in _SETTINGS:
-            from dedup.report.display import plain  # noqa: PLC0415 -- its package loads SQLAlchemy
-
             raise SettingsError(f"{option} {part!r}: there is no setting DEDUP_{plain(name.upper())}")
         values[name] = value.strip()
     return values

@@ -30,8 +30,8 @@ from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
+from dedup.documents import Content, Match
 from dedup.settings import DedupSettings, Mode
-from dedup.store import Content, Match
 from dedup.verification import fewest_tokens
 
 

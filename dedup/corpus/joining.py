@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bridging import MOST_MOVED, find_joined
 from dedup.corpus.appending import AppendingFile
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
+from dedup.documents import Match
 from dedup.fingerprint.sketch import compare
-from dedup.joining import MOST_MOVED, find_joined
 from dedup.settings import DedupSettings
-from dedup.store import Match
 from dedup.verification import belongs_to_cluster
 
 FILE = "joins"

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
 from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
 from dedup.corpus.signing import Signed
+from dedup.documents import StoredDocument
 from dedup.fingerprint.sketch import Sketch
-from dedup.ledger import StoredDocument
 
 FILES = ("documents", "keys", "words")
 """The names of the files, in the folder of the state."""

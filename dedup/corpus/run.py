@@ -37,7 +37,7 @@ from dedup.corpus.writers.tables import (
     common_schema,
     takes_texts,
 )
-from dedup.deduplicator import Decision
+from dedup.decision import Decision
 from dedup.workers import WorkerPool
 
 UnderWay = tuple[SignedLines, "Future[list[Duplicate]]"]

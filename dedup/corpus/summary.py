@@ -10,7 +10,7 @@ from typing import Any
 from dedup.corpus.job import Result
 from dedup.corpus.progress import duration
 from dedup.corpus.tally import Tally
-from dedup.report.display import plain, readable, similarity, unit_for
+from dedup.display import plain, readable, similarity, unit_for
 
 _LABEL = 10
 _REASON = 120

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dedup.display import cut, plain
 from dedup.evaluation.quality import Quality
 from dedup.evaluation.run import Error, SetResult
-from dedup.report.display import cut, plain
 
 _WIDTH = 100
 _NAME_WIDTH = 34

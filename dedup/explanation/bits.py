@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from dedup.display import cut, pad, plain
 from dedup.explanation.analysis import is_made_of_tokens
 from dedup.explanation.contents import Document, Explanation, Feature
 from dedup.explanation.layout import LABEL, count, labelled
 from dedup.fingerprint.schemes import SCHEMES, Scheme
 from dedup.fingerprint.signature import BITS
-from dedup.report.display import cut, pad, plain
 
 _GROUP = 16
 _ROW = 64

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.clusters import Kept
+from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.explanation.analysis import Analysis, analyse_side, unit_of
 from dedup.explanation.contents import Document, Exact, Explanation, Feature, Member, Probe, WordComparison

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedup.deduplicator import Verdict
+from dedup.display import ELLIPSIS, columns_of, cut, plain
 from dedup.explanation.contents import Explanation
 from dedup.explanation.layout import LABEL, count, labelled
 from dedup.explanation.words import Place
-from dedup.report.display import ELLIPSIS, columns_of, cut, plain
 
 _COUNT = 6
 _CONTEXT_SHARE = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from dedup.report.display import cut, plain
+from dedup.display import cut, plain
 
 LABEL = 13
 """Columns of the labels at the left."""

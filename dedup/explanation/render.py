@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dedup.deduplicator import Verdict
+from dedup.display import cut, plain, similarity
 from dedup.explanation.bits import feature_lines, fingerprint_lines
 from dedup.explanation.contents import Explanation, WordComparison
 from dedup.explanation.differences import difference_lines
 from dedup.explanation.layout import LABEL, count, labelled, labelled_name
 from dedup.index.design import TableDesign
-from dedup.report.display import cut, plain, similarity
 from dedup.settings import Mode
 from dedup.verification import fewest_tokens
 

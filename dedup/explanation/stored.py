@@ -9,17 +9,17 @@ from urllib.parse import quote
 from sqlalchemy import Connection, column, select, table
 
 from dedup import ledger
-from dedup.clusters import Kept
 from dedup.database import Database
+from dedup.decision import Kept
 from dedup.deduplicator import Verdict
+from dedup.display import plain
+from dedup.documents import StoredDocument
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.explanation.analysis import margins_of_words
 from dedup.explanation.sides import Origin, Side
 from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.signature import Signature
 from dedup.index.design import TableDesign
-from dedup.ledger import StoredDocument
-from dedup.report.display import plain
 from dedup.schema import properties, runs, verdicts
 from dedup.scope import Scope, Scopes
 
@@ -106,7 +106,7 @@ def find_page(database: Database, key: str) -> StoredPage | None:
 
     Args:
         database: an existing one.
-        key: a key, or as `dedup.report.display.readable` shows it.
+        key: a key, or as `dedup.display.readable` shows it.
 
     Returns:
         The page; None where the database does not know the key.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
+
+if TYPE_CHECKING:  # an index in memory needs no database
+    from sqlalchemy import Connection
 
 
 class Candidate(NamedTuple):

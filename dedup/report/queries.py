@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true, union_all
 
-from dedup.clusters import Kept
 from dedup.database import Database
+from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
 from dedup.report.contents import Cluster, Duplicate, HostTotal, OverLimit, Report, Selection, Total

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from dedup.deduplicator import Verdict
+from dedup.display import columns_of, cut, pad, plain, readable, similarity, unit_for
 from dedup.report.contents import Duplicate, Report, Total
-from dedup.report.display import columns_of, cut, pad, plain, readable, similarity, unit_for
 
 _GAP = "  "
 _KEPT = "*"

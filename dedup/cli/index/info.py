@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dedup.corpus.saved.contents import Contents, read_contents
-from dedup.report.display import plain, unit_for
+from dedup.display import plain, unit_for
 
 _LABEL = 14
 _CROWDS_NAMED = 5

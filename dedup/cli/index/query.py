@@ -13,11 +13,11 @@ from pathlib import Path
 from dedup.corpus.saved.folder import FINGERPRINTS
 from dedup.corpus.saved.querying import Found, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
+from dedup.display import cut, plain, readable, similarity
 from dedup.errors import InputError
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory import files as index_files
-from dedup.report.display import cut, plain, readable, similarity
 from dedup.report.output import open_output
 from dedup.report.table import aligned
 

@@ -10,10 +10,10 @@ import numpy as np
 from dedup.corpus.known import KnownDocuments
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state import differing_settings
+from dedup.documents import StoredDocument
 from dedup.errors import InputError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import compare
-from dedup.ledger import StoredDocument
 from dedup.settings import DedupSettings
 from dedup.verification import belongs_to_cluster, fewest_tokens
 

@@ -9,13 +9,12 @@ import numpy as np
 
 from dedup.confirmation import Confirmation
 from dedup.corpus.saved.reader import SavedIndex
+from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
-from dedup.ledger import StoredDocument
 from dedup.settings import Mode
-from dedup.store import Match
 from dedup.verification import fewest_tokens, plan_of
 
 _ROWS_AT_ONCE = 1 << 18

@@ -1,0 +1,67 @@
+"""Documents as the rules for verdicts see them: what is stored, what one holds now, and what it is a duplicate of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dedup.fingerprint.sketch import Sketch
+
+
+class StoredDocument(NamedTuple):
+    """One row of `dedup_documents`, as the deduplicator needs it."""
+
+    id: int
+    key: str
+    body_digest: bytes | None
+    text_digest: bytes | None
+    text_bytes: int
+    fingerprint: int
+    sketch: Sketch
+    indexed: bool
+    leader_id: int | None
+    last_run_id: int = 0
+    canonical_digest: bytes | None = None
+    redirected: bool = False
+    keeper_id: int | None = None
+    exported_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is stored of a document's content.
+
+    Attributes:
+        text_digest: digest of its normalised text.
+        fingerprint: the 64-bit simhash, unsigned.
+        sketch: the sketch of its text.
+        text_bytes: size of its text in UTF-8.
+        body_digest: digest of the bytes that the text was taken from, if it was.
+        words: its tokens, a line feed between them; empty where they are not at hand.
+        canonical_digest: digest of the key that it names as its own, if that is another one.
+        redirected: whether a redirect led to it.
+    """
+
+    text_digest: bytes
+    fingerprint: int
+    sketch: Sketch
+    text_bytes: int
+    body_digest: bytes | None
+    words: bytes
+    canonical_digest: bytes | None = None
+    redirected: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a duplicate was found to be a duplicate of.
+
+    Attributes:
+        leader: the leader of the cluster that it belongs to.
+        member: the member of the cluster that it was found by.
+        joined: the leader of another cluster, which the duplicate shows to be one with this cluster.
+    """
+
+    leader: StoredDocument
+    member: StoredDocument
+    joined: StoredDocument | None = None
