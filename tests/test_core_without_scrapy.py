@@ -62,6 +62,21 @@ for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
     assert "dedup.deduplicator" in python(code).splitlines()
 
 
+def test_files_are_deduplicated_without_a_database_library(tmp_path: Path) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text('{"id": "a", "text": "the same"}\n{"id": "b", "text": "the same"}\n', encoding="utf-8")
+    code = """
+import sys
+from dedup.cli.main import main
+
+if __name__ == "__main__":
+    status = main(["files", sys.argv[1], "-o", sys.argv[2]])
+    print(status, sorted({"sqlalchemy", "scrapy", "trafilatura", "jieba"} & sys.modules.keys()))
+"""
+    assert python(code, str(source), str(tmp_path / "out")).splitlines()[-1] == "0 []"
+    assert len((tmp_path / "out" / "dropped.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+
+
 def test_the_addon_says_what_is_missing() -> None:
     code = f"""{BLOCK}
 import dedup

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from datetime import date
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from hypothesis import strategies as st
 from dedup.corpus.documents import CorpusDocument
 from dedup.corpus.files import find_files
 from dedup.corpus.reading import read_documents
+from dedup.corpus.writers import syncing
+from dedup.corpus.writers.jsonl import JsonlOutput
 from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
 from dedup.errors import InputError
 from tests.test_corpus_reading import warc_record
@@ -119,6 +123,37 @@ def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) 
 
     assert [DroppedDocument(**row) for row in rows("d")] == dropped  # type: ignore[arg-type]
     assert rows("c") == [{"leader": "a", "keys": ["a", "b", "é"]}]
+
+
+def test_lines_that_are_rows_stand_between_other_rows(tmp_path: Path) -> None:
+    output = JsonlOutput(tmp_path / "out.jsonl")
+    output.write({"a": 1})
+    output.write_lines([memoryview(b"1\n2\n"), memoryview(b"3\n")])
+    output.write(b"4")
+    output.close()
+    assert (tmp_path / "out.jsonl").read_bytes() == b'{"a": 1}\n1\n2\n3\n4\n'
+
+
+def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_threads: list[bool] = []
+
+    def fail_once(descriptor: int) -> None:
+        from_threads.append(threading.current_thread() is not threading.main_thread())
+        # The system tells it once, and takes it as known then.
+        if len(from_threads) == 1:
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(syncing, "_MOST_UNSAFE", 10)
+    monkeypatch.setattr(os, "fsync", fail_once)
+    output = JsonlOutput(tmp_path / "out.jsonl")
+    output.write_lines([memoryview(b"1234\n"), memoryview(b"1234\n")])
+    with pytest.raises(OSError, match="Input/output error"):
+        output.checkpoint()
+    assert from_threads == [True]
+    output.write(b"7")
+    output.checkpoint()
+    assert from_threads == [True, False]
+    output.suspend()
 
 
 def keys(path: Path) -> list[str]:

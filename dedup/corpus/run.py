@@ -224,8 +224,8 @@ class _Run:
             is_new[place] = False
             self._tally.count(decision, has_words=True)
             self._drop(lines.key(place), lines.source(place), decision, leader)
-        new = lines.rows[is_new]
-        self._tally.count_new(len(new), int((new["tokens"] == 0).sum()), int(new["text_bytes"].sum()))
+        tokens, sizes = lines.rows["tokens"][is_new], lines.rows["text_bytes"][is_new]
+        self._tally.count_new(len(tokens), int(np.count_nonzero(tokens == 0)), int(sizes.sum()))
         if self._kept:
             self._kept.write_lines(lines.pieces(is_new, self._memory))
         self._position = lines.position(len(lines) - 1)
