@@ -12,32 +12,23 @@ from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import TextIO
 
-import numpy as np
-
 from dedup.corpus.clusters import FILE as MEMBERS
-from dedup.corpus.clusters import Clusters, Members
 from dedup.corpus.deciding import CorpusDeduplicator, Duplicate
-from dedup.corpus.documents import CorpusDocument, Position, Rejected
+from dedup.corpus.documents import Position, Rejected
 from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
-from dedup.corpus.line_ranges import LineRange, ReadMemory
+from dedup.corpus.line_ranges import LineRange
 from dedup.corpus.progress import Progress
 from dedup.corpus.reading import first_documents, read_files, read_portions
+from dedup.corpus.recording import Recorder
 from dedup.corpus.saved.folder import complete, put_in_place
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Item, Signed, sign_all, with_following
 from dedup.corpus.state import Checkpoint, forget, known_from, locked, require_same
-from dedup.corpus.tally import Tally
 from dedup.corpus.words import WordSource
 from dedup.corpus.writers.tables import (
-    ClusterWriter,
-    DroppedDocument,
-    DroppedWriter,
-    KeptWriter,
-    common_schema,
     takes_texts,
 )
-from dedup.decision import Decision
 from dedup.workers import WorkerPool
 
 UnderWay = tuple[SignedLines, "Future[list[Duplicate]]"]
@@ -103,28 +94,19 @@ class _Run:
             lengths = saved.lengths
         else:
             lengths = Lengths() if job.against is None else known_from(job.against, job.settings, folder)
-        self._tally = Tally() if saved is None else saved.tally
         self._position = None if saved is None else saved.position
         self._under_way: UnderWay | None = None
         self._is_torn = False
-        self._memory = ReadMemory()
         self.is_read = saved is not None and saved.is_read
-        self._started = time.monotonic() - self._tally.seconds
-        outputs = {} if saved is None else saved.outputs
-        kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
         words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
             self._deduplicator = stack.enter_context(
                 closing(CorpusDeduplicator(job.settings, folder, lengths, words, job.processes))
             )
-            self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
-            self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
-            if self._kept:
-                stack.callback(self._kept.suspend)
-            self._dropped = dropped and DroppedWriter(dropped, outputs.get("dropped"))
-            if self._dropped:
-                stack.callback(self._dropped.suspend)
+            self._recorder = stack.enter_context(closing(Recorder(job, folder, saved)))
             self._open = stack.pop_all()
+        self._tally = self._recorder.tally
+        self._started = time.monotonic() - self._tally.seconds
 
     async def read(self, stream: TextIO) -> None:
         """Read and decide everything; stopped or not, the state is saved."""
@@ -168,17 +150,14 @@ class _Run:
 
     def finish(self) -> Result:
         """Write the clusters, save the state, give the outputs their names."""
-        members = self._members.checkpoint()
+        members = self._recorder.checkpoint_members()
         with ThreadPoolExecutor(1) as saver:
             saving = self._job.state and saver.submit(self._save, self._deduplicator.checkpoint(), members)
             # Meanwhile the disk takes the outputs.
-            clusters = self._members.clusters(self._deduplicator.leaders_of)
-            self._write_clusters(clusters)
+            clusters = self._recorder.write_clusters(self._deduplicator)
             if saving:
                 saving.result()
-        for writer in (self._kept, self._dropped):
-            if writer:
-                writer.close()
+        self._recorder.finish()
         largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
         return Result(self._tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
 
@@ -202,11 +181,11 @@ class _Run:
         if isinstance(item, Rejected):
             self._tally.count_rejected(item.source, item.reason)
         elif signed is None:
-            self._tally.count_unanalysed(item.source)
-            if self._kept:
-                self._kept.write(item)
+            self._recorder.unanalysed(item)
         else:
-            self._decide(item, signed)
+            decision, leader = self._deduplicator.decide(item.key, signed)
+            has_words = signed.sketch.tokens > 0
+            self._recorder.decided(item, decision, leader, text=signed.text, has_words=has_words)
         return item.position
 
     def _settle(self) -> None:
@@ -216,68 +195,24 @@ class _Run:
 
     def _write_decided(self, decided: UnderWay | None) -> None:
         """Write documents that are lines, once they are decided."""
-        if decided is None:
-            return
-        lines, duplicates = decided
-        is_new = np.ones(len(lines), np.bool_)
-        for place, decision, leader in duplicates.result():
-            is_new[place] = False
-            self._tally.count(decision, has_words=True)
-            self._drop(lines.key(place), lines.source(place), decision, leader)
-        tokens, sizes = lines.rows["tokens"][is_new], lines.rows["text_bytes"][is_new]
-        self._tally.count_new(len(tokens), int(np.count_nonzero(tokens == 0)), int(sizes.sum()))
-        if self._kept:
-            self._kept.write_lines(lines.pieces(is_new, self._memory))
-        self._position = lines.position(len(lines) - 1)
-
-    def _decide(self, document: CorpusDocument, signed: Signed) -> None:
-        decision, leader = self._deduplicator.decide(document.key, signed)
-        self._tally.count(decision, has_words=signed.sketch.tokens > 0)
-        if leader is None:
-            if self._kept:
-                self._kept.write(document, signed.text)
-            return
-        self._drop(document.key, document.source, decision, leader)
-
-    def _drop(self, key: str, source: str, decision: Decision, leader: int) -> None:
-        self._members.add(leader, key)
-        if decision.outcome.joined is not None:
-            self._members.add(leader, decision.outcome.joined)
-        if self._dropped:
-            self._dropped.write(
-                DroppedDocument(
-                    key,
-                    decision.original,
-                    decision.matched,
-                    decision.verdict.value,
-                    decision.distance,
-                    decision.similarity,
-                    source,
-                )
-            )
-
-    def _write_clusters(self, clusters: Clusters) -> None:
-        path = self._job.outputs.get("clusters")
-        if path is None:
-            return
-        with ClusterWriter(path) as writer:
-            for key, duplicates in zip(self._deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
-                writer.write(key, [key, *duplicates])
+        if decided is not None:
+            lines, duplicates = decided
+            self._recorder.decided_lines(lines, duplicates.result())
+            self._position = lines.position(len(lines) - 1)
 
     def _checkpoint(self) -> None:
         self._settle()
         if self._job.state is not None:
-            self._save(self._deduplicator.checkpoint(), self._members.checkpoint())
+            self._save(self._deduplicator.checkpoint(), self._recorder.checkpoint_members())
 
     def _save(self, lengths: Lengths, members: int) -> None:
         """Make the outputs safe, and note how far they and the files of the state go."""
         assert self._job.state is not None
         self._tally.seconds = time.monotonic() - self._started
-        outputs = {"kept": self._kept, "dropped": self._dropped}
         Checkpoint(
             about=self._about,
             position=self._position,
-            outputs={name: writer.checkpoint() for name, writer in outputs.items() if writer},
+            outputs=self._recorder.checkpoint_outputs(),
             lengths=lengths,
             members=members,
             tally=self._tally,
