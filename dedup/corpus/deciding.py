@@ -84,7 +84,8 @@ class CorpusDeduplicator:
         self._index = Candidates(settings, threads)
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
-        self._index.add_many(*self._known.indexed)
+        if len(self._known):
+            self._index.add_many(*self._known.indexed)
         self._ahead: tuple[SignedLines, LookUps] | None = None
 
     @property

@@ -244,4 +244,6 @@ class KnownDocuments:
             self._rows.resize(int(end * _GROWTH), refcheck=False)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
-            insert_digests(self._slots, self._rows["digest"], 0, self._count)
+            # The first call of compiled code takes a while, in which workers could have something to do already.
+            if self._count:
+                insert_digests(self._slots, self._rows["digest"], 0, self._count)
