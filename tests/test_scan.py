@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.confirmation import Confirmation
 from dedup.corpus import scanning
+from dedup.corpus.advancing import near_enough
 from dedup.corpus.closest import Closest, Scanned, places_of, with_entered
 from dedup.corpus.confirming import Sureness, find_sure
 from dedup.corpus.kernels import Sketches
@@ -124,6 +125,12 @@ def test_what_was_entered_since_is_found_too(seed: int, before: int, since: int,
     assert [each.tolist() for each in found] == [
         whole.closest(int(query), each).tolist() for query, each in zip(queries, asked, strict=True)
     ]
+    for each, places in enumerate(found):
+        nearest = closest.keys[each, : closest.counts[each]]
+        may_be, is_certain = near_enough(scan.room(0), nearest, closest.known, count, queries[each])
+        assert set(places.tolist()) <= set(may_be.tolist())
+        if is_certain:
+            assert places.tolist() == may_be.tolist()
     scan.close()
     whole.close()
 
