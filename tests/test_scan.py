@@ -17,7 +17,7 @@ from dedup.corpus import scanning
 from dedup.corpus.advancing import near_enough
 from dedup.corpus.closest import Closest, Scanned, places_of, with_entered
 from dedup.corpus.confirming import Sureness, find_sure
-from dedup.corpus.kernels import Sketches
+from dedup.corpus.kernels import BRIEF_WORDS, Sketches
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import Scan
 from dedup.fingerprint.sketch import Sketch
@@ -151,7 +151,11 @@ def test_what_is_sure_is_what_is_confirmed_without_words(
     leaders = np.array([NOWHERE, 0 if is_led else NOWHERE])
     found = find_sure(
         np.array([1]),
-        Sketches(minima[:2].view(np.uint64), *(np.full(2, n, np.uint32) for n in (tokens - 2, tokens))),
+        Sketches(
+            minima[:2].view(np.uint64),
+            *(np.full(2, n, np.uint32) for n in (tokens - 2, tokens)),
+            np.empty((0, BRIEF_WORDS), np.uint64),
+        ),
         np.array(others, np.uint64),
         leaders,
         np.uint64(fingerprint),

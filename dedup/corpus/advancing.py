@@ -14,7 +14,15 @@ from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.corpus.closest import AT_ONCE, Closest, Scanned, distance_of, places_of, with_entered
 from dedup.corpus.confirming import Sureness, find_sure
-from dedup.corpus.kernels import Sketches, Thresholds, compare_sketches, find_digest, insert_digests, worth_checking
+from dedup.corpus.kernels import (
+    Sketches,
+    Thresholds,
+    compare_sketches,
+    find_digest,
+    insert_digests,
+    worth_checking,
+    write_brief,
+)
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
 from dedup.corpus.words import REFERENCE
@@ -30,7 +38,9 @@ _REFERENCE_BYTES = REFERENCE.itemsize
 
 
 class Rows(NamedTuple):
-    """Columns of `dedup.corpus.known.ROW`, with room for all that are to be entered, and the table of digests."""
+    """Columns of `dedup.corpus.known.ROW`, with room for all that are to be entered; the sketches in brief, likewise;
+    the table of digests.
+    """
 
     digest: NDArray[np.uint64]
     fingerprint: NDArray[np.uint64]
@@ -41,6 +51,7 @@ class Rows(NamedTuple):
     key: NDArray[np.int64]
     words: NDArray[np.int64]
     indexed: NDArray[np.int64]
+    briefs: NDArray[np.uint64]
     slots: NDArray[np.uint32]
 
 
@@ -139,7 +150,7 @@ def advance(
     """
     known, count, keys, words = ends.known, ends.scanned, ends.keys, ends.words
     nothing = np.empty(0, np.int64)
-    known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens)
+    known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens, rows.briefs)
     while place < len(found.kinds):
         tokens = signed(lines.tokens[place])
         is_indexed = tokens >= rules.fewest_tokens
@@ -257,6 +268,8 @@ def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, ke
     rows.leader[number] = leader
     rows.key[number] = key
     rows.words[number] = NOWHERE
+    if len(rows.briefs):
+        write_brief(lines.minima[place], lines.shingles[place], lines.tokens[place], rows.briefs[number])
 
 
 @compiled

@@ -180,15 +180,15 @@ class CorpusDeduplicator:
         closest = self._closest(lines, scan)
         count, tokens = len(lines), lines.rows["tokens"]
         has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
-        rows, slots, keys_end, words_end = self._known.room(count)
+        room = self._known.room(count)
         entering = (
             Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
-            Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
+            Rows(**{name: room.rows[name] for name in Rows._fields[:-2]}, briefs=room.briefs, slots=room.slots),
             scan.room(count),
             closest,
             Rules(self._thresholds, self._sureness, self._fewest_tokens, self._settings.max_compared),
         )
-        ends = Ends(len(self._known), len(scan), keys_end, words_end)
+        ends = Ends(len(self._known), len(scan), room.keys_end, room.words_end)
         self._ahead = None
         if following is not None and self._index.scan_for(count + len(following)) is scan:
             self._ahead = following, _look_up(scan, following)

@@ -1,4 +1,4 @@
-"""The documents that a corpus is compared with: some 140 bytes of each in memory, the rest in files.
+"""The documents that a corpus is compared with: some 140 bytes of each in memory (170 of few), the rest in files.
 
 Only documents of different contents stand here: a further copy of a text is never needed again.
 """
@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
-from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.kernels import (
+    BRIEF_WORDS,
+    Sketches,
+    Thresholds,
+    find_digest,
+    insert_digests,
+    worth_checking,
+    write_briefs,
+)
 from dedup.corpus.signing import Signed
 from dedup.fingerprint.sketch import Sketch
 from dedup.ledger import StoredDocument
@@ -40,6 +48,8 @@ ROW = np.dtype(
 _FIRST_ROWS = 1 << 12
 _GROWTH = 1.25
 _SLOTS_A_ROW = 1.5
+# Of more documents even briefs are not in cache.
+_MOST_BRIEF = 1 << 19
 
 
 def stored_document(number: int, row: Any, key: str) -> StoredDocument:
@@ -82,6 +92,24 @@ class Lengths(NamedTuple):
     earlier: int = 0
 
 
+class Room(NamedTuple):
+    """Where further documents are entered.
+
+    Attributes:
+        rows: of the type `ROW`.
+        briefs: see `dedup.corpus.kernels.Sketches`.
+        slots: the table of digests, see `dedup.corpus.kernels.find_digest`.
+        keys_end: where the next key will stand.
+        words_end: where the next words will.
+    """
+
+    rows: NDArray[Any]
+    briefs: NDArray[np.uint64]
+    slots: NDArray[np.uint32]
+    keys_end: int
+    words_end: int
+
+
 class KnownDocuments:
     """Documents by number, from 0, in the order in which they were added.
 
@@ -108,6 +136,7 @@ class KnownDocuments:
             while view:
                 view = view[self._file.readinto(view) :]
         self._slots = np.zeros(0, np.uint32)
+        self._briefs = np.zeros((0, BRIEF_WORDS), np.uint64)
         self._make_room(1)
 
     def __len__(self) -> int:
@@ -117,7 +146,7 @@ class KnownDocuments:
     @property
     def nbytes(self) -> int:
         """How many bytes of memory they take."""
-        return self._rows.nbytes + self._slots.nbytes
+        return self._rows.nbytes + self._slots.nbytes + self._briefs.nbytes
 
     @property
     def rows(self) -> NDArray[Any]:
@@ -164,17 +193,14 @@ class KnownDocuments:
             indexed,
         )
         self._count += 1
+        self._write_briefs(number, self._count)
         insert_digests(self._slots, self._rows["digest"], number, self._count)
         return number
 
-    def room(self, count: int) -> tuple[NDArray[Any], NDArray[np.uint32], int, int]:
-        """Make room for further documents that compiled code enters; `entered` counts them.
-
-        Returns:
-            The rows, the table of digests, and where the next key and the next words will stand.
-        """
+    def room(self, count: int) -> Room:
+        """Make room for further documents that compiled code enters; `entered` counts them."""
         self._make_room(count)
-        return self._rows, self._slots, self._keys.end, self._words.end
+        return Room(self._rows, self._briefs, self._slots, self._keys.end, self._words.end)
 
     def entered(self, count: int, keys: bytes, words: bytes) -> None:
         """Count documents that were entered, and add what belongs to them.
@@ -210,7 +236,7 @@ class KnownDocuments:
         """Return the candidates that may be confirmed, the most similar first; see `kernels`."""
         numbers: NDArray[np.int64] = worth_checking(
             candidates,
-            Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"]),
+            Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"], self._briefs),
             np.frombuffer(sketch.minima, np.uint64),
             sketch.shingles,
             sketch.tokens,
@@ -237,6 +263,17 @@ class KnownDocuments:
         if end > len(self._rows):
             # In place: a copy would need twice the memory.
             self._rows.resize(int(end * _GROWTH), refcheck=False)
+        if len(self._rows) > _MOST_BRIEF:
+            self._briefs = np.zeros((0, BRIEF_WORDS), np.uint64)
+        elif len(self._briefs) < len(self._rows):
+            is_first = not len(self._briefs)
+            self._briefs.resize((len(self._rows), BRIEF_WORDS), refcheck=False)
+            self._write_briefs(0, self._count if is_first else 0)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
             insert_digests(self._slots, self._rows["digest"], 0, self._count)
+
+    def _write_briefs(self, start: int, end: int) -> None:
+        if len(self._briefs):
+            rows = self._rows[start:end]
+            write_briefs(rows["minima"], rows["shingles"], rows["tokens"], self._briefs[start:end])
