@@ -6,10 +6,10 @@ from functools import cache
 
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Sketch, compare
-from dedup.mutual import Margins, MutualProbes
+from dedup.mutual import Brings, MutualProbes
 from dedup.settings import DedupSettings
 from dedup.store import Match
-from dedup.verification import WordPair, belongs_to_cluster, check, plan_of
+from dedup.verification import MostRewritten, WordPair, belongs_to_cluster, check, plan_of
 
 
 class Confirmation:
@@ -17,12 +17,16 @@ class Confirmation:
 
     Args:
         settings: the thresholds, the probes and the scheme.
-        margins: see `dedup.mutual.MutualProbes`.
+        brings: see `dedup.mutual.MutualProbes`.
+        most_rewritten: see `dedup.verification.check`.
     """
 
-    def __init__(self, settings: DedupSettings, margins: Margins | None = None) -> None:
+    def __init__(
+        self, settings: DedupSettings, brings: Brings | None = None, most_rewritten: MostRewritten | None = None
+    ) -> None:
         self._settings = settings
-        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), margins)
+        self._most_rewritten = most_rewritten
+        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), brings)
 
     def holds(self, fingerprint: int, sketch: Sketch, match: Match, words: WordPair) -> bool:
         """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.
@@ -35,7 +39,7 @@ class Confirmation:
         """
         member = match.member
         once = cache(words)
-        if not check(sketch, member.sketch, once, self._settings).is_duplicate:
+        if not check(sketch, member.sketch, once, self._settings, self._most_rewritten).is_duplicate:
             return False
         if not self._mutual.hold(fingerprint, member.fingerprint, lambda: once()[1]):
             return False

@@ -24,15 +24,17 @@ from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
-from dedup.corpus.margins import margins_of
+from dedup.corpus.probing import compiled_brings
 from dedup.corpus.scanning import LookUps, Scan
+from dedup.corpus.shared_shingles import most_rewritten
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
+from dedup.fingerprint.schemes import find_scheme
 from dedup.settings import DedupSettings, Mode
 from dedup.store import Content, Match
-from dedup.verification import fewest_tokens
+from dedup.verification import fewest_tokens, plan_of
 
 
 class Duplicate(NamedTuple):
@@ -80,8 +82,9 @@ class CorpusDeduplicator:
             settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         )
         self._sureness = Sureness.of(settings)
-        self._confirmation = Confirmation(settings, margins_of)
         self._index = Candidates(settings, threads)
+        brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
+        self._confirmation = Confirmation(settings, brings, most_rewritten)
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         self._index.add_many(*self._known.indexed)
