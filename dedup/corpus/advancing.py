@@ -216,19 +216,19 @@ def _worth_checking(
     """Return the candidates of a document that may be confirmed, the most similar first."""
     keys, fingerprint = closest.keys[place, : closest.counts[place]], lines.fingerprint[place]
     minima, shingles, tokens = lines.minima[place], signed(lines.shingles[place]), signed(lines.tokens[place])
-    near, is_certain = near_enough(scanned, keys, closest.known, count, fingerprint)
-    candidates = worth_checking(scanned.numbers[near], known, minima, shingles, tokens, thresholds)
-    if is_certain or len(candidates) == 0:
-        return candidates
-    near = with_entered(scanned, keys, closest.known, count, fingerprint, lines.margins[place])
-    return worth_checking(scanned.numbers[near], known, minima, shingles, tokens, thresholds)
+    near, certain = near_enough(scanned, keys, closest.known, count, fingerprint)
+    numbers = scanned.numbers[near]
+    if len(worth_checking(numbers[certain:], known, minima, shingles, tokens, thresholds)):
+        near = with_entered(scanned, keys, closest.known, count, fingerprint, lines.margins[place])
+        numbers, certain = scanned.numbers[near], len(near)
+    return worth_checking(numbers[:certain], known, minima, shingles, tokens, thresholds)
 
 
 @compiled
 def near_enough(
     scanned: Scanned, keys: NDArray[np.int64], start: int, end: int, query: np.uint64
-) -> tuple[NDArray[np.int64], bool]:
-    """Return at least the places that `with_entered` does, and whether these are all, and in the same order.
+) -> tuple[NDArray[np.int64], int]:
+    """Return at least the places that `with_entered` does, and how many of them, the first, are certain to be there.
 
     Which of those entered since are probed is not asked: sketches tell in a fraction of that time that of
     nearly all documents no candidate is worth it.
@@ -253,7 +253,8 @@ def near_enough(
             if ones(scanned.fingerprints[place] ^ query) < reach:
                 places[found] = place
                 found += 1
-    return places[:found], found == len(keys)
+    # Each of those entered since may take the place of one that was found before.
+    return places[:found], max(0, min(len(keys), scanned.limit + len(keys) - found))
 
 
 @compiled
