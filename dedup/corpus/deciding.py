@@ -8,7 +8,6 @@ again; what a file said of a key before has been written already and cannot be t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -197,24 +196,31 @@ class CorpusDeduplicator:
             self._ahead = following, _look_up(scan, following)
         found = Found.room(count)
         duplicates: list[Duplicate] = []
-        place, leader = 0, UNDECIDED
+        place = start = 0
+        leader = UNDECIDED
         while place < count:
-            start = place
-            place, candidates, ends = advance(found, start, leader, *entering, ends)
-            entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
-            with_words = entered[has_words[entered]]
-            # What comes next may be compared with them.
-            self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
-            scan.entered(ends.scanned)
-            # They belong to the clusters that there are now, before others may be joined.
-            duplicates += self._copies(lines, found, start, place)
+            place, candidates, ends = advance(found, place, leader, *entering, ends)
+            if place == count or not self._is_all_known(candidates):
+                entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
+                with_words = entered[has_words[entered]]
+                self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
+                start = place
             if place < count:
                 signed = lines.signed(place)
                 match = self._confirmed(signed, candidates.tolist())
                 leader = NOWHERE if match is None else match.leader.id
                 if match is not None:
                     duplicates.append(self._duplicate(place, signed, match))
-        return duplicates
+        scan.entered(ends.scanned)
+        # No place comes twice, so that nothing else is compared.
+        return sorted([*self._copies(lines, found), *duplicates])
+
+    def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
+        """Say whether all that a look at candidates may ask for is there, without what was entered last."""
+        if candidates.max() >= len(self._known):
+            return False
+        # Whether a cluster may join another one depends on all its members.
+        return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
 
     def _closest(self, lines: SignedLines, scan: Scan) -> Closest:
         """Return the closest documents of some lines, looked for ahead or now."""
@@ -223,24 +229,33 @@ class CorpusDeduplicator:
         # Nothing is kept of them, so that what they look up in may be sorted anew without a copy.
         return look_ups.result()
 
-    def _copies(self, lines: SignedLines, found: Found, start: int, end: int) -> Iterator[Duplicate]:
-        """Yield the duplicates that compiled code found among some lines."""
-        places = start + np.flatnonzero(found.leaders[start:end] != NOWHERE)
-        columns = (found.members, found.leaders, found.distances, found.similarities, found.is_exact)
-        sizes = lines.rows["text_bytes"][places].tolist()
-        for place, size, member, leader, distance, similarity, is_exact in zip(
-            places.tolist(), sizes, *(column[places].tolist() for column in columns), strict=True
-        ):
-            original = self._known.key(leader)
-            decision = Decision(
-                Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
-                original,
-                original if member == leader else self._known.key(member),
-                distance,
-                similarity,
-                size,
+    def _copies(self, lines: SignedLines, found: Found) -> list[Duplicate]:
+        """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
+        places = np.flatnonzero(found.leaders != NOWHERE)
+        if not len(places):
+            return []
+        members, leaders = found.members[places], found.leaders[places]
+        columns = (places, leaders, found.is_exact[places], found.distances[places], found.similarities[places])
+        sizes = lines.rows["text_bytes"][places]
+        return [
+            Duplicate(
+                place,
+                Decision(
+                    Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
+                    original,
+                    matched,
+                    distance,
+                    similarity,
+                    size,
+                ),
+                leader,
             )
-            yield Duplicate(place, decision, leader)
+            for original, matched, place, leader, is_exact, distance, similarity, size in zip(
+                *self._known.keys(leaders, members),
+                *(column.tolist() for column in (*columns, sizes)),
+                strict=True,
+            )
+        ]
 
     @staticmethod
     def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:

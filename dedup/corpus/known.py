@@ -222,6 +222,16 @@ class KnownDocuments:
         """Return what a document is called."""
         return self._keys.read(int(self._rows["key"][number])).decode()
 
+    def keys(self, leaders: NDArray[np.int64], members: NDArray[np.int64]) -> tuple[list[str], list[str]]:
+        """Return what the leaders of clusters are called, and what a member of each is, which may be the leader."""
+        starts = self._rows["key"]
+        read = self._keys.read
+        of_leaders = [read(start).decode() for start in starts[leaders].tolist()]
+        of_members = of_leaders.copy()
+        for place in np.flatnonzero(members != leaders).tolist():
+            of_members[place] = read(int(starts[members[place]])).decode()
+        return of_leaders, of_members
+
     def leader_of(self, number: int) -> int:
         """Return the number of the leader of a document's cluster, which may be its own."""
         leader = int(self._rows["leader"][number])
