@@ -170,11 +170,11 @@ def test_what_is_sure_is_what_is_confirmed_without_words(
     )
     asked = []
 
-    def words() -> tuple[bytes, bytes]:
+    def words() -> bytes:
         asked.append(True)
-        return b"", b""
+        return b""
 
     match = Match(leader if is_led else member, member)
-    is_confirmed = Confirmation(made).holds(fingerprint, sketches[2], match, words)
+    is_confirmed = Confirmation(made).holds(fingerprint, sketches[2], match, words, words)
     assert (found == 1) == (is_confirmed and not asked)
     assert found in (1, NOWHERE)

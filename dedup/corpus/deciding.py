@@ -175,8 +175,13 @@ class CorpusDeduplicator:
         return None
 
     def _is_confirmed(self, signed: Signed, match: Match) -> bool:
-        words = partial(self._words, signed, match.member.id)
-        return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
+        return self._confirmation.holds(
+            signed.fingerprint,
+            signed.sketch,
+            match,
+            partial(self._source.words, signed.words),
+            partial(self._words, match.member.id),
+        )
 
     def _decide_together(self, lines: SignedLines, following: SignedLines | None, scan: Scan) -> list[Duplicate]:
         closest = self._closest(lines, scan)
@@ -261,9 +266,9 @@ class CorpusDeduplicator:
     def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
         return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
 
-    def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
+    def _words(self, number: int) -> bytes:
         known = self._known.words(number)
-        return self._source.words(signed.words), known and self._source.words(known)
+        return known and self._source.words(known)
 
     def _match(self, number: int) -> Match:
         member = self._known.stored(number)
