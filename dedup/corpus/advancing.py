@@ -20,6 +20,7 @@ from dedup.corpus.kernels import (
     compare_sketches,
     find_digest,
     insert_digests,
+    prefetch_slot,
     worth_checking,
     write_brief,
 )
@@ -34,6 +35,8 @@ which is no copy of anything; an exact copy. The first three are entered."""
 UNDECIDED = -2
 """In the place of a leader: whether there is one is not known yet."""
 
+# By then the memory has answered.
+_PREFETCHED = 2
 _REFERENCE_BYTES = REFERENCE.itemsize
 
 
@@ -162,6 +165,8 @@ def advance(
                 place, leader = place + 1, UNDECIDED
                 continue
             if known > 0:
+                ahead = min(place + _PREFETCHED, len(found.kinds) - 1)
+                prefetch_slot(rows.slots, lines.digest[ahead, 0])
                 twin = find_digest(rows.slots, rows.digest, lines.digest[place, 0], lines.digest[place, 1])
                 if twin >= 0:
                     found.kinds[place] = TWIN

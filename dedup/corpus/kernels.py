@@ -62,6 +62,12 @@ def find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.
 
 
 @compiled
+def prefetch_slot(slots: NDArray[np.uint32], low: np.uint64) -> None:
+    """Start reading where `find_digest` will look first for a digest with this first half."""
+    prefetch(slots.ctypes.data + signed(low & np.uint64(len(slots) - 1)) * slots.itemsize)
+
+
+@compiled
 def insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int) -> None:
     """Enter the documents from number `start` to before `end`; see `find_digest`."""
     mask = np.uint64(len(slots) - 1)

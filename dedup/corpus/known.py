@@ -136,7 +136,7 @@ class KnownDocuments:
             while view:
                 view = view[self._file.readinto(view) :]
         self._slots = np.zeros(0, np.uint32)
-        self._briefs = np.zeros((0, BRIEF_WORDS), np.uint64)
+        self._briefs = _no_briefs(0)
         self._make_room(1)
 
     def __len__(self) -> int:
@@ -274,11 +274,10 @@ class KnownDocuments:
             # In place: a copy would need twice the memory.
             self._rows.resize(int(end * _GROWTH), refcheck=False)
         if len(self._rows) > _MOST_BRIEF:
-            self._briefs = np.zeros((0, BRIEF_WORDS), np.uint64)
+            self._briefs = _no_briefs(0)
         elif len(self._briefs) < len(self._rows):
-            is_first = not len(self._briefs)
-            self._briefs.resize((len(self._rows), BRIEF_WORDS), refcheck=False)
-            self._write_briefs(0, self._count if is_first else 0)
+            self._briefs = _no_briefs(len(self._rows))
+            self._write_briefs(0, self._count)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
             insert_digests(self._slots, self._rows["digest"], 0, self._count)
@@ -287,3 +286,11 @@ class KnownDocuments:
         if len(self._briefs):
             rows = self._rows[start:end]
             write_briefs(rows["minima"], rows["shingles"], rows["tokens"], self._briefs[start:end])
+
+
+def _no_briefs(count: int) -> NDArray[np.uint64]:
+    """Make room for so many sketches in brief, none of which is on two cache lines."""
+    size = BRIEF_WORDS * np.uint64().itemsize
+    room = np.empty((count + 1) * size, np.uint8)
+    start = -room.ctypes.data % size
+    return room[start : start + count * size].view(np.uint64).reshape(count, BRIEF_WORDS)
