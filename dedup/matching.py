@@ -126,7 +126,10 @@ class Matcher:
             asked *= _MORE
 
     def _is_confirmed(self, connection: Connection, signature: Signature, match: Match) -> bool:
-        def words() -> tuple[bytes, bytes]:
-            return signature.words, ledger.find_words(connection, match.member.text_digest)
-
-        return self._confirmation.holds(signature.fingerprint, signature.sketch, match, words)
+        return self._confirmation.holds(
+            signature.fingerprint,
+            signature.sketch,
+            match,
+            lambda: signature.words,
+            lambda: ledger.find_words(connection, match.member.text_digest),
+        )

@@ -18,8 +18,8 @@ from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import BITS
 from dedup.index.probes import ProbePlan
 
-Margins = Callable[[bytes, Scheme], NDArray[np.int64]]
-"""Gives the margins of a text by its words and the scheme of its signature."""
+Brings = Callable[[int, bytes, int], bool]
+"""Says by a fingerprint, the words that it is of and another fingerprint whether the first one's probes bring that."""
 
 
 class MutualProbes:
@@ -28,13 +28,13 @@ class MutualProbes:
     Args:
         plan: the probes.
         scheme: the way the fingerprints are made.
-        margins: gives margins as `margins_of` does.
+        brings: does what `brings` does.
     """
 
-    def __init__(self, plan: ProbePlan, scheme: Scheme, margins: Margins | None = None) -> None:
+    def __init__(self, plan: ProbePlan, scheme: Scheme, brings: Brings | None = None) -> None:
         self._plan = plan
         self._scheme = scheme
-        self._margins_of = margins or margins_of
+        self._brings = brings or self.brings
 
     def hold(self, fingerprint: int, candidate: int, words: Callable[[], bytes]) -> bool:
         """Say whether a candidate's probes would have brought the document that they were brought by.
@@ -52,7 +52,17 @@ class MutualProbes:
         if not self._scheme.is_of_tokens or self._plan.brings_without_margins(fingerprint, candidate):
             return True
         tokens = words()
-        return not tokens or self._plan.find(candidate, self._margins_of(tokens, self._scheme), fingerprint) is not None
+        return not tokens or self._brings(candidate, tokens, fingerprint)
+
+    def brings(self, fingerprint: int, words: bytes, other: int) -> bool:
+        """Say whether the probes of a document bring another one.
+
+        Args:
+            fingerprint: that of the document, 64 bits, unsigned.
+            words: its tokens, a line feed between them.
+            other: the fingerprint of the other one.
+        """
+        return self._plan.find(fingerprint, margins_of(words, self._scheme), other) is not None
 
 
 def margins_of(words: bytes, scheme: Scheme) -> NDArray[np.int64]:

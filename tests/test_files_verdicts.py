@@ -17,10 +17,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from dedup.corpus import candidates
+from dedup.corpus import known as known_documents
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.kernels import Sketches, Thresholds, worth_checking
+from dedup.corpus.kernels import BRIEF_WORDS, Sketches, Thresholds, worth_checking, write_briefs
+from dedup.corpus.known import KnownDocuments
 from dedup.corpus.scanning import Scan
-from dedup.corpus.signing import Content, sign
+from dedup.corpus.signing import Content, Signed, sign
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import InputError, SettingsError
 from dedup.extraction import analyse_html
@@ -194,17 +196,20 @@ def made_sketch(seed: int, share: float, tokens: int, shingles: int) -> Sketch:
     return Sketch((minima[::2] | minima[1::2] << 4).tobytes(), 0, tokens, shingles)
 
 
-@given(st.lists(sketches, min_size=1, max_size=20), sketches)
-def test_many_sketches_are_compared_as_one_is(made: list[tuple[int, float, int, int]], one: Any) -> None:
+@given(st.lists(sketches, min_size=1, max_size=20), sketches, st.booleans())
+def test_many_sketches_are_compared_as_one_is(
+    made: list[tuple[int, float, int, int]], one: Any, are_brief: bool
+) -> None:
     settings = DedupSettings()
     stored, query = [made_sketch(*each) for each in made], made_sketch(*one)
+    minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64)
+    shingles = np.array([sketch.shingles for sketch in stored], np.uint32)
+    tokens = np.array([sketch.tokens for sketch in stored], np.uint32)
+    briefs = np.empty((len(stored) if are_brief else 0, BRIEF_WORDS), np.uint64)
+    write_briefs(minima, shingles, tokens, briefs)
     found = worth_checking(
         np.arange(len(stored)),
-        Sketches(
-            np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64),
-            np.array([sketch.shingles for sketch in stored], np.uint32),
-            np.array([sketch.tokens for sketch in stored], np.uint32),
-        ),
+        Sketches(minima, shingles, tokens, briefs),
         np.frombuffer(query.minima, np.uint64),
         query.shingles,
         query.tokens,
@@ -218,3 +223,29 @@ def test_many_sketches_are_compared_as_one_is(made: list[tuple[int, float, int, 
         or check_sketches(similarities[i], settings).is_duplicate
     ]
     assert found.tolist() == sorted(expected, key=lambda i: -similarities[i].jaccard)
+
+
+@pytest.mark.parametrize("most_brief", [30, 10_000])
+def test_a_copy_is_worth_checking_however_many_documents_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_brief: int
+) -> None:
+    monkeypatch.setattr(known_documents, "_FIRST_ROWS", 8)
+    monkeypatch.setattr(known_documents, "_MOST_BRIEF", most_brief)
+    made = DedupSettings()
+    thresholds = Thresholds(made.min_jaccard, made.min_containment, made.min_length_ratio, made.short_tokens)
+    sketches_of_all = [made_sketch(number, 0.1, 200, 190) for number in range(60)]
+
+    def require_found(known: KnownDocuments) -> None:
+        for number, sketch in enumerate(sketches_of_all[: len(known)]):
+            assert known.worth_checking(sketch, np.arange(len(known)), thresholds) == [number]
+
+    known = KnownDocuments(tmp_path)
+    for number, sketch in enumerate(sketches_of_all):
+        made_up = Signed(b"", None, number, b"", sketch, b"", 0, None)
+        known.add(str(number), number.to_bytes(16, "little"), made_up, None, indexed=True, words=False)
+        require_found(known)
+    lengths = known.checkpoint()
+    known.close()
+    known = KnownDocuments(tmp_path, lengths)
+    require_found(known)
+    known.close()

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.confirmation import Confirmation
 from dedup.corpus import scanning
+from dedup.corpus.advancing import near_enough
 from dedup.corpus.closest import Closest, Scanned, places_of, with_entered
 from dedup.corpus.confirming import Sureness, find_sure
-from dedup.corpus.kernels import Sketches
+from dedup.corpus.kernels import BRIEF_WORDS, Sketches
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import Scan
 from dedup.documents import Match, StoredDocument
@@ -123,6 +124,12 @@ def test_what_was_entered_since_is_found_too(seed: int, before: int, since: int,
     assert [each.tolist() for each in found] == [
         whole.closest(int(query), each).tolist() for query, each in zip(queries, asked, strict=True)
     ]
+    for each, places in enumerate(found):
+        nearest = closest.keys[each, : closest.counts[each]]
+        may_be, certain = near_enough(scan.room(0), nearest, closest.known, count, queries[each])
+        assert set(places.tolist()) <= set(may_be.tolist())
+        sure = may_be[:certain].tolist()
+        assert [place for place in places.tolist() if place in sure] == sure
     scan.close()
     whole.close()
 
@@ -143,7 +150,11 @@ def test_what_is_sure_is_what_is_confirmed_without_words(
     leaders = np.array([NOWHERE, 0 if is_led else NOWHERE])
     found = find_sure(
         np.array([1]),
-        Sketches(minima[:2].view(np.uint64), *(np.full(2, n, np.uint32) for n in (tokens - 2, tokens))),
+        Sketches(
+            minima[:2].view(np.uint64),
+            *(np.full(2, n, np.uint32) for n in (tokens - 2, tokens)),
+            np.empty((0, BRIEF_WORDS), np.uint64),
+        ),
         np.array(others, np.uint64),
         leaders,
         np.uint64(fingerprint),
@@ -158,11 +169,11 @@ def test_what_is_sure_is_what_is_confirmed_without_words(
     )
     asked = []
 
-    def words() -> tuple[bytes, bytes]:
+    def words() -> bytes:
         asked.append(True)
-        return b"", b""
+        return b""
 
     match = Match(leader if is_led else member, member)
-    is_confirmed = Confirmation(made).holds(fingerprint, sketches[2], match, words)
+    is_confirmed = Confirmation(made).holds(fingerprint, sketches[2], match, words, words)
     assert (found == 1) == (is_confirmed and not asked)
     assert found in (1, NOWHERE)

@@ -22,13 +22,12 @@ from dedup.corpus.files import find_files
 from dedup.corpus.joining import FILE as JOINS
 from dedup.corpus.known import FILES
 from dedup.corpus.line_ranges import LineRange, ReadMemory, find_line_ranges
-from dedup.corpus.margins import margins_of
 from dedup.corpus.signed_lines import PackedLines, SignedLines
 from dedup.corpus.signing import identity_of, sign, sign_lines
 from dedup.corpus.words import WordSource, refer
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.mutual import margins_of as margins_without_compiler
+from dedup.mutual import margins_of
 from dedup.settings import DedupSettings
 from tests.test_files_verdicts import corpus
 from tests.test_joining import BOTH, FIRST, SECOND
@@ -240,4 +239,3 @@ def test_margins_are_made_anew_of_words(text: str, scheme: str) -> None:
     words = WordSource().words(made.words)
     assert identity_of(made) is not None
     assert margins_of(words, find_scheme(scheme)).tolist() == made.margins.tolist()
-    assert margins_without_compiler(words, find_scheme(scheme)).tolist() == made.margins.tolist()

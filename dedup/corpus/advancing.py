@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.corpus.closest import Closest, Scanned, with_entered
+from dedup.corpus.closest import AT_ONCE, Closest, Scanned, distance_of, places_of, with_entered
 from dedup.corpus.confirming import Sureness, find_sure
-from dedup.corpus.kernels import Sketches, Thresholds, compare_sketches, find_digest, insert_digests, worth_checking
+from dedup.corpus.kernels import (
+    Sketches,
+    Thresholds,
+    compare_sketches,
+    find_digest,
+    insert_digests,
+    prefetch_slot,
+    worth_checking,
+    write_brief,
+)
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
 from dedup.corpus.words import REFERENCE
@@ -26,11 +35,15 @@ which is no copy of anything; an exact copy. The first three are entered."""
 UNDECIDED = -2
 """In the place of a leader: whether there is one is not known yet."""
 
+# By then the memory has answered.
+_PREFETCHED = 2
 _REFERENCE_BYTES = REFERENCE.itemsize
 
 
 class Rows(NamedTuple):
-    """Columns of `dedup.corpus.known.ROW`, with room for all that are to be entered, and the table of digests."""
+    """Columns of `dedup.corpus.known.ROW`, with room for all that are to be entered; the sketches in brief, likewise;
+    the table of digests.
+    """
 
     digest: NDArray[np.uint64]
     fingerprint: NDArray[np.uint64]
@@ -41,6 +54,7 @@ class Rows(NamedTuple):
     key: NDArray[np.int64]
     words: NDArray[np.int64]
     indexed: NDArray[np.int64]
+    briefs: NDArray[np.uint64]
     slots: NDArray[np.uint32]
 
 
@@ -139,7 +153,7 @@ def advance(
     """
     known, count, keys, words = ends.known, ends.scanned, ends.keys, ends.words
     nothing = np.empty(0, np.int64)
-    known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens)
+    known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens, rows.briefs)
     while place < len(found.kinds):
         tokens = signed(lines.tokens[place])
         is_indexed = tokens >= rules.fewest_tokens
@@ -151,6 +165,8 @@ def advance(
                 place, leader = place + 1, UNDECIDED
                 continue
             if known > 0:
+                ahead = min(place + _PREFETCHED, len(found.kinds) - 1)
+                prefetch_slot(rows.slots, lines.digest[ahead, 0])
                 twin = find_digest(rows.slots, rows.digest, lines.digest[place, 0], lines.digest[place, 1])
                 if twin >= 0:
                     found.kinds[place] = TWIN
@@ -158,22 +174,7 @@ def advance(
                     place, leader = place + 1, UNDECIDED
                     continue
             if is_indexed and count > 0:
-                near = with_entered(
-                    scanned,
-                    closest.keys[place, : closest.counts[place]],
-                    closest.known,
-                    count,
-                    lines.fingerprint[place],
-                    lines.margins[place],
-                )
-                candidates = worth_checking(
-                    scanned.numbers[near],
-                    known_sketches,
-                    lines.minima[place],
-                    signed(lines.shingles[place]),
-                    tokens,
-                    rules.thresholds,
-                )
+                candidates = _worth_checking(scanned, count, closest, lines, place, known_sketches, rules.thresholds)
                 if len(candidates):
                     member = find_sure(
                         candidates,
@@ -208,6 +209,60 @@ def advance(
 
 
 @compiled
+def _worth_checking(
+    scanned: Scanned,
+    count: int,
+    closest: Closest,
+    lines: Lines,
+    place: int,
+    known: Sketches,
+    thresholds: Thresholds,
+) -> NDArray[np.int64]:
+    """Return the candidates of a document that may be confirmed, the most similar first."""
+    keys, fingerprint = closest.keys[place, : closest.counts[place]], lines.fingerprint[place]
+    minima, shingles, tokens = lines.minima[place], signed(lines.shingles[place]), signed(lines.tokens[place])
+    near, certain = near_enough(scanned, keys, closest.known, count, fingerprint)
+    numbers = scanned.numbers[near]
+    if len(worth_checking(numbers[certain:], known, minima, shingles, tokens, thresholds)):
+        near = with_entered(scanned, keys, closest.known, count, fingerprint, lines.margins[place])
+        numbers, certain = scanned.numbers[near], len(near)
+    return worth_checking(numbers[:certain], known, minima, shingles, tokens, thresholds)
+
+
+@compiled
+def near_enough(
+    scanned: Scanned, keys: NDArray[np.int64], start: int, end: int, query: np.uint64
+) -> tuple[NDArray[np.int64], int]:
+    """Return at least the places that `with_entered` does, and how many of them, the first, are certain to be there.
+
+    Which of those entered since are probed is not asked: sketches tell in a fraction of that time that of
+    nearly all documents no candidate is worth it.
+
+    Args:
+        scanned: the documents.
+        keys: what `find_closest` found.
+        start: how many documents there were then.
+        end: how many there are now.
+        query: the fingerprint that is looked around.
+    """
+    # Of those that are as far away as the last one, it comes first.
+    reach = np.uint64(scanned.radius + 1 if len(keys) < scanned.limit else distance_of(keys[-1]))
+    places, found = np.empty(len(keys) + end - start, np.int64), len(keys)
+    places[:found] = places_of(keys)
+    for at in range(start, end, AT_ONCE):
+        stop, near = min(at + AT_ONCE, end), 0
+        # Without a branch: the compiler does this for several at once.
+        for place in range(at, stop):
+            near += signed(ones(scanned.fingerprints[place] ^ query) < reach)
+        for place in range(at, stop if near else at):
+            if ones(scanned.fingerprints[place] ^ query) < reach:
+                places[found] = place
+                found += 1
+    # Each of those entered since may take the place of one that was found before.
+    return places[:found], max(0, min(len(keys), scanned.limit + len(keys) - found))
+
+
+@compiled
 def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, key: int) -> None:
     """Fill the row of a document, without words."""
     rows.digest[number, 0] = lines.digest[place, 0]
@@ -219,6 +274,8 @@ def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, ke
     rows.leader[number] = leader
     rows.key[number] = key
     rows.words[number] = NOWHERE
+    if len(rows.briefs):
+        write_brief(lines.minima[place], lines.shingles[place], lines.tokens[place], rows.briefs[number])
 
 
 @compiled

@@ -89,10 +89,17 @@ def find_closest(
         closest.counts[number] = found
 
 
+@compiled
 def places_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places of documents by what `find_closest` found."""
     places: NDArray[np.int64] = keys & _HIGHEST_PLACE
     return places
+
+
+@compiled
+def distance_of(key: int) -> int:
+    """Return the distance of a document by what `find_closest` found."""
+    return key >> _PLACE_BITS
 
 
 @compiled

@@ -24,15 +24,17 @@ from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
-from dedup.corpus.margins import margins_of
+from dedup.corpus.probing import compiled_brings
 from dedup.corpus.scanning import LookUps, Scan
+from dedup.corpus.shared_shingles import most_rewritten
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
 from dedup.documents import Content, Match
+from dedup.fingerprint.schemes import find_scheme
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import fewest_tokens
+from dedup.verification import fewest_tokens, plan_of
 
 
 class Duplicate(NamedTuple):
@@ -80,8 +82,9 @@ class CorpusDeduplicator:
             settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         )
         self._sureness = Sureness.of(settings)
-        self._confirmation = Confirmation(settings, margins_of)
         self._index = Candidates(settings, threads)
+        brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
+        self._confirmation = Confirmation(settings, brings, most_rewritten)
         self._known = KnownDocuments(folder, lengths)
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         if len(self._known):
@@ -178,45 +181,57 @@ class CorpusDeduplicator:
         return None
 
     def _is_confirmed(self, signed: Signed, match: Match) -> bool:
-        words = partial(self._words, signed, match.member.id)
-        return self._confirmation.holds(signed.fingerprint, signed.sketch, match, words)
+        return self._confirmation.holds(
+            signed.fingerprint,
+            signed.sketch,
+            match,
+            partial(self._source.words, signed.words),
+            partial(self._words, match.member.id),
+        )
 
     def _decide_together(self, lines: SignedLines, following: SignedLines | None, scan: Scan) -> list[Duplicate]:
         closest = self._closest(lines, scan)
         count, tokens = len(lines), lines.rows["tokens"]
         has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
-        rows, slots, keys_end, words_end = self._known.room(count)
+        room = self._known.room(count)
         entering = (
             Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
-            Rows(**{name: rows[name] for name in Rows._fields[:-1]}, slots=slots),
+            Rows(**{name: room.rows[name] for name in Rows._fields[:-2]}, briefs=room.briefs, slots=room.slots),
             scan.room(count),
             closest,
             Rules(self._thresholds, self._sureness, self._fewest_tokens, self._settings.max_compared),
         )
-        ends = Ends(len(self._known), len(scan), keys_end, words_end)
+        ends = Ends(len(self._known), len(scan), room.keys_end, room.words_end)
         self._ahead = None
         if following is not None and self._index.scan_for(count + len(following)) is scan:
             self._ahead = following, _look_up(scan, following)
         found = Found.room(count)
         duplicates: list[Duplicate] = []
-        place, leader = 0, UNDECIDED
+        place = start = 0
+        leader = UNDECIDED
         while place < count:
-            start = place
-            place, candidates, ends = advance(found, start, leader, *entering, ends)
-            entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
-            with_words = entered[has_words[entered]]
-            # What comes next may be compared with them.
-            self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
-            scan.entered(ends.scanned)
-            # They belong to the clusters that there are now, before others may be joined.
-            duplicates += self._copies(lines, found, start, place)
+            place, candidates, ends = advance(found, place, leader, *entering, ends)
+            if place == count or not self._is_all_known(candidates):
+                entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
+                with_words = entered[has_words[entered]]
+                self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
+                start = place
             if place < count:
                 signed = lines.signed(place)
                 match = self._confirmed(signed, candidates.tolist())
                 leader = NOWHERE if match is None else match.leader.id
                 if match is not None:
                     duplicates.append(self._duplicate(place, signed, match))
-        return duplicates
+        scan.entered(ends.scanned)
+        # No place comes twice, so that nothing else is compared.
+        return sorted([*self._copies(lines, found), *duplicates])
+
+    def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
+        """Say whether all that a look at candidates may ask for is there, without what was entered last."""
+        if candidates.max() >= len(self._known):
+            return False
+        # Whether a cluster may join another one depends on all its members.
+        return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
 
     def _closest(self, lines: SignedLines, scan: Scan) -> Closest:
         """Return the closest documents of some lines, looked for ahead or now."""
@@ -225,32 +240,41 @@ class CorpusDeduplicator:
         # Nothing is kept of them, so that what they look up in may be sorted anew without a copy.
         return look_ups.result()
 
-    def _copies(self, lines: SignedLines, found: Found, start: int, end: int) -> Iterator[Duplicate]:
-        """Yield the duplicates that compiled code found among some lines."""
-        places = start + np.flatnonzero(found.leaders[start:end] != NOWHERE)
-        columns = (found.members, found.leaders, found.distances, found.similarities, found.is_exact)
-        sizes = lines.rows["text_bytes"][places].tolist()
-        for place, size, member, leader, distance, similarity, is_exact in zip(
-            places.tolist(), sizes, *(column[places].tolist() for column in columns), strict=True
-        ):
-            original = self._known.key(leader)
-            decision = Decision(
-                Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
-                original,
-                original if member == leader else self._known.key(member),
-                distance,
-                similarity,
-                size,
+    def _copies(self, lines: SignedLines, found: Found) -> list[Duplicate]:
+        """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
+        places = np.flatnonzero(found.leaders != NOWHERE)
+        if not len(places):
+            return []
+        members, leaders = found.members[places], found.leaders[places]
+        columns = (places, leaders, found.is_exact[places], found.distances[places], found.similarities[places])
+        sizes = lines.rows["text_bytes"][places]
+        return [
+            Duplicate(
+                place,
+                Decision(
+                    Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
+                    original,
+                    matched,
+                    distance,
+                    similarity,
+                    size,
+                ),
+                leader,
             )
-            yield Duplicate(place, decision, leader)
+            for original, matched, place, leader, is_exact, distance, similarity, size in zip(
+                *self._known.keys_of_copies(leaders, members),
+                *(column.tolist() for column in (*columns, sizes)),
+                strict=True,
+            )
+        ]
 
     @staticmethod
     def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
         return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
 
-    def _words(self, signed: Signed, number: int) -> tuple[bytes, bytes]:
+    def _words(self, number: int) -> bytes:
         known = self._known.words(number)
-        return self._source.words(signed.words), known and self._source.words(known)
+        return known and self._source.words(known)
 
     def _match(self, number: int) -> Match:
         member = self._known.stored(number)

@@ -16,8 +16,19 @@ from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA
 from dedup.index.memory.addresses import prefetch
 
 _EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
+BRIEF_WORDS = 4
+"""How many words of 64 bits a sketch in brief has; the first three are minima."""
+
 _CACHE_LINE = 64
 _LOWEST_BITS = 0x1111111111111111
+_WORDS = MINIMA * BITS_OF_A_MINIMUM // 64
+# Of each minimum one bit is left, so that those of four words fit in one.
+_COUNTED_TOGETHER = 4
+_BRIEF_MINIMA = 3
+_LOWER_OF_PAIRS = np.uint64(0x5555555555555555)
+_LOW_HALF = np.uint64(0xFFFFFFFF)
+# Below this share of what is asked for no rounding makes up for it.
+_SURELY_LESS = 0.999
 
 
 class Thresholds(NamedTuple):
@@ -51,6 +62,12 @@ def find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.
 
 
 @compiled
+def prefetch_slot(slots: NDArray[np.uint32], low: np.uint64) -> None:
+    """Start reading where `find_digest` will look first for a digest with this first half."""
+    prefetch(slots.ctypes.data + signed(low & np.uint64(len(slots) - 1)) * slots.itemsize)
+
+
+@compiled
 def insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int) -> None:
     """Enter the documents from number `start` to before `end`; see `find_digest`."""
     mask = np.uint64(len(slots) - 1)
@@ -68,11 +85,51 @@ class Sketches(NamedTuple):
         minima: the minima of each, shape (n, 8).
         shingles: how many shingles each has, shape (n,).
         tokens: how many tokens each has, shape (n,).
+        briefs: what `write_brief` made of each, shape (n, 4); none at all where there is no room for them.
     """
 
     minima: NDArray[np.uint64]
     shingles: NDArray[np.uint32]
     tokens: NDArray[np.uint32]
+    briefs: NDArray[np.uint64]
+
+
+@compiled
+def write_brief(minima: NDArray[np.uint64], shingles: int, tokens: int, brief: NDArray[np.uint64]) -> None:
+    """Write a sketch in brief: two bits of each of its first 96 minima, its shingles and tokens.
+
+    That tells of nearly every candidate that it is not worth the check, and is half a cache line. A sketch in
+    full is on two, and there are 64 candidates of a document, anywhere in memory.
+
+    Args:
+        minima: those of the sketch, shape (8,).
+        shingles: how many shingles it has.
+        tokens: how many tokens.
+        brief: takes it, shape (4,).
+    """
+    for word in range(_BRIEF_MINIMA):
+        low, high = _low_bits(minima[2 * word]), _low_bits(minima[2 * word + 1])
+        brief[word] = low | high << np.uint64(32)
+    brief[_BRIEF_MINIMA] = np.uint64(shingles) | np.uint64(tokens) << np.uint64(32)
+
+
+@compiled
+def write_briefs(
+    minima: NDArray[np.uint64], shingles: NDArray[np.uint32], tokens: NDArray[np.uint32], briefs: NDArray[np.uint64]
+) -> None:
+    """Write many sketches in brief; see `write_brief`."""
+    for number in range(len(briefs)):
+        write_brief(minima[number], shingles[number], tokens[number], briefs[number])
+
+
+@compiled
+def _low_bits(word: np.uint64) -> np.uint64:
+    """Return the two low bits of each group of four, side by side."""
+    word &= np.uint64(0x3333333333333333)
+    word = (word | word >> np.uint64(2)) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    word = (word | word >> np.uint64(4)) & np.uint64(0x00FF00FF00FF00FF)
+    word = (word | word >> np.uint64(8)) & np.uint64(0x0000FFFF0000FFFF)
+    return (word | word >> np.uint64(16)) & np.uint64(0x00000000FFFFFFFF)
 
 
 @compiled
@@ -86,17 +143,33 @@ def compare_sketches(known: Sketches, number: int, minima: NDArray[np.uint64], s
         shingles: how many shingles it has.
     """
     theirs = signed(known.shingles[number])
+    jaccard = _jaccard_of(known, number, minima, shingles)
     if shingles == 0 or theirs == 0:
-        return 0.0, 0.0
-    differing = 0
-    for word in range(len(minima)):
-        bits = known.minima[number, word] ^ minima[word]
-        bits |= bits >> np.uint64(2)
-        bits |= bits >> np.uint64(1)
-        differing += signed(ones(bits & np.uint64(_LOWEST_BITS)))
-    equal = 1 - differing / MINIMA
-    jaccard = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
+        return jaccard, 0.0
     return jaccard, min(1.0, jaccard / (1 + jaccard) * (shingles + theirs) / min(shingles, theirs))
+
+
+@compiled
+def _jaccard_of(known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int) -> float:
+    if shingles == 0 or known.shingles[number] == 0:
+        return 0.0
+    differing = 0
+    for half in range(0, _WORDS, _COUNTED_TOGETHER):
+        together = np.uint64(0)
+        for word in range(_COUNTED_TOGETHER):
+            bits = known.minima[number, half + word] ^ minima[half + word]
+            bits |= bits >> np.uint64(2)
+            bits |= bits >> np.uint64(1)
+            together |= (bits & np.uint64(_LOWEST_BITS)) << np.uint64(word)
+        differing += signed(ones(together))
+    return _jaccard(differing)
+
+
+@compiled
+def _jaccard(differing: int) -> float:
+    equal = 1 - differing / MINIMA
+    jaccard: float = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
+    return jaccard
 
 
 @compiled
@@ -120,6 +193,8 @@ def worth_checking(
         tokens: how many tokens it has.
         thresholds: what is to be reached.
     """
+    if len(known.briefs):
+        candidates = _left_by_briefs(candidates, known.briefs, minima, shingles, tokens, thresholds)
     # They stand anywhere in memory, and fetching one after the other takes longer than all the rest.
     for number in candidates:
         address = known.minima.ctypes.data + number * known.minima.strides[0]
@@ -148,3 +223,44 @@ def worth_checking(
         found[place] = number
         count += 1
     return found[:count]
+
+
+@compiled
+def _left_by_briefs(
+    candidates: NDArray[np.int64],
+    briefs: NDArray[np.uint64],
+    minima: NDArray[np.uint64],
+    shingles: int,
+    tokens: int,
+    thresholds: Thresholds,
+) -> NDArray[np.int64]:
+    """Return the candidates of which sketches in brief do not say that they are not worth the check."""
+    for number in candidates:
+        prefetch(briefs.ctypes.data + number * briefs.strides[0])
+    brief = np.empty(BRIEF_WORDS, np.uint64)
+    write_brief(minima, shingles, tokens, brief)
+    left, count = np.empty(len(candidates), np.int64), 0
+    for number in candidates:
+        first, second = _differing_pairs(briefs[number, 0] ^ brief[0]), _differing_pairs(briefs[number, 1] ^ brief[1])
+        differing = ones(first | second << np.uint64(1)) + ones(_differing_pairs(briefs[number, 2] ^ brief[2]))
+        # At most so much: minima of which two bits are the same may differ, and those that are left out too.
+        jaccard = _jaccard(signed(differing))
+        theirs, their_tokens = signed(briefs[number, 3] & _LOW_HALF), signed(briefs[number, 3] >> np.uint64(32))
+        # Multiplied, since dividing takes longer than all the rest, and with some room for what is rounded.
+        contained = _SURELY_LESS * thresholds.min_containment * (1 + jaccard) * min(shingles, theirs)
+        long_enough = _SURELY_LESS * thresholds.min_length_ratio * max(tokens, their_tokens)
+        if (
+            min(tokens, their_tokens) >= thresholds.short_tokens
+            and jaccard < thresholds.min_jaccard
+            and (jaccard * (shingles + theirs) < contained or min(tokens, their_tokens) < long_enough)
+        ):
+            continue
+        left[count] = number
+        count += 1
+    return left[:count]
+
+
+@compiled
+def _differing_pairs(bits: np.uint64) -> np.uint64:
+    """Return the lower bit of each pair of which one is 1."""
+    return (bits | bits >> np.uint64(1)) & _LOWER_OF_PAIRS

@@ -1,4 +1,4 @@
-"""The documents that a corpus is compared with: some 140 bytes of each in memory, the rest in files.
+"""The documents that a corpus is compared with: some 140 bytes of each in memory (170 of few), the rest in files.
 
 Only documents of different contents stand here: a further copy of a text is never needed again.
 """
@@ -14,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
-from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.kernels import (
+    BRIEF_WORDS,
+    Sketches,
+    Thresholds,
+    find_digest,
+    insert_digests,
+    worth_checking,
+    write_briefs,
+)
 from dedup.corpus.signing import Signed
 from dedup.documents import StoredDocument
 from dedup.fingerprint.sketch import Sketch
@@ -41,6 +49,8 @@ ROW = np.dtype(
 _FIRST_ROWS = 1 << 12
 _GROWTH = 1.25
 _SLOTS_A_ROW = 1.5
+# Of more documents even briefs are not in cache.
+_MOST_BRIEF = 1 << 19
 
 
 def stored_document(number: int, row: Any, key: str) -> StoredDocument:
@@ -83,6 +93,24 @@ class Lengths(NamedTuple):
     earlier: int = 0
 
 
+class Room(NamedTuple):
+    """Where further documents are entered.
+
+    Attributes:
+        rows: of the type `ROW`.
+        briefs: see `dedup.corpus.kernels.Sketches`.
+        slots: the table of digests, see `dedup.corpus.kernels.find_digest`.
+        keys_end: where the next key will stand.
+        words_end: where the next words will.
+    """
+
+    rows: NDArray[Any]
+    briefs: NDArray[np.uint64]
+    slots: NDArray[np.uint32]
+    keys_end: int
+    words_end: int
+
+
 class KnownDocuments:
     """Documents by number, from 0, in the order in which they were added.
 
@@ -109,6 +137,7 @@ class KnownDocuments:
             while view:
                 view = view[self._file.readinto(view) :]
         self._slots = np.zeros(0, np.uint32)
+        self._briefs = _no_briefs(0)
         self._make_room(1)
 
     def __len__(self) -> int:
@@ -118,7 +147,7 @@ class KnownDocuments:
     @property
     def nbytes(self) -> int:
         """How many bytes of memory they take."""
-        return self._rows.nbytes + self._slots.nbytes
+        return self._rows.nbytes + self._slots.nbytes + self._briefs.nbytes
 
     @property
     def rows(self) -> NDArray[Any]:
@@ -165,17 +194,14 @@ class KnownDocuments:
             indexed,
         )
         self._count += 1
+        self._write_briefs(number, self._count)
         insert_digests(self._slots, self._rows["digest"], number, self._count)
         return number
 
-    def room(self, count: int) -> tuple[NDArray[Any], NDArray[np.uint32], int, int]:
-        """Make room for further documents that compiled code enters; `entered` counts them.
-
-        Returns:
-            The rows, the table of digests, and where the next key and the next words will stand.
-        """
+    def room(self, count: int) -> Room:
+        """Make room for further documents that compiled code enters; `entered` counts them."""
         self._make_room(count)
-        return self._rows, self._slots, self._keys.end, self._words.end
+        return Room(self._rows, self._briefs, self._slots, self._keys.end, self._words.end)
 
     def entered(self, count: int, keys: bytes, words: bytes) -> None:
         """Count documents that were entered, and add what belongs to them.
@@ -201,6 +227,16 @@ class KnownDocuments:
         """Yield what each of some documents is called."""
         return (key.decode() for key in self._keys.read_many(self._rows["key"][numbers].tolist()))
 
+    def keys_of_copies(self, leaders: NDArray[np.int64], members: NDArray[np.int64]) -> tuple[list[str], list[str]]:
+        """Return what the leaders of clusters are called, and what a member of each is, which may be the leader."""
+        starts = self._rows["key"]
+        read = self._keys.read
+        of_leaders = [read(start).decode() for start in starts[leaders].tolist()]
+        of_members = of_leaders.copy()
+        for place in np.flatnonzero(members != leaders).tolist():
+            of_members[place] = read(int(starts[members[place]])).decode()
+        return of_leaders, of_members
+
     def leader_of(self, number: int) -> int:
         """Return the number of the leader of a document's cluster, which may be its own."""
         leader = int(self._rows["leader"][number])
@@ -215,7 +251,7 @@ class KnownDocuments:
         """Return the candidates that may be confirmed, the most similar first; see `kernels`."""
         numbers: NDArray[np.int64] = worth_checking(
             candidates,
-            Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"]),
+            Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"], self._briefs),
             np.frombuffer(sketch.minima, np.uint64),
             sketch.shingles,
             sketch.tokens,
@@ -242,8 +278,26 @@ class KnownDocuments:
         if end > len(self._rows):
             # In place: a copy would need twice the memory.
             self._rows.resize(int(end * _GROWTH), refcheck=False)
+        if len(self._rows) > _MOST_BRIEF:
+            self._briefs = _no_briefs(0)
+        elif len(self._briefs) < len(self._rows):
+            self._briefs = _no_briefs(len(self._rows))
+            self._write_briefs(0, self._count)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
             # The first call of compiled code takes a while, in which workers could have something to do already.
             if self._count:
                 insert_digests(self._slots, self._rows["digest"], 0, self._count)
+
+    def _write_briefs(self, start: int, end: int) -> None:
+        if len(self._briefs):
+            rows = self._rows[start:end]
+            write_briefs(rows["minima"], rows["shingles"], rows["tokens"], self._briefs[start:end])
+
+
+def _no_briefs(count: int) -> NDArray[np.uint64]:
+    """Make room for so many sketches in brief, none of which is on two cache lines."""
+    size = BRIEF_WORDS * np.uint64().itemsize
+    room = np.empty((count + 1) * size, np.uint8)
+    start = -room.ctypes.data % size
+    return room[start : start + count * size].view(np.uint64).reshape(count, BRIEF_WORDS)

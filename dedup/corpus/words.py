@@ -69,6 +69,13 @@ class WordSource:
         file = self._files[number]
         with open_again(file) as source:
             line = read_record(source, file.name, offset, length)
+        if self._scheme.is_compiled:
+            # It loads the compiler.
+            from dedup.corpus.plain_words import plain_words  # noqa: PLC0415
+
+            words = plain_words(line, self._options.text_field)
+            if words is not None:
+                return words
         try:
             text = jsonl.document_of(line, file, Position(number, 0, offset), self._options).text
         except BadRecordError:

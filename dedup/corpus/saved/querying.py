@@ -84,13 +84,16 @@ class Query:
         leader = member if member.leader_id is None else self._saved.stored(member.leader_id)
         is_same = member.text_digest == signature.text_digest
 
-        def words() -> tuple[bytes, bytes]:
-            return signature.words, self._saved.words(member.id)
-
         is_duplicate = (
             is_same
             or self._settings.mode is Mode.PAPER
-            or self._confirmation.holds(signature.fingerprint, signature.sketch, Match(leader, member), words)
+            or self._confirmation.holds(
+                signature.fingerprint,
+                signature.sketch,
+                Match(leader, member),
+                lambda: signature.words,
+                lambda: self._saved.words(member.id),
+            )
         )
         return Found(
             key=member.key,

@@ -1,0 +1,68 @@
+"""The words of a line, made anew by compiled code where it understands the line, in a fifth of the time."""
+
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.corpus.json_fields import ESCAPED, SLACK, STRING, find_fields, unescape
+from dedup.fingerprint.folded_text import fold_text, hash_tokens, join_tokens, room_for
+from dedup.fingerprint.folding import folding
+
+
+def plain_words(line: bytes, text_field: str) -> bytes | None:
+    """Return the words of the document of a line, by a scheme that compiled code makes fingerprints of.
+
+    Args:
+        line: the line, without its end.
+        text_field: the field with the text.
+
+    Returns:
+        The words, as `dedup.fingerprint.signature.Signature` has them; None where that takes a closer look.
+    """
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return None
+    data = np.frombuffer(line + bytes(SLACK), np.uint8)
+    is_plain, words = _plain_words(data, len(line), np.frombuffer(text_field.encode(), np.uint8), *folding())
+    return words.tobytes() if is_plain else None
+
+
+# Arrays one by one: numba takes long to unpack a tuple of them.
+@compiled
+def _plain_words(
+    data: NDArray[np.uint8],
+    end: int,
+    name: NDArray[np.uint8],
+    plain: NDArray[np.uint8],
+    plain_kinds: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    replaced: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+) -> tuple[bool, NDArray[np.uint8]]:
+    nothing = np.empty(0, np.uint8)
+    found, span = np.empty(1, np.int64), np.empty((1, 2), np.int64)
+    if not find_fields(data, 0, end, name, np.array([len(name)]), found, span):
+        return False, nothing
+    text = data[span[0, 0] : span[0, 1]]
+    if found[0] == ESCAPED:
+        unescaped = np.empty(len(text), np.uint8)
+        size = unescape(data, span[0, 0], span[0, 1], unescaped)
+        if size < 0:
+            return False, nothing
+        text = unescaped[:size]
+    elif found[0] != STRING:
+        return False, nothing
+    room = room_for(text)
+    normalised, marks = np.empty(room, np.uint8), np.empty(room, np.uint8)
+    size = fold_text(text, plain, plain_kinds, starts, ends, replaced, kinds, normalised, marks)
+    if size < 0:
+        return False, nothing
+    _, _, edges = hash_tokens(normalised, marks, size)
+    return True, join_tokens(normalised, edges)

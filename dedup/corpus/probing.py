@@ -1,0 +1,54 @@
+"""Whether the probes of a document bring another one, by the words that a signature has kept, in compiled code."""
+
+# Compiled functions take nothing by name.
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.fingerprint.schemes import Scheme
+from dedup.fingerprint.simhash import fold_equal
+from dedup.fingerprint.spaced import hashes_of
+from dedup.index.memory.flips import Flips, firm_bits, outside, probe
+from dedup.index.memory.recent import block_of
+from dedup.index.memory.segment import BLOCKS
+from dedup.index.probes import ProbePlan
+from dedup.mutual import Brings
+
+
+def compiled_brings(plan: ProbePlan, scheme: Scheme) -> Brings | None:
+    """Return what says as `dedup.mutual.brings` does, in a twentieth of the time, which documents probes bring.
+
+    Args:
+        plan: the probes; four tables of one block of 16 bits.
+        scheme: the way the signatures are made.
+
+    Returns:
+        That; None where margins of the scheme are not made by compiled code.
+    """
+    return partial(_brings, Flips.of(plan)) if scheme.is_compiled else None
+
+
+def _brings(flips: Flips, fingerprint: int, words: bytes, other: int) -> bool:
+    array = np.frombuffer(words, np.uint8)
+    return bool(_is_brought(array, np.uint64(fingerprint), np.uint64(other), flips))
+
+
+@compiled
+def _is_brought(words: NDArray[np.uint8], fingerprint: np.uint64, other: np.uint64, flips: Flips) -> bool:
+    hashes, _ = hashes_of(words)
+    margins = np.abs(fold_equal(hashes))
+    firm = firm_bits(margins, flips.firm_margin)
+    values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
+    for table in range(BLOCKS):
+        count = probe(fingerprint, margins, table, flips, values)
+        if (fingerprint ^ other) & firm & outside(table):
+            # Only what is always looked up brings it then.
+            count = flips.starts[table + 1] - flips.starts[table]
+        if block_of(other, table) in values[:count]:
+            return True
+    return False
