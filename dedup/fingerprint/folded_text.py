@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dedup.bits import eight_bytes, ones, signed
 from dedup.compiled import compiled
 from dedup.fingerprint.folding import ASCII, LONGEST, OTHER, SPACE, WORD
-from dedup.fingerprint.hashes import murmur3_of_token
+from dedup.fingerprint.hashes import murmur3_of_tokens
 
 _EVERY = np.uint64(0x0101010101010101)
 _TOP = np.uint64(0x8080808080808080)
@@ -23,6 +23,7 @@ _TOP_OF_LOWEST = np.uint64(0x80)
 # Moves the lowest bit of byte i to bit i of the topmost byte.
 _GATHER = np.uint64(0x0102040810204080)
 _BLOCK = 64
+_EDGES_AT_ONCE = 8
 # Whole blocks are read, and so are the 16 bytes from the start of a token on.
 _SLACK = np.uint64(_BLOCK)
 # What a mark says of a byte.
@@ -143,34 +144,45 @@ def hash_tokens(
         The hashes of the tokens, one bit for that of each with a digit, and start and end of each.
     """
     blocks = size // _BLOCK + 1
-    edges, digits = np.empty(size + 2, np.int32), np.empty(blocks, np.uint64)
+    edges, digits = np.empty(size + _EDGES_AT_ONCE + 2, np.int32), np.empty(blocks, np.uint64)
     count = np.uint64(0)
-    before = np.uint64(0)
+    before = figures = np.uint64(0)
     for block in range(blocks):
         first = np.uint64(block * _BLOCK)
-        parts, figures = np.uint64(0), np.uint64(0)
-        for eight in range(8):
-            here = eight_bytes(marks, first + np.uint64(8 * eight))
-            shift = np.uint64(8 * eight)
-            parts |= (((here & _TOP) >> np.uint64(7)) * _GATHER >> np.uint64(56)) << shift
-            figures |= here & _DIGITS
-        digits[block] = figures
+        parts, digits[block] = _parts_of_block(marks, first)
+        figures |= digits[block]
         changes = parts ^ ((parts << np.uint64(1)) | before)
         before = parts >> np.uint64(63)
-        while changes:
-            edges[count] = first + ones((changes & -changes) - np.uint64(1))
-            changes &= changes - np.uint64(1)
-            count += np.uint64(1)
-    tokens = signed(count) // 2
-    hashes, bloom = np.empty(tokens, np.uint64), np.uint64(0)
-    for token in range(tokens):
-        start, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
-        hashes[token] = murmur3_of_token(normalised, start, end)
-        if digits[start // _BLOCK] | digits[(end - 1) // _BLOCK]:
-            for place in range(start, end):
-                if marks[place] & _DIGIT:
-                    bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
-    return hashes, bloom, edges[: 2 * tokens]
+        # Some more than there are are written, and overwritten: to ask after each costs a wrong guess a block.
+        at = count
+        count += ones(changes)
+        while at < count:
+            for place in range(_EDGES_AT_ONCE):
+                edges[at + np.uint64(place)] = first + ones((changes & -changes) - np.uint64(1))
+                changes &= changes - np.uint64(1)
+            at += np.uint64(_EDGES_AT_ONCE)
+    edges = edges[: signed(count)]
+    hashes = murmur3_of_tokens(normalised, edges)
+    bloom = np.uint64(0)
+    if figures:
+        for token in range(len(hashes)):
+            start, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
+            if digits[start // _BLOCK] | digits[(end - 1) // _BLOCK]:
+                for place in range(start, end):
+                    if marks[place] & _DIGIT:
+                        bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
+    return hashes, bloom, edges
+
+
+@compiled
+def _parts_of_block(marks: NDArray[np.uint8], first: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Return one bit for each byte of a block that is part of a token, and some bit if there is a digit."""
+    parts, figures = np.uint64(0), np.uint64(0)
+    for eight in range(8):
+        here = eight_bytes(marks, first + np.uint64(8 * eight))
+        parts |= (((here & _TOP) >> np.uint64(7)) * _GATHER >> np.uint64(56)) << np.uint64(8 * eight)
+        figures |= here & _DIGITS
+    return parts, figures
 
 
 @compiled
