@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dedup.bits import eight_bytes, equal_bytes, ones, signed
 from dedup.compiled import compiled
 
-SLACK = 8
+SLACK = 64
 """How many bytes that are no part of any string must stand behind the lines."""
 
 ABSENT, STRING, ESCAPED, INTEGER, OTHER = range(5)

@@ -24,8 +24,9 @@ _TOP_OF_LOWEST = np.uint64(0x80)
 _GATHER = np.uint64(0x0102040810204080)
 _BLOCK = 64
 _EDGES_AT_ONCE = 8
-# Whole blocks are read, and so are the 16 bytes from the start of a token on.
-_SLACK = np.uint64(_BLOCK)
+SLACK = _BLOCK
+"""How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
+
 # What a mark says of a byte.
 _PART, _DIGIT = 0x80, 0x40
 _DIGITS = _EVERY * np.uint64(_DIGIT)
@@ -115,8 +116,8 @@ def fold_text(
                 further += np.int64(1)
     if before and size:
         size -= one
-    normalised[size : size + _SLACK] = 0
-    marks[size : size + _SLACK] = 0
+    normalised[size : size + np.uint64(SLACK)] = 0
+    marks[size : size + np.uint64(SLACK)] = 0
     return signed(size)
 
 
@@ -126,7 +127,7 @@ def room_for(data: NDArray[np.uint8]) -> int:
     wide = 0
     for place in range(len(data)):
         wide += data[place] >= ASCII
-    return len(data) + (LONGEST - 1) * wide + signed(_SLACK)
+    return len(data) + (LONGEST - 1) * wide + SLACK
 
 
 @compiled
