@@ -33,6 +33,8 @@ from dedup.fingerprint.folding import LONGEST, folding
 from dedup.fingerprint.minhash import PERMUTATIONS
 from dedup.fingerprint.schemes import Scheme
 
+_LINE_FEED = 0x0A
+
 
 class _Buffer(threading.local):
     """Memory that is used for one range after the other: each page of it that is new costs a fault."""
@@ -51,44 +53,45 @@ _LINES, _TEXTS, _KEYS = _Buffer(), _Buffer(), _Buffer()
 
 
 def sign_plain_lines(
-    lines: LineRange, data: bytes, scheme: Scheme, sign_alone: Callable[[CorpusDocument, LineDocument], Any]
-) -> list[PackedLines | tuple[LineDocument | Rejected, Any]]:
+    lines: LineRange, scheme: Scheme, sign_alone: Callable[[CorpusDocument, LineDocument], Any]
+) -> list[PackedLines | tuple[LineDocument | Rejected, Any]] | None:
     """Make the signatures of the documents of a range of lines.
 
     Args:
         lines: the range.
-        data: its bytes.
         scheme: how signatures are made.
         sign_alone: makes the signature, `dedup.corpus.signing.Signed`, of a document that is not made here;
             None if it fails.
 
     Returns:
-        Signed lines with texts, packed, and between them what else there is, in their order.
+        Signed lines with texts, packed, and between them what else there is, in their order; None if the
+        range cannot be read as it was.
     """
-    array = _LINES.of(len(data) + json_fields.SLACK)
-    array[: len(data)] = np.frombuffer(data, np.uint8)
-    array[len(data) :] = 0
-    feeds, wide, backslashes = count_bytes(array, len(data))
-    ends = np.empty(feeds + (len(data) > 0 and not data.endswith(b"\n")), np.int64)
-    find_ends(array, len(data), ends)
+    data = _LINES.of(lines.size + json_fields.SLACK)
+    if not lines.read_into(data[: lines.size]):
+        return None
+    data[lines.size :] = 0
+    feeds, wide, backslashes = count_bytes(data, lines.size)
+    ends = np.empty(feeds + (lines.size > 0 and data[lines.size - 1] != _LINE_FEED), np.int64)
+    find_ends(data, lines.size, ends)
     starts = np.append(0, ends[:-1] + 1)[: len(ends)]
     rows = np.zeros(len(ends), SIGNED_LINE)
     rows["ordinal"] = lines.after + 1 + np.arange(len(ends))
     rows["length"] = ends - starts
-    rows["offset"] = lines.start + np.minimum(ends + 1, len(data))
+    rows["offset"] = lines.start + np.minimum(ends + 1, lines.size)
     prefix = f"{lines.file.key}:".encode()
-    most_keys = len(data) + len(ends) * (LENGTH_BYTES + len(prefix) + LONGEST_NUMBER)
+    most_keys = lines.size + len(ends) * (LENGTH_BYTES + len(prefix) + LONGEST_NUMBER)
     keys = Keys(_KEYS.of(most_keys), np.zeros(len(ends), np.int64), np.frombuffer(prefix, np.uint8), lines.after)
     is_signed = np.zeros(len(ends), np.bool_)
     options = lines.options
     # Each field is found once: not as text and as key.
-    if scheme.is_compiled and options.text_field not in KEY_FIELDS and not (wide and not _is_utf8(data)):
+    if scheme.is_compiled and options.text_field not in KEY_FIELDS and not (wide and not _is_utf8(data[: lines.size])):
         longest = int(rows["length"].max(initial=0))
         # Six bytes stand for up to three.
         room = longest + (LONGEST - 1) * wide + (3 * LONGEST - 6) * backslashes + SLACK
         texts = _TEXTS.of(TEXTS_AT_ONCE + BLOCK + 2 * room)
         sign_lines(
-            array,
+            data,
             starts,
             ends,
             _wanted(lines, scheme),
@@ -103,7 +106,7 @@ def sign_plain_lines(
     for place in np.flatnonzero(~is_signed).tolist():
         start, end = int(starts[place]), int(rows["offset"][place]) - lines.start
         position = Position(lines.number, lines.after + 1 + place, lines.start + end)
-        item = jsonl.item_of(data[start:end], lines.file, position, lines.options)
+        item = jsonl.item_of(data[start:end].tobytes(), lines.file, position, lines.options)
         if item is None:
             continue
         if isinstance(item, Rejected):
@@ -203,9 +206,9 @@ def _wanted(lines: LineRange, scheme: Scheme) -> Wanted:
     )
 
 
-def _is_utf8(data: bytes) -> bool:
+def _is_utf8(data: NDArray[np.uint8]) -> bool:
     try:
-        data.decode()
+        str(data.data, "utf-8")
     except UnicodeDecodeError:
         return False
     return True
