@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from dedup.fingerprint import minhash
 from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.features import load_jieba
+from dedup.fingerprint.folded_text import fold_text, hash_tokens, room_for
+from dedup.fingerprint.folding import folding
 from dedup.fingerprint.hashes import murmur3
 from dedup.fingerprint.normalise import normalise
 from dedup.fingerprint.simhash import fold
@@ -83,6 +85,27 @@ def test_murmur3(parts: list[bytes]) -> None:
 def test_murmur3_of_every_length(length: int) -> None:
     part = bytes(range(200, 200 + length))
     assert murmur3(*spans([b"x", part]))[1] == mmh3.hash64(part, signed=False)[0]
+
+
+@given(
+    st.lists(st.text(st.sampled_from("abé7"), min_size=1, max_size=40), max_size=60), st.sampled_from([" ", " - ", "."])
+)
+def test_hashes_of_the_tokens_of_a_text(words: list[str], separator: str) -> None:
+    data = np.frombuffer(separator.join(words).encode(), np.uint8)
+    normalised, marks = np.empty((2, room_for(data)), np.uint8)
+    size = fold_text(data, *folding(), normalised, marks)
+    hashes, bloom, edges = hash_tokens(normalised, marks, size)
+    assert normalised[:size].tobytes() == data.tobytes()
+    assert [data[start:end].tobytes().decode() for start, end in edges.reshape(-1, 2).tolist()] == words
+    assert hashes.tolist() == [mmh3.hash64(word.encode(), signed=False)[0] for word in words]
+    numbers = {int(value) & 63 for value, word in zip(hashes, words, strict=True) if "7" in word}
+    assert bloom == sum(1 << bit for bit in numbers)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9) | st.integers(2**32 - 9, 2**32 - 1), max_size=300))
+def test_distinct_values_are_counted(values: list[int]) -> None:
+    # Small ones are told apart by none of the bits that say where a value belongs.
+    assert minhash._count_distinct(np.array(values, np.uint32)) == len(set(values))
 
 
 @given(st.lists(st.tuples(HASHES, st.floats(-1e6, 1e6))))

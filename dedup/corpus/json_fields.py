@@ -12,18 +12,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import eight_bytes, equal_bytes, ones, signed
+from dedup.bits import eight_bytes, ones, signed
+from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
 
-SLACK = 8
+SLACK = BLOCK
 """How many bytes that are no part of any string must stand behind the lines."""
 
 ABSENT, STRING, ESCAPED, INTEGER, OTHER = range(5)
 """What stands in a field: nothing or null; a string; one with escapes; a whole number; anything else."""
 
-_EVERY = np.uint64(0x0101010101010101)
-_TOP = np.uint64(0x8080808080808080)
-_QUOTE, _BACKSLASH, _SLASH = 0x22, 0x5C, 0x2F
+_SPACE, _QUOTE, _BACKSLASH, _SLASH = 0x20, 0x22, 0x5C, 0x2F
 _OPEN, _CLOSE, _COLON, _COMMA = 0x7B, 0x7D, 0x3A, 0x2C
 _MINUS, _PLUS, _POINT, _ZERO, _NINE = 0x2D, 0x2B, 0x2E, 0x30, 0x39
 _UPPER_E, _LOWER_E = 0x45, 0x65
@@ -172,13 +171,12 @@ def _end_of_string(data: NDArray[np.uint8], at: int) -> tuple[int, bool]:
     """Return where a string ends, -1 if it does not as it should, and whether there are escapes in it."""
     is_escaped = False
     while True:
-        word = eight_bytes(data, np.uint64(at))
-        controls = ~(((word & ~_TOP) + _EVERY * np.uint64(0x60)) | word) & _TOP
-        stops = controls | equal_bytes(word, _QUOTE) | equal_bytes(word, _BACKSLASH)
+        here = np.uint64(at)
+        stops = below(data, here, _SPACE) | equal_to(data, here, _QUOTE) | equal_to(data, here, _BACKSLASH)
         if stops == 0:
-            at += 8
+            at += BLOCK
             continue
-        at += signed(ones((stops & -stops) - np.uint64(1))) // 8
+        at += signed(ones((stops & -stops) - np.uint64(1)))
         if data[at] == _QUOTE:
             return at, is_escaped
         if data[at] != _BACKSLASH:

@@ -13,6 +13,7 @@ from io import FileIO
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile
@@ -97,9 +98,17 @@ class LineRange:
     end: int
 
     @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self.end - self.start
+
+    @property
     def is_packed(self) -> bool:
-        """Whether neither texts nor words of its documents are wanted, so that none need be looked at alone."""
-        return not (self.with_texts or self.with_words)
+        """Whether neither texts nor words of its documents are wanted, so that none need be looked at alone.
+
+        A line may be too large for that.
+        """
+        return not (self.with_texts or self.with_words) and self.size <= _MOST_AT_ONCE
 
     def read(self) -> Iterator[CorpusDocument | Rejected]:
         """Read the documents."""
@@ -110,17 +119,14 @@ class LineRange:
             # It was there when the range was found.
             yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
 
-    def data(self) -> bytes | None:
-        """Return its bytes; None where it is too large for that, or cannot be read as it was."""
-        size = self.end - self.start
-        if size > _MOST_AT_ONCE:
-            return None
+    def read_into(self, data: NDArray[np.uint8]) -> bool:
+        """Read its bytes into an array; return whether they could be read as they were."""
         try:
             with FileIO(self.file.path) as file:
-                data = os.pread(file.fileno(), size, self.start)
+                file.seek(self.start)
+                return file.readinto(data.data) == self.size
         except OSError:
-            return None
-        return data if len(data) == size else None
+            return False
 
     def place_of(self, document: CorpusDocument) -> LineDocument:
         """Return what `find` has to know of a document that was read."""

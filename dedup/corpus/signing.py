@@ -125,10 +125,12 @@ def sign_lines(lines: LineRange, scheme_name: str) -> list[SignedPart]:
         reference = None if lines.with_words else refer(lines.number, place.offset, place.length)
         return _sign_if_possible(_content(document), scheme_name, reference)
 
-    if lines.is_packed and (data := lines.data()) is not None:
+    if lines.is_packed:
         from dedup.corpus.signing_lines import sign_plain_lines  # noqa: PLC0415 -- loads the compiler
 
-        return sign_plain_lines(lines, data, find_scheme(scheme_name), sign_alone)
+        parts = sign_plain_lines(lines, find_scheme(scheme_name), sign_alone)
+        if parts is not None:
+            return parts
     items = ((item, item if isinstance(item, Rejected) else lines.place_of(item)) for item in lines.read())
     return [
         (place, None) if isinstance(item, Rejected) or isinstance(place, Rejected) else (place, sign_alone(item, place))

@@ -1,4 +1,4 @@
-"""Normalising a text and splitting it into tokens, eight bytes at a time where they are ASCII.
+"""Normalising a text and splitting it into tokens, 64 or eight bytes at a time where they are ASCII.
 
 Eight bytes below 0x80 in a word of 64 bits are told apart by one addition each: it carries into the
 topmost bit of a byte, and never into the next byte. H. Warren, "Hacker's Delight", section 6-1.
@@ -13,21 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.bits import eight_bytes, ones, signed
+from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
+from dedup.fingerprint.folded_block import DIGIT, PART, fold_block
 from dedup.fingerprint.folding import ASCII, LONGEST, OTHER, SPACE, WORD
-from dedup.fingerprint.hashes import murmur3_of_token
+from dedup.fingerprint.hashes import murmur3_of_tokens
 
 _EVERY = np.uint64(0x0101010101010101)
 _TOP = np.uint64(0x8080808080808080)
 _TOP_OF_LOWEST = np.uint64(0x80)
-# Moves the lowest bit of byte i to bit i of the topmost byte.
-_GATHER = np.uint64(0x0102040810204080)
-_BLOCK = 64
-# Whole blocks are read, and so are the 16 bytes from the start of a token on.
-_SLACK = np.uint64(_BLOCK)
-# What a mark says of a byte.
-_PART, _DIGIT = 0x80, 0x40
-_DIGITS = _EVERY * np.uint64(_DIGIT)
+_EDGES_AT_ONCE = 8
+SLACK = BLOCK
+"""How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
+
 _SPACE_BYTE, _LINE_FEED, _DELETE = 0x20, 0x0A, 0x7F
 
 
@@ -65,7 +63,18 @@ def fold_text(
     length = np.uint64(len(data))
     # Of white space that follows white space nothing is left, as at the beginning.
     before = _TOP_OF_LOWEST
+    not_before = np.uint64(0)
     while at < length:
+        if at + np.uint64(BLOCK) <= length and at >= not_before:
+            spaces = equal_to(data, at, _SPACE_BYTE)
+            odd = below(data, at, _SPACE_BYTE) | ~below(data, at, _DELETE)
+            if odd == 0 and spaces & ((spaces << one) | before >> np.uint64(7)) == 0:
+                fold_block(data, at, normalised, marks, size)
+                before = spaces >> np.uint64(BLOCK - 1) << np.uint64(7)
+                at += np.uint64(BLOCK)
+                size += np.uint64(BLOCK)
+                continue
+            not_before = at + np.uint64(BLOCK)
         if at + eight <= length:
             word = eight_bytes(data, at)
             spaces = ~_at_least(word, _SPACE_BYTE + 1) & _TOP
@@ -103,9 +112,9 @@ def fold_text(
                     before = _TOP_OF_LOWEST
                 elif kind in (OTHER, WORD):
                     normalised[size] = byte
-                    marks[size] = _PART if kind == WORD else 0
+                    marks[size] = PART if kind == WORD else 0
                     if kind == WORD and 0x30 <= byte <= 0x39:
-                        marks[size] = _PART | _DIGIT
+                        marks[size] = PART | DIGIT
                     size += one
                     before = np.uint64(0)
                 if further == last:
@@ -114,8 +123,8 @@ def fold_text(
                 further += np.int64(1)
     if before and size:
         size -= one
-    normalised[size : size + _SLACK] = 0
-    marks[size : size + _SLACK] = 0
+    normalised[size : size + np.uint64(SLACK)] = 0
+    marks[size : size + np.uint64(SLACK)] = 0
     return signed(size)
 
 
@@ -125,7 +134,7 @@ def room_for(data: NDArray[np.uint8]) -> int:
     wide = 0
     for place in range(len(data)):
         wide += data[place] >= ASCII
-    return len(data) + (LONGEST - 1) * wide + signed(_SLACK)
+    return len(data) + (LONGEST - 1) * wide + SLACK
 
 
 @compiled
@@ -142,35 +151,35 @@ def hash_tokens(
     Returns:
         The hashes of the tokens, one bit for that of each with a digit, and start and end of each.
     """
-    blocks = size // _BLOCK + 1
-    edges, digits = np.empty(size + 2, np.int32), np.empty(blocks, np.uint64)
+    blocks = size // BLOCK + 1
+    edges, digits = np.empty(size + _EDGES_AT_ONCE + 2, np.int32), np.empty(blocks, np.uint64)
     count = np.uint64(0)
-    before = np.uint64(0)
+    before = figures = np.uint64(0)
     for block in range(blocks):
-        first = np.uint64(block * _BLOCK)
-        parts, figures = np.uint64(0), np.uint64(0)
-        for eight in range(8):
-            here = eight_bytes(marks, first + np.uint64(8 * eight))
-            shift = np.uint64(8 * eight)
-            parts |= (((here & _TOP) >> np.uint64(7)) * _GATHER >> np.uint64(56)) << shift
-            figures |= here & _DIGITS
-        digits[block] = figures
+        first = np.uint64(block * BLOCK)
+        parts, digits[block] = ~below(marks, first, PART), ~below(marks, first, PART | DIGIT)
+        figures |= digits[block]
         changes = parts ^ ((parts << np.uint64(1)) | before)
         before = parts >> np.uint64(63)
-        while changes:
-            edges[count] = first + ones((changes & -changes) - np.uint64(1))
-            changes &= changes - np.uint64(1)
-            count += np.uint64(1)
-    tokens = signed(count) // 2
-    hashes, bloom = np.empty(tokens, np.uint64), np.uint64(0)
-    for token in range(tokens):
-        start, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
-        hashes[token] = murmur3_of_token(normalised, start, end)
-        if digits[start // _BLOCK] | digits[(end - 1) // _BLOCK]:
-            for place in range(start, end):
-                if marks[place] & _DIGIT:
-                    bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
-    return hashes, bloom, edges[: 2 * tokens]
+        # Some more than there are are written, and overwritten: to ask after each costs a wrong guess a block.
+        at = count
+        count += ones(changes)
+        while at < count:
+            for place in range(_EDGES_AT_ONCE):
+                edges[at + np.uint64(place)] = first + ones((changes & -changes) - np.uint64(1))
+                changes &= changes - np.uint64(1)
+            at += np.uint64(_EDGES_AT_ONCE)
+    edges = edges[: signed(count)]
+    hashes = murmur3_of_tokens(normalised, edges)
+    bloom = np.uint64(0)
+    if figures:
+        for token in range(len(hashes)):
+            start, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
+            if digits[start // BLOCK] | digits[(end - 1) // BLOCK]:
+                for place in range(start, end):
+                    if marks[place] & DIGIT:
+                        bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
+    return hashes, bloom, edges
 
 
 @compiled

@@ -69,6 +69,32 @@ def _minima(
 
 @compiled
 def _count_distinct(values: NDArray[np.uint32]) -> int:
+    """Count distinct values: each is written where its topmost bits say, and counted where it is the last one.
+
+    Few share their place with another value, and only these need a table that is looked through.
+    """
+    count = len(values)
+    bits = 2
+    while (1 << bits) < 4 * count and bits < 32:
+        bits += 1
+    shift = np.uint32(32 - bits)
+    # Nothing is read that was not written before.
+    last = np.empty(1 << bits, np.uint32)
+    for place in range(count):
+        last[values[place] >> shift] = np.uint32(place)
+    displaced, others, distinct = np.empty(count, np.uint32), np.uint64(0), 0
+    for place in range(count):
+        value = values[place]
+        winner = last[value >> shift]
+        distinct += winner == np.uint32(place)
+        # Written in any case and kept if it is another value: no branch to guess.
+        displaced[others] = value
+        others += np.uint64(values[winner] != value)
+    return distinct + _count_probing(displaced[: np.int64(others)])
+
+
+@compiled
+def _count_probing(values: NDArray[np.uint32]) -> int:
     """Count distinct values, by a hash table with open addressing."""
     bits = 1
     while (1 << bits) < 2 * len(values):
