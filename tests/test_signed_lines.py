@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus import candidates, line_ranges
+from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import ReadOptions, Rejected
 from dedup.corpus.files import find_files
@@ -215,9 +216,13 @@ def test_records_are_written_in_pieces(
     each = whole(path)
     [packed] = sign_lines(each, "words")
     assert isinstance(packed, PackedLines)
-    records = SignedLines(each, packed).records(np.array(wanted))
+    signed = SignedLines(each, packed)
+    records = signed.records(np.array(wanted))
     expected = [line for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
     assert b"\n".join(records).decode().splitlines() == expected
+    places = np.flatnonzero(wanted)
+    keys = [signed.key(place).encode() for place in places]
+    assert signed.keys_of(places) == b"".join(len(key).to_bytes(LENGTH_BYTES, "little") + key for key in keys)
 
 
 def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
