@@ -1,6 +1,7 @@
 """The documents that a corpus is compared with: some 140 bytes of each in memory, the rest in files.
 
-Of up to a million documents there are 30 bytes more of each, sketches in brief. Only documents of different contents stand here: a further copy of a text is never needed again.
+Of up to a million documents there are 30 bytes more of each: sketches in brief. Only documents of different contents
+stand here: a further copy of a text is never needed again.
 """
 
 from __future__ import annotations
