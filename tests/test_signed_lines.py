@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus import candidates, line_ranges
+from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import ReadOptions, Rejected
 from dedup.corpus.files import find_files
@@ -216,9 +217,13 @@ def test_records_are_written_in_pieces(
     each = whole(path)
     [packed] = sign_lines(each, "words")
     assert isinstance(packed, PackedLines)
-    pieces = SignedLines(each, packed).pieces(np.array(wanted), ReadMemory())
+    signed = SignedLines(each, packed)
+    pieces = signed.pieces(np.array(wanted), ReadMemory())
     expected = [f"{line}\n" for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
     assert b"".join(pieces).decode() == "".join(expected)
+    places = np.flatnonzero(wanted)
+    keys = [signed.key(place).encode() for place in places]
+    assert signed.keys_of(places) == b"".join(len(key).to_bytes(LENGTH_BYTES, "little") + key for key in keys)
 
 
 def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:

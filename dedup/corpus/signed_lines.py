@@ -94,10 +94,11 @@ class SignedLines:
         """Return the keys of some lines, each behind its length."""
         if not len(places):
             return b""
-        if len(places) == places[-1] - places[0] + 1:
-            return self.keys[int(self.rows["key"][places[0]]) : int(self._key_ends[places[-1]])]
-        starts, ends = self.rows["key"][places].tolist(), self._key_ends[places].tolist()
-        return b"".join(self.keys[start:end] for start, end in zip(starts, ends, strict=True))
+        starts, ends = self.rows["key"][places], self._key_ends[places]
+        # Keys of lines that follow each other are one piece.
+        breaks = np.flatnonzero(starts[1:] != ends[:-1])
+        piece_starts, piece_ends = starts[np.append(0, breaks + 1)].tolist(), ends[np.append(breaks, -1)].tolist()
+        return b"".join(self.keys[start:end] for start, end in zip(piece_starts, piece_ends, strict=True))
 
     def references_of(self, places: NDArray[np.int64]) -> bytes:
         """Return what is kept instead of the words of some lines, each behind its length."""
