@@ -103,6 +103,16 @@ def test_what_is_no_json_is_never_plain(line: str) -> None:
     agrees(line.encode())
 
 
+@given(
+    st.integers(0, 200),
+    st.sampled_from([r"\n", r"\u0041", r"\"", r"\\", r"\x", '"', "\t", "\0", "é", ""]),
+    st.integers(0, 200),
+)
+def test_long_strings(before: int, piece: str, after: int) -> None:
+    is_plain = agrees(f'{{"text": "{"a" * before}{piece}{"b" * after}"}}'.encode())
+    assert is_plain == (piece not in {r"\x", '"', "\t", "\0"})
+
+
 @given(OBJECTS, st.integers(0, 200), st.integers(0, 127))
 def test_nor_is_a_damaged_line(fields: dict[str, Any], place: int, byte: int) -> None:
     line = bytearray(json.dumps(fields).encode())

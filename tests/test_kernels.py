@@ -14,10 +14,12 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dedup.byte_masks import BLOCK, below, equal_to
+from dedup.compiled import compiled
 from dedup.fingerprint import minhash
 from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.features import load_jieba
-from dedup.fingerprint.folded_text import fold_text, hash_tokens, room_for
+from dedup.fingerprint.folded_text import SLACK, fold_text, hash_tokens, room_for
 from dedup.fingerprint.folding import folding
 from dedup.fingerprint.hashes import murmur3
 from dedup.fingerprint.normalise import normalise
@@ -100,6 +102,37 @@ def test_hashes_of_the_tokens_of_a_text(words: list[str], separator: str) -> Non
     assert hashes.tolist() == [mmh3.hash64(word.encode(), signed=False)[0] for word in words]
     numbers = {int(value) & 63 for value, word in zip(hashes, words, strict=True) if "7" in word}
     assert bloom == sum(1 << bit for bit in numbers)
+
+
+PIECES = ["Word", "a1", "Z", "[`{@", " ", "  ", "\n", "\t", "\x00", "\x7f", "-", "é", "“Q”", "\u00ad"]
+
+
+@given(st.lists(st.sampled_from([*PIECES[:4], " "]) | st.sampled_from(PIECES), max_size=150).map("".join))
+def test_long_texts_are_folded_as_short_ones_are(text: str) -> None:
+    data = np.frombuffer(text.encode(), np.uint8)
+    normalised, marks = np.empty((2, room_for(data)), np.uint8)
+    size = fold_text(data, *folding(), normalised, marks)
+    hashes, bloom, _ = hash_tokens(normalised, marks, size)
+    expected = normalise(text).encode()
+    words = tokenise(expected).words()
+    assert normalised[:size].tobytes() == expected
+    assert not normalised[size : size + SLACK].any()
+    assert hashes.tolist() == [mmh3.hash64(word.encode(), signed=False)[0] for word in words]
+    digits = [value for value, word in zip(hashes.tolist(), words, strict=True) if regex.search(r"\d", word)]
+    assert bloom == sum({1 << (value & 63) for value in digits})
+
+
+@compiled
+def masks_of(data: np.ndarray, at: int, byte: int) -> tuple[np.uint64, np.uint64]:
+    return equal_to(data, np.uint64(at), byte), below(data, np.uint64(at), byte)
+
+
+@given(st.binary(min_size=BLOCK + 7, max_size=BLOCK + 7), st.integers(0, 7), st.integers(0, 255))
+def test_masks_of_bytes(data: bytes, at: int, byte: int) -> None:
+    equal, less = masks_of(np.frombuffer(data, np.uint8), np.uint64(at), byte)
+    block = data[at : at + BLOCK]
+    assert equal == sum((each == byte) << place for place, each in enumerate(block))
+    assert less == sum((each < byte) << place for place, each in enumerate(block))
 
 
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9) | st.integers(2**32 - 9, 2**32 - 1), max_size=300))

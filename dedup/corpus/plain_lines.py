@@ -92,40 +92,32 @@ class Space(NamedTuple):
 
 
 @compiled
-def count_bytes(data: NDArray[np.uint8], size: int) -> tuple[int, int, int]:
-    """Return how many line feeds, parts of characters beyond ASCII, and backslashes there are.
+def find_ends(data: NDArray[np.uint8], size: int, ends: NDArray[np.int64]) -> tuple[int, int, int]:
+    """Find where each line ends: at its line feed, the last one maybe with the bytes.
 
     Args:
         data: lines, with zeros behind them up to the end of a block of `byte_masks`.
         size: how many bytes they have.
+        ends: takes the ends; as long.
+
+    Returns:
+        How many lines there are, how many parts of characters beyond ASCII, and how many backslashes.
     """
-    feeds = wide = backslashes = np.uint64(0)
+    lines = 0
+    wide = backslashes = np.uint64(0)
     for block in range(0, size, byte_masks.BLOCK):
         at = np.uint64(block)
-        feeds += ones(equal_to(data, at, _LINE_FEED))
         wide += ones(~below(data, at, ASCII))
         backslashes += ones(equal_to(data, at, _BACKSLASH))
-    return signed(feeds), signed(wide), signed(backslashes)
-
-
-@compiled
-def find_ends(data: NDArray[np.uint8], size: int, ends: NDArray[np.int64]) -> None:
-    """Find where each line ends: at its line feed, the last one maybe with the bytes.
-
-    Args:
-        data: see `count_bytes`.
-        size: likewise.
-        ends: takes them.
-    """
-    if len(ends):
-        ends[-1] = size
-    found = 0
-    for block in range(0, size, byte_masks.BLOCK):
-        feeds = equal_to(data, np.uint64(block), _LINE_FEED)
+        feeds = equal_to(data, at, _LINE_FEED)
         while feeds:
-            ends[found] = block + signed(ones((feeds & -feeds) - np.uint64(1)))
+            ends[lines] = block + signed(ones((feeds & -feeds) - np.uint64(1)))
             feeds &= feeds - np.uint64(1)
-            found += 1
+            lines += 1
+    if size > 0 and data[size - 1] != _LINE_FEED:
+        ends[lines] = size
+        lines += 1
+    return lines, signed(wide), signed(backslashes)
 
 
 @compiled

@@ -21,7 +21,6 @@ from dedup.corpus.plain_lines import (
     Keys,
     Space,
     Wanted,
-    count_bytes,
     find_ends,
     sign_lines,
 )
@@ -32,8 +31,6 @@ from dedup.fingerprint.folded_text import SLACK
 from dedup.fingerprint.folding import LONGEST, folding
 from dedup.fingerprint.minhash import PERMUTATIONS
 from dedup.fingerprint.schemes import Scheme
-
-_LINE_FEED = 0x0A
 
 
 class _Buffer(threading.local):
@@ -71,9 +68,10 @@ def sign_plain_lines(
     if not lines.read_into(data[: lines.size]):
         return None
     data[lines.size :] = 0
-    feeds, wide, backslashes = count_bytes(data, lines.size)
-    ends = np.empty(feeds + (lines.size > 0 and data[lines.size - 1] != _LINE_FEED), np.int64)
-    find_ends(data, lines.size, ends)
+    # As many as there may be: what is not written to takes no memory.
+    ends = np.empty(lines.size, np.int64)
+    count, wide, backslashes = find_ends(data, lines.size, ends)
+    ends = ends[:count].copy()
     starts = np.append(0, ends[:-1] + 1)[: len(ends)]
     rows = np.zeros(len(ends), SIGNED_LINE)
     rows["ordinal"] = lines.after + 1 + np.arange(len(ends))

@@ -19,6 +19,7 @@ from dedup.fingerprint.folded_block import DIGIT, PART, fold_block
 from dedup.fingerprint.folding import ASCII, LONGEST, OTHER, SPACE, WORD
 from dedup.fingerprint.hashes import murmur3_of_tokens
 
+_EVERY_BIT = np.uint64(2**64 - 1)
 _EVERY = np.uint64(0x0101010101010101)
 _TOP = np.uint64(0x8080808080808080)
 _TOP_OF_LOWEST = np.uint64(0x80)
@@ -174,12 +175,23 @@ def hash_tokens(
     bloom = np.uint64(0)
     if figures:
         for token in range(len(hashes)):
-            start, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
-            if digits[start // BLOCK] | digits[(end - 1) // BLOCK]:
-                for place in range(start, end):
-                    if marks[place] & DIGIT:
-                        bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
+            if _is_any(digits, signed(edges[2 * token]), signed(edges[2 * token + 1])):
+                bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
     return hashes, bloom, edges
+
+
+@compiled
+def _is_any(bits: NDArray[np.uint64], start: int, end: int) -> bool:
+    """Return whether any bit is 1 from one place to before another."""
+    first, last = start // BLOCK, (end - 1) // BLOCK
+    from_start = _EVERY_BIT << np.uint64(start % BLOCK)
+    to_end = _EVERY_BIT >> np.uint64(BLOCK - 1 - (end - 1) % BLOCK)
+    if first == last:
+        return bool(bits[first] & from_start & to_end)
+    found = (bits[first] & from_start) | (bits[last] & to_end)
+    for block in range(first + 1, last):
+        found |= bits[block]
+    return bool(found)
 
 
 @compiled
