@@ -24,7 +24,7 @@ from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
 from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
-from dedup.corpus.probing import compiled_brings
+from dedup.corpus.mutual_probing import compiled_brings
 from dedup.corpus.scanning import LookUps, Scan
 from dedup.corpus.shared_shingles import most_rewritten
 from dedup.corpus.signed_lines import SignedLines
