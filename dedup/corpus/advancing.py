@@ -158,14 +158,7 @@ def advance(
                     place, leader = place + 1, UNDECIDED
                     continue
             if is_indexed and count > 0:
-                near = with_entered(
-                    scanned,
-                    closest.keys[place, : closest.counts[place]],
-                    closest.known,
-                    count,
-                    lines.fingerprint[place],
-                    lines.margins[place],
-                )
+                near = with_entered(scanned, closest, place, count, lines.fingerprint[place], lines.margins[place])
                 candidates = worth_checking(
                     scanned.numbers[near],
                     known_sketches,
