@@ -20,3 +20,8 @@ def compiled(function: F) -> F:
         return cast("F", njit(cache=True, nogil=True)(function))
     except RuntimeError:  # no place for the cache
         return cast("F", njit(nogil=True)(function))
+
+
+def inlined(function: F) -> F:
+    """Compile a function into each one that calls it: handing it many arrays would take longer than what it does."""
+    return cast("F", njit(nogil=True, inline="always")(function))

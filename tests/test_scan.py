@@ -93,16 +93,27 @@ def test_far_more_equal_fingerprints_than_are_wanted() -> None:
     scan.close()
 
 
+@pytest.mark.parametrize("limit", [1, 64, 10**12])
+def test_more_that_are_equally_far_away_than_are_noted_at_once(limit: int) -> None:
+    random = np.random.default_rng(1)
+    query = 0x0123456789ABCDEF
+    stored = np.uint64(query) ^ np.uint64(1) << random.integers(0, 64, 6_000, np.uint64)
+    stored[4_000:] ^= np.uint64(1) << random.integers(0, 64, 2_000, np.uint64)
+    margins = random.integers(0, 30, 64)
+    scan = Scan(plan(16, 8, 1.2), limit)
+    scan.add_many(np.arange(5_000), stored[:5_000])
+    # The last stand behind those that are sorted.
+    scan.add_many(np.arange(5_000, 6_000), stored[5_000:])
+    expected = by_brute_force(plan(16, 8, 1.2), stored, query, margins, limit)
+    assert scan.closest(query, margins).tolist() == expected
+    scan.close()
+
+
 @compiled
 def ask_with_entered(
     scanned: Scanned, closest: Closest, end: int, queries: NDArray[np.uint64], margins: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    return [
-        with_entered(
-            scanned, closest.keys[each, : closest.counts[each]], closest.known, end, queries[each], margins[each]
-        )
-        for each in range(len(queries))
-    ]
+    return [with_entered(scanned, closest, each, end, queries[each], margins[each]) for each in range(len(queries))]
 
 
 @given(st.integers(0, 2**32), st.integers(0, 120), st.integers(0, 60), st.sampled_from([1, 5, 64]))

@@ -224,7 +224,7 @@ def _worth_checking(
     near, certain = near_enough(scanned, keys, closest.known, count, fingerprint)
     numbers = scanned.numbers[near]
     if len(worth_checking(numbers[certain:], known, minima, shingles, tokens, thresholds)):
-        near = with_entered(scanned, keys, closest.known, count, fingerprint, lines.margins[place])
+        near = with_entered(scanned, closest, place, count, fingerprint, lines.margins[place])
         numbers, certain = scanned.numbers[near], len(near)
     return worth_checking(numbers[:certain], known, minima, shingles, tokens, thresholds)
 

@@ -14,18 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
-from dedup.compiled import compiled
-from dedup.fingerprint.signature import BITS
-from dedup.index.memory.flips import Flips, firm_bits, outside, probe
-from dedup.index.memory.recent import block_of
+from dedup.compiled import compiled, inlined
+from dedup.corpus.noting import (
+    HIGHEST_PLACE,
+    PLACE_BITS,
+    TOGETHER,
+    Notes,
+    is_full,
+    lowered,
+    note,
+    put_in_order,
+    room_for_notes,
+    unpack,
+)
+from dedup.corpus.probing import STAGES, Probed, is_brought, may_be_brought, probe_around, room_for_probes
+from dedup.index.memory.flips import Flips
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
 
 AT_ONCE = 64
 """So many fingerprints are compared at the same time; as many must stand behind the last, whatever they are."""
-
-_PLACE_BITS = 32
-_HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
-_MORE_FINDS = 1 << 10
 
 
 class Scanned(NamedTuple):
@@ -60,11 +67,13 @@ class Closest(NamedTuple):
         keys: distance and place of each as one number, the distance on top, rising; shape (q, n), where n is
             the limit, or how many there are if that is less.
         counts: how many there are, shape (q,).
+        kept: for each table the bits in which all agrees that weak flips bring, shape (q, 4).
         known: among how many they are the closest.
     """
 
     keys: NDArray[np.int64]
     counts: NDArray[np.int64]
+    kept: NDArray[np.uint64]
     known: int
 
 
@@ -81,178 +90,208 @@ def find_closest(
         margins: their margins, shape (q, 64).
         closest: takes what is found.
     """
-    # A bit for each document.
-    seen = np.zeros(count // BITS + 1, np.uint64)
+    room, notes = _room(scanned), room_for_notes(min(scanned.limit, count))
     for number in range(len(queries)):
-        keys, found = _find(scanned, count, queries[number], margins[number], seen)
-        closest.keys[number, :found] = keys[:found]
+        found = _find(scanned, count, queries[number], margins[number], closest.kept[number], room, notes)
+        closest.keys[number, :found] = notes.keys[:found]
         closest.counts[number] = found
 
 
 @compiled
 def places_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places of documents by what `find_closest` found."""
-    places: NDArray[np.int64] = keys & _HIGHEST_PLACE
+    places: NDArray[np.int64] = keys & HIGHEST_PLACE
     return places
 
 
 @compiled
 def distance_of(key: int) -> int:
     """Return the distance of a document by what `find_closest` found."""
-    return key >> _PLACE_BITS
+    return key >> PLACE_BITS
 
 
 @compiled
 def with_entered(
-    scanned: Scanned, keys: NDArray[np.int64], start: int, end: int, query: np.uint64, margins: NDArray[np.int64]
+    scanned: Scanned,
+    closest: Closest,
+    number: int,
+    end: int,
+    query: np.uint64,
+    margins: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return the places of the closest documents, those that were entered since they were found among them.
 
     Args:
         scanned: the documents.
-        keys: what `find_closest` found.
-        start: how many documents there were then.
-        end: how many there are now.
+        closest: what `find_closest` found.
+        number: which of the queries it is.
+        end: how many documents there are now.
         query: the fingerprint that is looked around.
         margins: its margins.
     """
-    last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE
+    keys, kept = closest.keys[number, : closest.counts[number]], closest.kept[number]
+    last = scanned.radius << PLACE_BITS | HIGHEST_PLACE
     if len(keys) == scanned.limit:
         last = keys[-1]
-    all_keys, count = np.empty(len(keys) + end - start, np.int64), len(keys)
-    all_keys[:count] = keys
-    values, exact, counts = np.empty((0, 0), np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-    firm = np.uint64(0)
-    for at in range(start, end, AT_ONCE):
-        here = _within(scanned.fingerprints, at, end, query, last >> _PLACE_BITS, np.uint64(0))
+    more, count = np.empty(end - closest.known, np.int64), 0
+    probed, is_probed = room_for_probes(scanned.flips), False
+    for at in range(closest.known, end, AT_ONCE):
+        # They stand behind all others.
+        here = _within(scanned.fingerprints, at, end, query, last >> PLACE_BITS, np.uint64(0))
         while here:
             place = at + signed(ones((here & -here) - np.uint64(1)))
             here &= here - np.uint64(1)
-            fingerprint = scanned.fingerprints[place]
-            key = signed(ones(fingerprint ^ query)) << _PLACE_BITS | place
-            if key > last:
+            differing = scanned.fingerprints[place] ^ query
+            key = signed(ones(differing)) << PLACE_BITS | place
+            if key > last or not may_be_brought(differing, probed, kept):
                 continue
-            if values.size == 0:
-                values, exact, counts = _values(query, margins, scanned.flips)
-                firm = firm_bits(margins, scanned.flips.firm_margin)
-            if _is_probed(fingerprint, query, firm, values, exact, counts):
-                all_keys[count] = key
+            if not is_probed:
+                probe_around(query, margins, scanned.flips, probed, kept)
+                is_probed = True
+            if is_brought(differing, query, probed, kept):
+                more[count] = key
                 count += 1
-    return all_keys[: _keep_best(all_keys, count, last, scanned.limit)] & _HIGHEST_PLACE
+    return _merged(keys, more, count, scanned.limit)
+
+
+class _Room(NamedTuple):
+    """What look-ups take place in, one after the other.
+
+    Attributes:
+        probed: the values that are looked up.
+        starts: where the runs start in which they stand.
+        ends: where these end.
+        stages: how many runs there are up to the end of each stage.
+    """
+
+    probed: Probed
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    stages: NDArray[np.int64]
 
 
 @compiled
+def _room(scanned: Scanned) -> _Room:
+    probed = room_for_probes(scanned.flips)
+    starts, ends = np.empty(probed.values.size + 1, np.int64), np.empty(probed.values.size + 1, np.int64)
+    return _Room(probed, starts, ends, np.empty(STAGES + 1, np.int64))
+
+
+@inlined
 def _find(
-    scanned: Scanned, count: int, query: np.uint64, margins: NDArray[np.int64], seen: NDArray[np.uint64]
-) -> tuple[NDArray[np.int64], int]:
-    """Return the keys of the closest documents, distance and place as one number, and how many there are."""
+    scanned: Scanned,
+    count: int,
+    query: np.uint64,
+    margins: NDArray[np.int64],
+    kept: NDArray[np.uint64],
+    room: _Room,
+    notes: Notes,
+) -> int:
+    """Write the keys of the closest documents, in order, and return how many there are."""
     grouped, places, limit = scanned.grouped, scanned.places, scanned.limit
-    firm = firm_bits(margins, scanned.flips.firm_margin)
-    values, exact, counts = _values(query, margins, scanned.flips)
-    run_starts, run_ends, agreeing, runs = _runs(values, exact, counts, scanned.starts, firm)
-    # What is not sorted yet is read all.
-    sorted_end = signed(scanned.starts[BLOCKS - 1, BLOCK_VALUES])
-    run_starts[runs], agreeing[runs] = sorted_end, 0
-    run_ends[runs] = sorted_end // BLOCKS * (BLOCKS - 1) + count
-    keys, found = np.empty(min(2 * limit, count) + _MORE_FINDS, np.int64), 0
-    # How many are noted at each distance, and how many of them up to that of the last one that is wanted.
-    tally, within = np.zeros(BITS + 1, np.int64), 0
-    last = scanned.radius << _PLACE_BITS | _HIGHEST_PLACE
-    for run in range(runs + 1):
-        end, agree = run_ends[run], agreeing[run]
-        for at in range(run_starts[run], end, AT_ONCE):
-            most = last >> _PLACE_BITS
-            # Places rise in a run: of those that are as far away as the last one, it comes first.
-            if last & _HIGHEST_PLACE < _HIGHEST_PLACE and signed(places[at]) > last & _HIGHEST_PLACE:
-                most -= 1
-            here = _within(grouped, at, end, query, most, agree)
-            while here:
-                where = at + signed(ones((here & -here) - np.uint64(1)))
-                here &= here - np.uint64(1)
-                distance, place = signed(ones(grouped[where] ^ query)), signed(places[where])
-                key = distance << _PLACE_BITS | place
-                bit = np.uint64(1) << np.uint64(place & 63)
-                # Several runs may bring the same one.
-                if key > last or seen[place >> 6] & bit:
-                    continue
-                if run == runs and not _is_probed(grouped[where], query, firm, values, exact, counts):
-                    continue
-                if found == len(keys):
-                    _forget(seen, keys[:found])
-                    found = within = _keep_best(keys, found, last, limit)
-                    last = keys[found - 1]
-                    tally[:] = 0
-                    for each in keys[:found]:
-                        tally[each >> _PLACE_BITS] += 1
-                        seen[(each & _HIGHEST_PLACE) >> 6] |= np.uint64(1) << np.uint64(each & 63)
-                    if key > last:
-                        continue
-                keys[found] = key
-                seen[place >> 6] |= bit
-                found += 1
-                within += 1
-                tally[distance] += 1
-                while within - tally[last >> _PLACE_BITS] >= limit:
-                    within -= tally[last >> _PLACE_BITS]
-                    last = ((last >> _PLACE_BITS) - 1) << _PLACE_BITS | _HIGHEST_PLACE
-    _forget(seen, keys[:found])
-    return keys, _keep_best(keys, found, last, limit)
+    # Each is looked up once, and handed on alone: it is counted who holds an array.
+    starts, ends, stages, masks, blocks_at = room.starts, room.ends, room.stages, notes.masks, notes.starts
+    where, documents, tally = notes.near, notes.documents, notes.tally
+    differing, brought, flipped = notes.differing, notes.brought, notes.flipped
+    probe_around(query, margins, scanned.flips, room.probed, kept)
+    _find_runs(scanned, count, room)
+    tally[:] = 0
+    last = scanned.radius << PLACE_BITS | HIGHEST_PLACE
+    run, found, noted = 0, 0, 0
+    for stage in range(STAGES + 1):
+        agree = kept[stage - BLOCKS] if BLOCKS <= stage < STAGES else np.uint64(0)
+        blocks, near = 0, 0
+        while run < stages[stage]:
+            end = ends[run]
+            for at in range(starts[run], end, AT_ONCE):
+                most = last >> PLACE_BITS
+                # Places rise in a run: of those that are as far away as the last one, it comes first.
+                if last & HIGHEST_PLACE < HIGHEST_PLACE and signed(places[at]) > last & HIGHEST_PLACE:
+                    most -= 1
+                here = _within(grouped, at, end, query, most, agree)
+                masks[blocks], blocks_at[blocks] = here, at
+                # Without a branch: whether any is near cannot be foreseen.
+                blocks += here != 0
+                near += signed(ones(here))
+                if near >= TOGETHER:
+                    unpack(masks, blocks_at, near, where)
+                    noted = note(
+                        documents,
+                        noted,
+                        tally,
+                        where,
+                        near,
+                        stage,
+                        grouped,
+                        query,
+                        room.probed,
+                        kept,
+                        differing,
+                        brought,
+                        flipped,
+                    )
+                    last = lowered(tally, last, limit)
+                    blocks, near = 0, 0
+                    if is_full(documents, noted):
+                        found, noted = min(put_in_order(notes, found, noted, last, places), limit), 0
+                        last = min(last, notes.keys[found - 1])
+            run += 1
+        if near > 0:
+            unpack(masks, blocks_at, near, where)
+            noted = note(
+                documents,
+                noted,
+                tally,
+                where,
+                near,
+                stage,
+                grouped,
+                query,
+                room.probed,
+                kept,
+                differing,
+                brought,
+                flipped,
+            )
+            last = lowered(tally, last, limit)
+    return min(put_in_order(notes, found, noted, last, places), limit)
 
 
-@compiled
-def _values(
-    query: np.uint64, margins: NDArray[np.int64], flips: Flips
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each table the values that are looked up, how many of them always are, and how many there are."""
-    values = np.empty((BLOCKS, len(flips.exact) + (1 << flips.weak_bits)), np.int64)
-    counts = np.empty(BLOCKS, np.int64)
-    for table in range(BLOCKS):
-        counts[table] = probe(query, margins, table, flips, values[table])
-    return values, flips.starts[1:] - flips.starts[:-1], counts
-
-
-@compiled
-def _runs(
-    values: NDArray[np.int64],
-    exact: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    starts: NDArray[np.uint32],
-    firm: np.uint64,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], int]:
-    """Return starts and ends of runs, the bits in which all that counts there agrees with the query, and their number.
+@inlined
+def _find_runs(scanned: Scanned, count: int, room: _Room) -> None:
+    """Write where the runs of each stage are, and in the end that of all that is not sorted yet.
 
     First come the values that are always looked up: what has them is the closest, and the more of the closest are
     known, the fewer others need a look.
     """
-    run_starts, run_ends = np.empty(values.size + 1, np.int64), np.empty(values.size + 1, np.int64)
-    agreeing, runs = np.empty(values.size + 1, np.uint64), 0
-    for is_weak in range(2):
-        for table in range(BLOCKS):
-            agree = firm & outside(table) if is_weak else np.uint64(0)
-            for number in range(exact[table] * is_weak, counts[table] if is_weak else exact[table]):
-                value = values[table, number]
-                run_starts[runs], run_ends[runs] = starts[table, value], starts[table, value + 1]
-                agreeing[runs] = agree
-                runs += run_starts[runs] < run_ends[runs]
-    return run_starts, run_ends, agreeing, runs
+    probed, starts, runs = room.probed, scanned.starts, 0
+    for stage in range(STAGES):
+        table = stage % BLOCKS
+        first = probed.exact[table] if stage >= BLOCKS else 0
+        end = probed.counts[table] if stage >= BLOCKS else probed.exact[table]
+        for value in probed.values[table, first:end]:
+            room.starts[runs], room.ends[runs] = starts[table, value], starts[table, value + 1]
+            runs += room.starts[runs] < room.ends[runs]
+        room.stages[stage] = runs
+    # What is not sorted yet is read all.
+    sorted_end = signed(starts[BLOCKS - 1, BLOCK_VALUES])
+    room.starts[runs] = sorted_end
+    room.ends[runs] = sorted_end // BLOCKS * (BLOCKS - 1) + count
+    room.stages[STAGES] = runs + 1
 
 
 @compiled
-def _is_probed(
-    stored: np.uint64,
-    query: np.uint64,
-    firm: np.uint64,
-    values: NDArray[np.int64],
-    exact: NDArray[np.int64],
-    counts: NDArray[np.int64],
-) -> bool:
-    for table in range(BLOCKS):
-        block = block_of(stored, table)
-        agrees = (stored ^ query) & firm & outside(table) == 0
-        for number in range(counts[table] if agrees else exact[table]):
-            if values[table, number] == block:
-                return True
-    return False
+def _merged(keys: NDArray[np.int64], more: NDArray[np.int64], count: int, limit: int) -> NDArray[np.int64]:
+    """Return the places of keys in order, further ones among them, at most so many as are wanted."""
+    merged = np.empty(len(keys) + count, np.int64)
+    merged[: len(keys)] = keys
+    for number in range(count):
+        place = len(keys) + number
+        while place > 0 and merged[place - 1] > more[number]:
+            merged[place] = merged[place - 1]
+            place -= 1
+        merged[place] = more[number]
+    return merged[:limit] & HIGHEST_PLACE
 
 
 @compiled
@@ -272,27 +311,3 @@ def _within(
     if end - start < AT_ONCE:
         here &= (np.uint64(1) << np.uint64(end - start)) - np.uint64(1)
     return here
-
-
-@compiled
-def _forget(seen: NDArray[np.uint64], keys: NDArray[np.int64]) -> None:
-    for key in keys:
-        seen[(key & _HIGHEST_PLACE) >> 6] = 0
-
-
-@compiled
-def _keep_best(keys: NDArray[np.int64], count: int, last: int, limit: int) -> int:
-    """Put the smallest keys in order, up to one, and return how many there are, at most so many as are wanted."""
-    found = 0
-    for number in range(count):
-        key = keys[number]
-        if key > last:
-            continue
-        # Few count, and those of a run come in order.
-        place = found
-        while place > 0 and keys[place - 1] > key:
-            keys[place] = keys[place - 1]
-            place -= 1
-        keys[place] = key
-        found += 1
-    return min(found, limit)

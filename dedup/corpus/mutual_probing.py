@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
+from dedup.corpus.probing import is_brought, probe_around, room_for_probes
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.simhash import fold_equal
 from dedup.fingerprint.spaced import hashes_of
-from dedup.index.memory.flips import Flips, firm_bits, outside, probe
-from dedup.index.memory.recent import block_of
+from dedup.index.memory.flips import Flips
 from dedup.index.memory.segment import BLOCKS
 from dedup.index.probes import ProbePlan
 from dedup.mutual import Brings
@@ -42,13 +42,6 @@ def _brings(flips: Flips, fingerprint: int, words: bytes, other: int) -> bool:
 def _is_brought(words: NDArray[np.uint8], fingerprint: np.uint64, other: np.uint64, flips: Flips) -> bool:
     hashes, _ = hashes_of(words)
     margins = np.abs(fold_equal(hashes))
-    firm = firm_bits(margins, flips.firm_margin)
-    values = np.empty(len(flips.exact) + (1 << flips.weak_bits), np.int64)
-    for table in range(BLOCKS):
-        count = probe(fingerprint, margins, table, flips, values)
-        if (fingerprint ^ other) & firm & outside(table):
-            # Only what is always looked up brings it then.
-            count = flips.starts[table + 1] - flips.starts[table]
-        if block_of(other, table) in values[:count]:
-            return True
-    return False
+    probed, kept = room_for_probes(flips), np.empty(BLOCKS, np.uint64)
+    probe_around(fingerprint, margins, flips, probed, kept)
+    return is_brought(fingerprint ^ other, fingerprint, probed, kept)

@@ -65,7 +65,8 @@ class LookUps:
     def _find(self) -> None:
         for start in self._starts:
             span = slice(start, start + _AT_A_TIME)
-            part = Closest(self._closest.keys[span], self._closest.counts[span], self._closest.known)
+            keys, counts, kept, known = self._closest
+            part = Closest(keys[span], counts[span], kept[span], known)
             find_closest(self._scanned, part.known, self._queries[span], self._margins[span], part)
 
 
@@ -154,7 +155,13 @@ class Scan:
     def begin(self, queries: NDArray[np.uint64], margins: NDArray[np.int64]) -> LookUps:
         """Begin to find the closest of those documents that there are now; further ones may be added meanwhile."""
         most = min(self._limit, self._count)
-        closest = Closest(np.empty((len(queries), most), np.int64), np.empty(len(queries), np.int64), self._count)
+        count = len(queries)
+        closest = Closest(
+            np.empty((count, most), np.int64),
+            np.empty(count, np.int64),
+            np.empty((count, BLOCKS), np.uint64),
+            self._count,
+        )
         look_ups = LookUps(self.room(0), queries, margins, closest)
         look_ups.share(self._pool, self._threads - 1)
         return look_ups

@@ -64,60 +64,102 @@ class Flips(NamedTuple):
 def probe(
     query: np.uint64,
     margins: NDArray[np.int64],
-    table: int,
     flips: Flips,
     values: NDArray[np.int64],
-) -> int:
-    """Write the values of a block that are looked up, each once, and return how many; see `ProbePlan`."""
-    weak_bits, max_flips = flips.weak_bits, flips.max_flips
-    block = block_of(query, table)
-    count = 0
-    for place in range(flips.starts[table], flips.starts[table + 1]):
-        values[count] = block ^ flips.exact[place]
-        count += 1
-    if weak_bits == 0 or max_flips == 0:
-        return count
-    # The weakest bits, of equally weak ones the topmost first.
-    weakest = np.empty(BLOCK_BITS, np.int64)
-    for bit in range(BLOCK_BITS - 1, -1, -1):
-        place = BLOCK_BITS - 1 - bit
-        margin = margins[BLOCK_BITS * (BLOCKS - 1 - table) + bit]
-        while place > 0 and margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[place - 1]] > margin:
-            weakest[place] = weakest[place - 1]
-            place -= 1
-        weakest[place] = bit
-    # Flips of few bits are among the exact ones, and are left out at the end.
+    counts: NDArray[np.int64],
+) -> None:
+    """Write the values of each block that are looked up, each once; see `ProbePlan`.
+
+    Args:
+        query: the fingerprint.
+        margins: the margin of each bit, shape (64,).
+        flips: how its blocks are flipped.
+        values: takes the values, first those that are always looked up; shape (4, m).
+        counts: takes how many there are, shape (4,).
+    """
+    for table in range(BLOCKS):
+        block, start = block_of(query, table), flips.starts[table]
+        counts[table] = flips.starts[table + 1] - start
+        for place in range(counts[table]):
+            values[table, place] = block ^ flips.exact[start + place]
+    if flips.weak_bits == 0 or flips.max_flips == 0:
+        return
+    cheapest, bits = _cheapest(margins, flips)
+    for table in range(BLOCKS):
+        block, exact_bits = block_of(query, table), flips.exact_bits[table]
+        count, most = counts[table], flips.max_flips + _left_out(flips.weak_bits, exact_bits)
+        for place in range(min(len(cheapest), most)):
+            flipped = 0
+            for rank in range(len(bits)):
+                flipped |= (cheapest[place, table] >> rank & 1) << bits[rank, table]
+            # Flips of few bits are among the exact ones.
+            values[table, count] = block ^ flipped
+            count += signed(ones(np.uint64(flipped))) > exact_bits
+        counts[table] = count
+
+
+@compiled
+def _left_out(weak_bits: int, exact_bits: int) -> int:
+    """Return how many flips of weak bits are among the exact ones."""
     left_out, combinations_ = 0, 1
-    for bits in range(flips.exact_bits[table] + 1):
+    for bits in range(exact_bits + 1):
         left_out += combinations_
         combinations_ = combinations_ * (weak_bits - bits) // (bits + 1)
-    most = min(max_flips + left_out, 1 << weak_bits)
+    return left_out
+
+
+@compiled
+def _cheapest(margins: NDArray[np.int64], flips: Flips) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the cheapest flips of each block's weak bits, in order, and these bits.
+
+    Returns:
+        Flips, the lowest digit for the weakest bit, below their costs, shape (n, 4); the weak bits of
+        each block, the weakest first, shape (weak bits, 4).
+    """
+    weak_bits = flips.weak_bits
+    margins_of, bits = _weakest(margins, weak_bits)
+    most = min(flips.max_flips + _left_out(weak_bits, flips.exact_bits.max()), 1 << weak_bits)
     # The cheapest so far, in order, and with each further bit they are merged with those that flip it too. Of
-    # equally dear flips those without it come first.
-    costs, cheapest = np.zeros((2, most + 1), np.int64), np.zeros((2, most + 1), np.int64)
-    now, have = 0, 1
+    # equally dear flips those without it come first. All tables take each step together: within one, each step
+    # waits for the one before.
+    before, after = np.zeros((most + 1, BLOCKS), np.int64), np.zeros((most + 1, BLOCKS), np.int64)
+    without = np.empty(BLOCKS, np.uint64)
+    have = 1
     for rank in range(weak_bits):
-        margin = margins[BLOCK_BITS * (BLOCKS - 1 - table) + weakest[rank]]
-        if have == most and margin >= costs[now, most - 1]:
-            # All further flips turn a bit that is as strong.
-            break
-        costs[now, have] = _DEARER_THAN_ALL
-        without, with_it = 0, 0
-        merged = min(2 * have, most)
-        for place in range(merged):
-            is_without = costs[now, without] <= costs[now, with_it] + margin
-            # Without a branch: which of the two is cheaper cannot be foreseen.
-            costs[1 - now, place] = costs[now, without] if is_without else costs[now, with_it] + margin
-            flipped = cheapest[now, with_it] | 1 << weakest[rank]
-            cheapest[1 - now, place] = cheapest[now, without] if is_without else flipped
-            without += is_without
-            with_it += not is_without
-        now, have = 1 - now, merged
-    for place in range(have):
-        if signed(ones(np.uint64(cheapest[now, place]))) > flips.exact_bits[table]:
-            values[count] = block ^ cheapest[now, place]
-            count += 1
-    return count
+        before[have] = _DEARER_THAN_ALL
+        without[:] = 0
+        have = min(2 * have, most)
+        for place in range(np.uint64(have)):
+            for table in range(np.uint64(BLOCKS)):
+                first = without[table]
+                cheapest = before[first, table]
+                with_it = before[np.uint64(place) - first, table] + (margins_of[rank, table] << weak_bits | 1 << rank)
+                # Without a branch: which of the two is cheaper cannot be foreseen.
+                after[place, table] = min(cheapest, with_it)
+                without[table] = first + np.uint64(cheapest < with_it)
+        before, after = after, before
+    return before[:have], bits
+
+
+@compiled
+def _weakest(margins: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return margins and numbers of the weakest bits of each block, of equally weak ones the topmost first."""
+    strengths, bits = np.empty((BLOCK_BITS, BLOCKS), np.int64), np.empty((BLOCK_BITS, BLOCKS), np.int64)
+    ranks = np.empty(BITS, np.int64)
+    # Equally strong ones are told apart, so that how many are weaker is the rank.
+    unlike = np.empty(BITS, np.int64)
+    for bit in range(len(margins)):
+        unlike[bit] = (margins[bit] + 1) * BLOCK_BITS - bit % BLOCK_BITS
+    ranks[:] = 0
+    for table in range(BLOCKS):
+        first = BLOCK_BITS * (BLOCKS - 1 - table)
+        block, ranks_of = unlike[first : first + BLOCK_BITS], ranks[first : first + BLOCK_BITS]
+        for other in block:
+            for bit in range(len(block)):
+                ranks_of[bit] += other < block[bit]
+        for bit in range(len(block)):
+            strengths[ranks_of[bit], table], bits[ranks_of[bit], table] = margins[first + bit], bit
+    return strengths[:count], bits[:count]
 
 
 @compiled

@@ -71,8 +71,8 @@ def look_up_wide(
         if limit <= FEW and len(finds) - found < limit:
             return number
         query = queries[number]
+        probe(query, margins[number], flips, values, counts)
         for table in range(BLOCKS):
-            counts[table] = probe(query, margins[number], table, flips, values[table])
             for place in range(counts[table]):
                 value = values[table, place]
                 kind = 0 if place < flips.starts[table + 1] - flips.starts[table] else 1
