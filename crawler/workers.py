@@ -12,7 +12,7 @@ from scrapy.crawler import Crawler
 
 from dedup.errors import SettingsError
 from dedup.failures import close_when_forced, refuse_to_start
-from dedup.workers import WorkerPool
+from dedup.workers import PRELOAD, WorkerPool
 
 N = TypeVar("N", int, float)
 
@@ -39,7 +39,7 @@ class Workers:
             WorkerPool(
                 _above_0("CRAWLER_WORKERS", workers, int),
                 _above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float),
-                ("crawler.extraction",),
+                (*PRELOAD, "crawler.extraction"),
             )
         )
         close_when_forced(extension.pool)

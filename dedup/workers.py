@@ -26,7 +26,8 @@ R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
-_PRELOAD = ("dedup.preloaded",)
+PRELOAD = ("dedup.preloaded",)
+"""What makes signatures of pages and of texts in any language."""
 
 
 class WorkerDiedError(DedupError):
@@ -56,9 +57,9 @@ class WorkerPool:
             once and alone.
     """
 
-    def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = (), bundled: int = 4) -> None:
+    def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = PRELOAD, bundled: int = 4) -> None:
         self._workers = workers
-        self._preload = (*_PRELOAD, *preload)
+        self._preload = preload
         self._seconds = seconds
         self._bundled = bundled
         self._waiting: deque[_Job] = deque()
@@ -193,12 +194,15 @@ def _tell(job: _Job, value: Any, error: BaseException | None) -> None:
         job.result.set_exception(error)
 
 
-def load_ahead() -> None:
+def load_ahead(preload: Sequence[str] = PRELOAD) -> None:
     """Begin to load what worker processes need, which takes a second, without waiting for it.
 
-    Of use to a process that will have a pool, without further modules, and has something else to do before.
+    Of use to a process that will have a pool and has something else to do before.
+
+    Args:
+        preload: what the pool will be given.
     """
-    if _context(_PRELOAD).get_start_method() == "forkserver":
+    if _context(preload).get_start_method() == "forkserver":
         with _spawning():
             forkserver.ensure_running()
 

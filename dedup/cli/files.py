@@ -8,7 +8,9 @@ from pathlib import Path
 from dedup.cli.given import add_settings_arguments
 from dedup.corpus.documents import ReadOptions
 from dedup.corpus.files import KNOWN, find_files
+from dedup.corpus.preloads import preloads
 from dedup.errors import InputError
+from dedup.loading import without_collections
 from dedup.workers import load_ahead
 
 _OUTPUTS = ("kept", "dropped", "clusters")
@@ -63,8 +65,9 @@ def run(options: argparse.Namespace) -> int:
     found = find_files(options.inputs)
     outputs = _outputs(options)
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
-    load_ahead()
-    from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
+    load_ahead(preloads(found.files, options.html_field))
+    with without_collections():
+        from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
 
     return deduplicate(options, found, outputs)
 

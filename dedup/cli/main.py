@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from dedup.blas import keep_single_threaded
 from dedup.errors import DedupError, InputError, SettingsError
+from dedup.loading import keep_single_threaded, without_collections
 
 _COMMANDS = {
     "evaluate": "measure how well labelled pairs of documents are told apart",
@@ -39,7 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = parsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
         # Only the command that runs is loaded: others need libraries that take a second.
         if arguments[:1] == [name]:
-            import_module(f"dedup.cli.{name}").add_arguments(command)
+            with without_collections():
+                module = import_module(f"dedup.cli.{name}")
+            module.add_arguments(command)
     options = parser.parse_args(arguments)
     try:
         status: int = import_module(f"dedup.cli.{options.command}").run(options)

@@ -18,6 +18,7 @@ from dedup.corpus.documents import Position, Rejected
 from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
 from dedup.corpus.line_ranges import LineRange
+from dedup.corpus.preloads import preloads
 from dedup.corpus.progress import Progress
 from dedup.corpus.reading import first_documents, read_files, read_portions
 from dedup.corpus.recording import Recorder
@@ -112,7 +113,7 @@ class _Run:
         """Read and decide everything; stopped or not, the state is saved."""
         job = self._job
         progress = Progress(stream, job.files, self._position)
-        pool = WorkerPool(job.processes, _CHUNK_SECONDS, bundled=1)
+        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options.html_field), bundled=1)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         decider = ThreadPoolExecutor(1)
         try:
