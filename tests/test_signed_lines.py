@@ -146,8 +146,8 @@ def test_lines_that_are_nothing_but_ends_take_no_memory(tmp_path: Path) -> None:
     script = (
         "import resource, sys; from pathlib import Path; from tests.test_signed_lines import sign_lines, whole;"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "lines = whole(Path(sys.argv[1])); before = peak();"
-        "[packed] = sign_lines(lines, 'words'); print(len(packed.rows), (peak() - before) >> (20 if sys.platform == 'darwin' else 10))"
+        "lines = whole(Path(sys.argv[1])); unit = 20 if sys.platform == 'darwin' else 10; before = peak();"
+        "[packed] = sign_lines(lines, 'words'); print(len(packed.rows), (peak() - before) >> unit)"
     )
     command = [sys.executable, "-c", script, str(path)]
     found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
