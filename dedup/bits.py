@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled
 
-_EVERY_BYTE = np.uint64(0x0101010101010101)
-_TOP_OF_BYTES = np.uint64(0x8080808080808080)
-
 
 @compiled
 def ones(bits: np.uint64) -> np.uint64:
@@ -42,10 +39,3 @@ def eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
         | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
         | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
     )
-
-
-@compiled
-def equal_bytes(word: np.uint64, byte: int) -> np.uint64:
-    """Return the topmost bit of each byte that is so much."""
-    differing = word ^ (_EVERY_BYTE * np.uint64(byte))
-    return ~(((differing & ~_TOP_OF_BYTES) + ~_TOP_OF_BYTES) | differing) & _TOP_OF_BYTES

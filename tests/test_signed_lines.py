@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -118,6 +120,41 @@ def test_a_text_that_is_the_key_too(field: str, tmp_path: Path) -> None:
         lines = whole(path, options)
         assert [each[0] for each in as_signed_alone(lines, "words")] == ["a text"]
         assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+
+
+@pytest.mark.parametrize("field", ["", "\udcff"])
+def test_names_of_fields_that_are_empty_or_no_unicode(field: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    lines = [{"text": "a", "url": "u"}, {"text": "b", field: "k", "id": "i"}, {field: "c"}]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for options, keys in (ReadOptions(key_field=field), "k"), (ReadOptions(field), "i"):
+        alone = as_signed_alone(whole(path, options), "words")
+        assert as_signed_together(whole(path, options), "words") == alone
+        assert keys in {each[0] for each in alone}
+
+
+def test_lines_may_have_any_number_of_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    lines = whole(path, ReadOptions(max_bytes=1 << 70))
+    assert as_signed_together(lines, "words") == as_signed_alone(whole(path, ReadOptions()), "words")
+
+
+def test_lines_that_are_nothing_but_ends_take_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(LINES[0].encode() + b"\n" * 2_000_000)
+    script = (
+        "import resource, sys; from pathlib import Path; from tests.test_signed_lines import sign_lines, whole;"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        "lines = whole(Path(sys.argv[1])); unit = 20 if sys.platform == 'darwin' else 10; before = peak();"
+        "[packed] = sign_lines(lines, 'words'); print(len(packed.rows), (peak() - before) >> unit)"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    rows, megabytes = map(int, found.stdout.split())
+    # A row for each line would be 1,300.
+    assert rows == 1
+    assert megabytes < 600
 
 
 @pytest.mark.parametrize("escapes", [40, 1000])

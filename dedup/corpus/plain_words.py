@@ -29,7 +29,9 @@ def plain_words(line: bytes, text_field: str) -> bytes | None:
     except UnicodeDecodeError:
         return None
     data = np.frombuffer(line + bytes(SLACK), np.uint8)
-    is_plain, words = _plain_words(data, len(line), np.frombuffer(text_field.encode(), np.uint8), *folding())
+    # No line that is UTF-8 has the name of a field that is not.
+    name = np.frombuffer(text_field.encode("utf-8", "surrogatepass"), np.uint8)
+    is_plain, words = _plain_words(data, len(line), name, *folding())
     return words.tobytes() if is_plain else None
 
 

@@ -73,10 +73,9 @@ def sign_plain_lines(
     count, wide, backslashes = find_ends(data, lines.size, ends)
     ends = ends[:count].copy()
     starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+    lengths = ends - starts
+    # Memory for as many as there may be, of which only what is signed is written to: lines may be nothing but ends.
     rows = np.zeros(len(ends), SIGNED_LINE)
-    rows["ordinal"] = lines.after + 1 + np.arange(len(ends))
-    rows["length"] = ends - starts
-    rows["offset"] = lines.start + np.minimum(ends + 1, lines.size)
     prefix = f"{lines.file.key}:".encode()
     most_keys = lines.size + len(ends) * (LENGTH_BYTES + len(prefix) + LONGEST_NUMBER)
     keys = Keys(_KEYS.of(most_keys), np.zeros(len(ends), np.int64), np.frombuffer(prefix, np.uint8), lines.after)
@@ -84,7 +83,7 @@ def sign_plain_lines(
     options = lines.options
     # Each field is found once: not as text and as key.
     if scheme.is_compiled and options.text_field not in KEY_FIELDS and not (wide and not _is_utf8(data[: lines.size])):
-        longest = int(rows["length"].max(initial=0))
+        longest = int(lengths.max(initial=0))
         # Six bytes stand for up to three.
         room = longest + (LONGEST - 1) * wide + (3 * LONGEST - 6) * backslashes + SLACK
         texts = _TEXTS.of(TEXTS_AT_ONCE + BLOCK + 2 * room)
@@ -100,9 +99,13 @@ def sign_plain_lines(
             keys,
             is_signed,
         )
+    places = np.flatnonzero(is_signed)
+    rows["ordinal"][places] = lines.after + 1 + places
+    rows["length"][places] = lengths[places]
+    rows["offset"][places] = lines.start + np.minimum(ends[places] + 1, lines.size)
     packer = _Packer(rows, is_signed, keys)
-    for place in np.flatnonzero(~is_signed).tolist():
-        start, end = int(starts[place]), int(rows["offset"][place]) - lines.start
+    for place in np.flatnonzero(~is_signed & (lengths > 0)).tolist():
+        start, end = int(starts[place]), min(int(ends[place]) + 1, lines.size)
         position = Position(lines.number, lines.after + 1 + place, lines.start + end)
         item = jsonl.item_of(data[start:end].tobytes(), lines.file, position, lines.options)
         if item is None:
@@ -193,13 +196,15 @@ class _Packer:
 
 def _wanted(lines: LineRange, scheme: Scheme) -> Wanted:
     options = lines.options
-    fields = (options.text_field, *((options.key_field,) if options.key_field else KEY_FIELDS))
-    names = [name.encode() for name in fields]
+    key_fields = KEY_FIELDS if options.key_field is None else (options.key_field,)
+    # No line that is UTF-8 has the name of a field that is not.
+    names = [name.encode("utf-8", "surrogatepass") for name in (options.text_field, *key_fields)]
     return Wanted(
         np.frombuffer(b"".join(names), np.uint8),
         np.cumsum([len(name) for name in names]),
         options.key_field is not None,
-        options.max_bytes,
+        # It may have more than 64 bits.
+        min(options.max_bytes, lines.size + 1),
         scheme.tie,
     )
 
