@@ -207,11 +207,12 @@ def worth_checking(
         jaccard, containment = compare_sketches(known, number, minima, shingles)
         their_tokens = signed(known.tokens[number])
         shorter, longer = min(tokens, their_tokens), max(tokens, their_tokens)
-        is_long_enough = longer > 0 and shorter / longer >= thresholds.min_length_ratio
+        # Without shingles nothing is alike, not even the lengths.
+        length_ratio = shorter / longer if min(shingles, signed(known.shingles[number])) > 0 else 0.0
         if (
             shorter >= thresholds.short_tokens
             and jaccard < thresholds.min_jaccard
-            and not (containment >= thresholds.min_containment and is_long_enough)
+            and not (containment >= thresholds.min_containment and length_ratio >= thresholds.min_length_ratio)
         ):
             continue
         place = count
