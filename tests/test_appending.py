@@ -60,5 +60,5 @@ def test_pieces_are_written_one_behind_the_other(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that is always full is Linux's")
 @pytest.mark.parametrize("write", [write_all, lambda file, data: write_pieces(file, [memoryview(data)])])
 def test_a_full_disk_is_told_with_the_name_of_the_file(write: Callable[[FileIO, bytes], None]) -> None:
-    with FileIO("/dev/full", "w") as file, pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
+    with FileIO(Path("/dev/full"), "w") as file, pytest.raises(OSError, match=r"No space left on device: '/dev/full'"):
         write(file, b"data")

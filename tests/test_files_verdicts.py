@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from dedup.corpus import candidates
 from dedup.corpus import known as known_documents
+from dedup.corpus.briefs import BRIEF_WORDS, write_briefs
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.kernels import BRIEF_WORDS, Sketches, Thresholds, worth_checking, write_briefs
+from dedup.corpus.kernels import Sketches, Thresholds, worth_checking
 from dedup.corpus.known import KnownDocuments
 from dedup.corpus.scanning import Scan
 from dedup.corpus.signing import Content, Signed, sign
@@ -196,11 +197,21 @@ def made_sketch(seed: int, share: float, tokens: int, shingles: int) -> Sketch:
     return Sketch((minima[::2] | minima[1::2] << 4).tobytes(), 0, tokens, shingles)
 
 
-@given(st.lists(sketches, min_size=1, max_size=20), sketches, st.booleans())
+shares = st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
+
+
+@given(
+    st.lists(sketches, min_size=1, max_size=20),
+    sketches,
+    st.booleans(),
+    st.just(DedupSettings())
+    | st.builds(
+        DedupSettings, min_jaccard=shares, min_containment=shares, min_length_ratio=shares, short_tokens=st.just(0)
+    ),
+)
 def test_many_sketches_are_compared_as_one_is(
-    made: list[tuple[int, float, int, int]], one: Any, are_brief: bool
+    made: list[tuple[int, float, int, int]], one: Any, are_brief: bool, settings: DedupSettings
 ) -> None:
-    settings = DedupSettings()
     stored, query = [made_sketch(*each) for each in made], made_sketch(*one)
     minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64)
     shingles = np.array([sketch.shingles for sketch in stored], np.uint32)

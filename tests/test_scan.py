@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.confirmation import Confirmation
 from dedup.corpus import scanning
-from dedup.corpus.advancing import near_enough
-from dedup.corpus.closest import Closest, Scanned, places_of, with_entered
+from dedup.corpus.briefs import BRIEF_WORDS
+from dedup.corpus.closest import Closest, Scanned, places_of
 from dedup.corpus.confirming import Sureness, find_sure
-from dedup.corpus.kernels import BRIEF_WORDS, Sketches
+from dedup.corpus.entered import near_enough, with_entered
+from dedup.corpus.kernels import Sketches
 from dedup.corpus.known import NOWHERE
+from dedup.corpus.noting import TOGETHER, is_full, room_for_notes
+from dedup.corpus.probing import STAGES
 from dedup.corpus.scanning import Scan
 from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.sketch import Sketch
@@ -107,6 +110,36 @@ def test_more_that_are_equally_far_away_than_are_noted_at_once(limit: int) -> No
     expected = by_brute_force(plan(16, 8, 1.2), stored, query, margins, limit)
     assert scan.closest(query, margins).tolist() == expected
     scan.close()
+
+
+def apart(query: int, block: int, count: int) -> NDArray[np.uint64]:
+    """Return fingerprints three bits away from a query, which have only one block of 16 bits in common with it."""
+    bits = np.random.default_rng(block).integers(0, 16, (count, 3), np.uint64)
+    bits += np.array([16 * other for other in range(4) if other != block], np.uint64)
+    return np.uint64(query) ^ np.bitwise_or.reduce(np.uint64(1) << bits, axis=1)
+
+
+@pytest.mark.parametrize("first", [1_024 + 63, 1_024 + 64])
+def test_equally_far_away_ones_that_end_one_stage_after_the_other(first: int) -> None:
+    query = 0x0123456789ABCDEF
+    # The stages come from the topmost block on. So few of a stage are noted only when it ends.
+    stored = np.concatenate([apart(query, block, count) for block, count in ((3, first), (2, 63), (1, 64), (0, 64))])
+    scan = Scan(plan(16, 0, 1.2), 1)
+    scan.add_many(np.arange(len(stored)), stored)
+    scan.add_many(len(stored) + np.arange(3_000), np.full(3_000, ~np.uint64(query)))
+    assert scan.closest(query, np.full(64, 9)).tolist() == [0]
+    scan.close()
+
+
+@pytest.mark.parametrize("limit", [1, 64, 5_000])
+def test_there_is_room_for_all_that_is_noted_before_that_is_asked_again(limit: int) -> None:
+    notes = room_for_notes(limit)
+    noted = max(count for count in range(len(notes.documents)) if not is_full.py_func(notes.documents, count))
+    # The last ones of each stage and of those that are not sorted, and then as many as come together in a stage.
+    most = noted + (STAGES + 1) * (TOGETHER - 1) + 2 * TOGETHER - 1
+    assert limit <= noted
+    assert most <= len(notes.documents)
+    assert limit + most <= len(notes.keys)
 
 
 @compiled

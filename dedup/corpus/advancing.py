@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.corpus.closest import AT_ONCE, Closest, Scanned, distance_of, places_of, with_entered
+from dedup.corpus.briefs import write_brief
+from dedup.corpus.closest import Closest, Scanned
 from dedup.corpus.confirming import Sureness, find_sure
+from dedup.corpus.entered import near_enough, with_entered
 from dedup.corpus.kernels import (
     Sketches,
     Thresholds,
@@ -22,7 +24,6 @@ from dedup.corpus.kernels import (
     insert_digests,
     prefetch_slot,
     worth_checking,
-    write_brief,
 )
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
@@ -227,39 +228,6 @@ def _worth_checking(
         near = with_entered(scanned, closest, place, count, fingerprint, lines.margins[place])
         numbers, certain = scanned.numbers[near], len(near)
     return worth_checking(numbers[:certain], known, minima, shingles, tokens, thresholds)
-
-
-@compiled
-def near_enough(
-    scanned: Scanned, keys: NDArray[np.int64], start: int, end: int, query: np.uint64
-) -> tuple[NDArray[np.int64], int]:
-    """Return at least the places that `with_entered` does, and how many of them, the first, are certain to be there.
-
-    Which of those entered since are probed is not asked: sketches tell in a fraction of that time that of
-    nearly all documents no candidate is worth it.
-
-    Args:
-        scanned: the documents.
-        keys: what `find_closest` found.
-        start: how many documents there were then.
-        end: how many there are now.
-        query: the fingerprint that is looked around.
-    """
-    # Of those that are as far away as the last one, it comes first.
-    reach = np.uint64(scanned.radius + 1 if len(keys) < scanned.limit else distance_of(keys[-1]))
-    places, found = np.empty(len(keys) + end - start, np.int64), len(keys)
-    places[:found] = places_of(keys)
-    for at in range(start, end, AT_ONCE):
-        stop, near = min(at + AT_ONCE, end), 0
-        # Without a branch: the compiler does this for several at once.
-        for place in range(at, stop):
-            near += signed(ones(scanned.fingerprints[place] ^ query) < reach)
-        for place in range(at, stop if near else at):
-            if ones(scanned.fingerprints[place] ^ query) < reach:
-                places[found] = place
-                found += 1
-    # Each of those entered since may take the place of one that was found before.
-    return places[:found], max(0, min(len(keys), scanned.limit + len(keys) - found))
 
 
 @compiled

@@ -166,4 +166,4 @@ def _named_in_errors(file: FileIO) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, file.name) from None
+        raise OSError(error.errno, error.strerror, os.fspath(file.name)) from None

@@ -27,7 +27,7 @@ from dedup.corpus.noting import (
     room_for_notes,
     unpack,
 )
-from dedup.corpus.probing import STAGES, Probed, is_brought, may_be_brought, probe_around, room_for_probes
+from dedup.corpus.probing import STAGES, Probed, probe_around, room_for_probes
 from dedup.index.memory.flips import Flips
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS
 
@@ -110,50 +110,6 @@ def distance_of(key: int) -> int:
     return key >> PLACE_BITS
 
 
-@compiled
-def with_entered(
-    scanned: Scanned,
-    closest: Closest,
-    number: int,
-    end: int,
-    query: np.uint64,
-    margins: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Return the places of the closest documents, those that were entered since they were found among them.
-
-    Args:
-        scanned: the documents.
-        closest: what `find_closest` found.
-        number: which of the queries it is.
-        end: how many documents there are now.
-        query: the fingerprint that is looked around.
-        margins: its margins.
-    """
-    keys, kept = closest.keys[number, : closest.counts[number]], closest.kept[number]
-    last = scanned.radius << PLACE_BITS | HIGHEST_PLACE
-    if len(keys) == scanned.limit:
-        last = keys[-1]
-    more, count = np.empty(end - closest.known, np.int64), 0
-    probed, is_probed = room_for_probes(scanned.flips), False
-    for at in range(closest.known, end, AT_ONCE):
-        # They stand behind all others.
-        here = _within(scanned.fingerprints, at, end, query, last >> PLACE_BITS, np.uint64(0))
-        while here:
-            place = at + signed(ones((here & -here) - np.uint64(1)))
-            here &= here - np.uint64(1)
-            differing = scanned.fingerprints[place] ^ query
-            key = signed(ones(differing)) << PLACE_BITS | place
-            if key > last or not may_be_brought(differing, probed, kept):
-                continue
-            if not is_probed:
-                probe_around(query, margins, scanned.flips, probed, kept)
-                is_probed = True
-            if is_brought(differing, query, probed, kept):
-                more[count] = key
-                count += 1
-    return _merged(keys, more, count, scanned.limit)
-
-
 class _Room(NamedTuple):
     """What look-ups take place in, one after the other.
 
@@ -208,7 +164,7 @@ def _find(
                 # Places rise in a run: of those that are as far away as the last one, it comes first.
                 if last & HIGHEST_PLACE < HIGHEST_PLACE and signed(places[at]) > last & HIGHEST_PLACE:
                     most -= 1
-                here = _within(grouped, at, end, query, most, agree)
+                here = within(grouped, at, end, query, most, agree)
                 masks[blocks], blocks_at[blocks] = here, at
                 # Without a branch: whether any is near cannot be foreseen.
                 blocks += here != 0
@@ -281,21 +237,7 @@ def _find_runs(scanned: Scanned, count: int, room: _Room) -> None:
 
 
 @compiled
-def _merged(keys: NDArray[np.int64], more: NDArray[np.int64], count: int, limit: int) -> NDArray[np.int64]:
-    """Return the places of keys in order, further ones among them, at most so many as are wanted."""
-    merged = np.empty(len(keys) + count, np.int64)
-    merged[: len(keys)] = keys
-    for number in range(count):
-        place = len(keys) + number
-        while place > 0 and merged[place - 1] > more[number]:
-            merged[place] = merged[place - 1]
-            place -= 1
-        merged[place] = more[number]
-    return merged[:limit] & HIGHEST_PLACE
-
-
-@compiled
-def _within(
+def within(
     fingerprints: NDArray[np.uint64], start: int, end: int, query: np.uint64, most: int, agree: np.uint64
 ) -> np.uint64:
     """Return a bit for each of 64 fingerprints before an end that is not too far away, and agrees in some bits."""

@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
+from dedup.corpus.briefs import BRIEF_WORDS, write_brief
 from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA
 from dedup.index.memory.addresses import prefetch
 
 _EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
-BRIEF_WORDS = 4
-"""How many words of 64 bits a sketch in brief has; the first three are minima."""
-
 _CACHE_LINE = 64
 _LOWEST_BITS = 0x1111111111111111
 _WORDS = MINIMA * BITS_OF_A_MINIMUM // 64
 # Of each minimum one bit is left, so that those of four words fit in one.
 _COUNTED_TOGETHER = 4
-_BRIEF_MINIMA = 3
 _LOWER_OF_PAIRS = np.uint64(0x5555555555555555)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 # Below this share of what is asked for no rounding makes up for it.
@@ -92,44 +89,6 @@ class Sketches(NamedTuple):
     shingles: NDArray[np.uint32]
     tokens: NDArray[np.uint32]
     briefs: NDArray[np.uint64]
-
-
-@compiled
-def write_brief(minima: NDArray[np.uint64], shingles: int, tokens: int, brief: NDArray[np.uint64]) -> None:
-    """Write a sketch in brief: two bits of each of its first 96 minima, its shingles and tokens.
-
-    That tells of nearly every candidate that it is not worth the check, and is half a cache line. A sketch in
-    full is on two, and there are 64 candidates of a document, anywhere in memory.
-
-    Args:
-        minima: those of the sketch, shape (8,).
-        shingles: how many shingles it has.
-        tokens: how many tokens.
-        brief: takes it, shape (4,).
-    """
-    for word in range(_BRIEF_MINIMA):
-        low, high = _low_bits(minima[2 * word]), _low_bits(minima[2 * word + 1])
-        brief[word] = low | high << np.uint64(32)
-    brief[_BRIEF_MINIMA] = np.uint64(shingles) | np.uint64(tokens) << np.uint64(32)
-
-
-@compiled
-def write_briefs(
-    minima: NDArray[np.uint64], shingles: NDArray[np.uint32], tokens: NDArray[np.uint32], briefs: NDArray[np.uint64]
-) -> None:
-    """Write many sketches in brief; see `write_brief`."""
-    for number in range(len(briefs)):
-        write_brief(minima[number], shingles[number], tokens[number], briefs[number])
-
-
-@compiled
-def _low_bits(word: np.uint64) -> np.uint64:
-    """Return the two low bits of each group of four, side by side."""
-    word &= np.uint64(0x3333333333333333)
-    word = (word | word >> np.uint64(2)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    word = (word | word >> np.uint64(4)) & np.uint64(0x00FF00FF00FF00FF)
-    word = (word | word >> np.uint64(8)) & np.uint64(0x0000FFFF0000FFFF)
-    return (word | word >> np.uint64(16)) & np.uint64(0x00000000FFFFFFFF)
 
 
 @compiled
@@ -207,11 +166,12 @@ def worth_checking(
         jaccard, containment = compare_sketches(known, number, minima, shingles)
         their_tokens = signed(known.tokens[number])
         shorter, longer = min(tokens, their_tokens), max(tokens, their_tokens)
-        is_long_enough = longer > 0 and shorter / longer >= thresholds.min_length_ratio
+        # Without shingles nothing is alike, not even the lengths.
+        length_ratio = shorter / longer if min(shingles, signed(known.shingles[number])) > 0 else 0.0
         if (
             shorter >= thresholds.short_tokens
             and jaccard < thresholds.min_jaccard
-            and not (containment >= thresholds.min_containment and is_long_enough)
+            and not (containment >= thresholds.min_containment and length_ratio >= thresholds.min_length_ratio)
         ):
             continue
         place = count

@@ -15,15 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
-from dedup.corpus.kernels import (
-    BRIEF_WORDS,
-    Sketches,
-    Thresholds,
-    find_digest,
-    insert_digests,
-    worth_checking,
-    write_briefs,
-)
+from dedup.corpus.briefs import room_for_briefs, write_briefs
+from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
 from dedup.corpus.signing import Signed
 from dedup.documents import StoredDocument
 from dedup.fingerprint.sketch import Sketch
@@ -138,7 +131,7 @@ class KnownDocuments:
             while view:
                 view = view[self._file.readinto(view) :]
         self._slots = np.zeros(0, np.uint32)
-        self._briefs = _no_briefs(0)
+        self._briefs = room_for_briefs(0)
         self._make_room(1)
 
     def __len__(self) -> int:
@@ -280,9 +273,9 @@ class KnownDocuments:
             # In place: a copy would need twice the memory.
             self._rows.resize(int(end * _GROWTH), refcheck=False)
         if len(self._rows) > _MOST_BRIEF:
-            self._briefs = _no_briefs(0)
+            self._briefs = room_for_briefs(0)
         elif len(self._briefs) < len(self._rows):
-            self._briefs = _no_briefs(len(self._rows))
+            self._briefs = room_for_briefs(len(self._rows))
             self._write_briefs(0, self._count)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
@@ -294,11 +287,3 @@ class KnownDocuments:
         if len(self._briefs):
             rows = self._rows[start:end]
             write_briefs(rows["minima"], rows["shingles"], rows["tokens"], self._briefs[start:end])
-
-
-def _no_briefs(count: int) -> NDArray[np.uint64]:
-    """Make room for so many sketches in brief, none of which is on two cache lines."""
-    size = BRIEF_WORDS * np.uint64().itemsize
-    room = np.empty((count + 1) * size, np.uint8)
-    start = -room.ctypes.data % size
-    return room[start : start + count * size].view(np.uint64).reshape(count, BRIEF_WORDS)

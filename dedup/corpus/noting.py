@@ -27,6 +27,8 @@ TOGETHER = 1 << 6
 _MOST_NEAR = 2 * TOGETHER
 # So many more than are wanted are noted before they are put in order.
 _MORE_NOTES = 1 << 10
+# Whether there is room is asked where so many near ones have come together, not for the last ones of each stage.
+_MOST_UNASKED = _MOST_NEAR + (STAGES + 1) * TOGETHER
 
 
 class Notes(NamedTuple):
@@ -60,7 +62,7 @@ class Notes(NamedTuple):
 @compiled
 def room_for_notes(limit: int) -> Notes:
     """Make room for looking for so many documents at a time."""
-    most_noted = limit + _MORE_NOTES + _MOST_NEAR
+    most_noted = limit + _MORE_NOTES + _MOST_UNASKED
     return Notes(
         np.empty(TOGETHER + 1, np.uint64),
         np.empty(TOGETHER + 1, np.int64),
@@ -77,8 +79,8 @@ def room_for_notes(limit: int) -> Notes:
 
 @inlined
 def is_full(documents: NDArray[np.int64], noted: int) -> bool:
-    """Say whether there may be no room for what is noted together next."""
-    return noted > len(documents) - _MOST_NEAR
+    """Say whether there may be no room for what is noted before this is asked again."""
+    return noted > len(documents) - _MOST_UNASKED
 
 
 @inlined
