@@ -9,14 +9,14 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.confirmation import Confirmation
+from dedup.confirmation import Confirmation, Words
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
 from dedup.corpus.candidates import Candidates
 from dedup.corpus.closest import Closest
@@ -173,19 +173,20 @@ class CorpusDeduplicator:
 
     def _confirmed(self, signed: Signed, candidates: list[int]) -> Match | None:
         """Return the first candidate that the document is a duplicate of; join clusters that it shows to be one."""
-        is_confirmed = partial(self._is_confirmed, signed)
+        # Of a form there are many candidates to compare it with.
+        is_confirmed = partial(self._is_confirmed, signed, cache(partial(self._source.words, signed.words)))
         for place, number in enumerate(candidates):
             match = self._match(number)
             if is_confirmed(match):
                 return self._joining.find(match, candidates[place + 1 :], self._match, is_confirmed)
         return None
 
-    def _is_confirmed(self, signed: Signed, match: Match) -> bool:
+    def _is_confirmed(self, signed: Signed, own_words: Words, match: Match) -> bool:
         return self._confirmation.holds(
             signed.fingerprint,
             signed.sketch,
             match,
-            partial(self._source.words, signed.words),
+            own_words,
             partial(self._words, match.member.id),
         )
 
