@@ -37,7 +37,7 @@ def test_words_of_a_line_are_those_of_its_text(text: str, is_ascii: bool, field:
     assert found is None or found == make_signature(text).words
 
 
-@pytest.mark.parametrize("text", [ENGLISH, ENGLISH.replace(" ", "\n"), "Caf\u00e9 “quoted” — na\u00efve…", "!!!", ""])
+@pytest.mark.parametrize("text", [ENGLISH, ENGLISH.replace(" ", "\n"), "Caf\u00e9 “quoted” — na\u00efve…", "!!!"])
 def test_words_of_plain_lines_are_found(text: str) -> None:
     line = json.dumps({"text": "not this one", "body": text}).encode()
     assert plain_words(line, "body") == make_signature(text).words
@@ -48,6 +48,7 @@ def test_words_of_plain_lines_are_found(text: str) -> None:
     [
         json.dumps({"text": CHINESE}).encode(),
         json.dumps({"text": "nul \0"}).encode(),
+        json.dumps({"text": ""}).encode(),
         json.dumps({"text": 7}).encode(),
         json.dumps({"other": "text"}).encode(),
         json.dumps({"text": "nested", "meta": {}}).encode(),

@@ -162,7 +162,7 @@ def sign_lines(
         key = _key(kinds, spans)
         if key < 0 or (key == 0 and wanted.needs_key):
             continue
-        text = _text(data, kinds[0], spans[0])
+        text = text_of(data, kinds[0], spans[0])
         if len(text) == 0:
             continue
         normalised = space.texts[written:]
@@ -220,8 +220,14 @@ def _put_digests(
 
 
 @compiled
-def _text(data: NDArray[np.uint8], kind: int, span: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return the text; empty where there is none, or none that can be signed here."""
+def text_of(data: NDArray[np.uint8], kind: int, span: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return the text of a line; empty where there is none, or none that is understood here.
+
+    Args:
+        data: the line, see `sign_lines`.
+        kind: what its field is, see `dedup.corpus.json_fields.find_fields`.
+        span: where that stands.
+    """
     text = data[span[0] : span[1]]
     if kind == STRING:
         return text

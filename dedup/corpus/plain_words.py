@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.corpus.json_fields import ESCAPED, SLACK, STRING, find_fields, unescape
+from dedup.corpus.json_fields import SLACK, find_fields
+from dedup.corpus.plain_lines import text_of
 from dedup.fingerprint.folded_text import fold_text, hash_tokens, join_tokens, room_for
 from dedup.fingerprint.folding import folding
 
@@ -52,14 +53,8 @@ def _plain_words(
     found, span = np.empty(1, np.int64), np.empty((1, 2), np.int64)
     if not find_fields(data, 0, end, name, np.array([len(name)]), found, span):
         return False, nothing
-    text = data[span[0, 0] : span[0, 1]]
-    if found[0] == ESCAPED:
-        unescaped = np.empty(len(text), np.uint8)
-        size = unescape(data, span[0, 0], span[0, 1], unescaped)
-        if size < 0:
-            return False, nothing
-        text = unescaped[:size]
-    elif found[0] != STRING:
+    text = text_of(data, found[0], span[0])
+    if len(text) == 0:
         return False, nothing
     room = room_for(text)
     normalised, marks = np.empty(room, np.uint8), np.empty(room, np.uint8)
