@@ -95,10 +95,7 @@ class SignedLines:
         if not len(places):
             return b""
         starts, ends = self.rows["key"][places], self._key_ends[places]
-        # Keys of lines that follow each other are one piece.
-        breaks = np.flatnonzero(starts[1:] != ends[:-1])
-        piece_starts, piece_ends = starts[np.append(0, breaks + 1)].tolist(), ends[np.append(breaks, -1)].tolist()
-        return b"".join(self.keys[start:end] for start, end in zip(piece_starts, piece_ends, strict=True))
+        return b"".join(self.keys[piece] for piece in _joined(starts, ends))
 
     def references_of(self, places: NDArray[np.int64]) -> bytes:
         """Return what is kept instead of the words of some lines, each behind its length."""
@@ -153,9 +150,12 @@ class SignedLines:
         starts[-1] += not has_end
         if starts[0] < 0:
             raise changed(self.range.file.name)
-        # A piece ends where the next line that is wanted does not begin.
-        breaks = np.flatnonzero(starts[1:] != ends[:-1])
-        piece_starts = starts[np.append(0, breaks + 1)].tolist()
-        piece_ends = ends[np.append(breaks, len(ends) - 1)].tolist()
-        pieces = [data[start:end] for start, end in zip(piece_starts, piece_ends, strict=True)]
+        pieces = [data[piece] for piece in _joined(starts, ends)]
         return pieces if has_end else [*pieces, memoryview(b"\n")]
+
+
+def _joined(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> list[slice]:
+    """Return where spans stand, at least one, those as one piece of which each begins where the one before ends."""
+    breaks = np.flatnonzero(starts[1:] != ends[:-1])
+    piece_starts, piece_ends = starts[np.append(0, breaks + 1)].tolist(), ends[np.append(breaks, -1)].tolist()
+    return [slice(start, end) for start, end in zip(piece_starts, piece_ends, strict=True)]
