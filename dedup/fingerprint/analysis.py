@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.features import FEATURES, WEIGHTS
-from dedup.fingerprint.hashes import murmur3
+from dedup.fingerprint.folded_text import SLACK
+from dedup.fingerprint.hashes import murmur3_of_tokens
 from dedup.fingerprint.minhash import make_sketch
 from dedup.fingerprint.named_hashes import HASHES
 from dedup.fingerprint.normalise import clean, normalise
@@ -28,7 +29,7 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     data = normalise(text).encode()
     tokens = tokenise(data, segmenter=scheme.segmenter)
     array = np.frombuffer(data, np.uint8)
-    hashes = murmur3(array, tokens.starts, tokens.ends)
+    hashes = murmur3_of_tokens(np.frombuffer(bytearray(data) + bytes(SLACK), np.uint8), tokens.edges())
     if scheme.is_compiled:
         sums = fold_equal(hashes)
     else:

@@ -92,7 +92,11 @@ def load_jieba() -> Tokenizer:
     jieba.setLogLevel(logging.WARNING)
     # Not the module's own one, to which anybody may have added words.
     tokenizer = jieba.Tokenizer()
-    tokenizer.initialize()
+    try:
+        tokenizer.initialize()
+    except FileNotFoundError:  # there is no folder for temporary files, where jieba keeps what it has read
+        tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+        tokenizer.initialized = True
     return tokenizer
 
 

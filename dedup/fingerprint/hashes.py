@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import eight_bytes
+from dedup.bits import eight_bytes, signed
 from dedup.compiled import compiled
 
 _C1 = np.uint64(0x87C37B91114253D5)
@@ -14,26 +14,8 @@ _ALL_BITS = np.uint64(2**64 - 1)
 
 
 @compiled
-def murmur3(data: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Hash parts of a byte string, as `mmh3.hash64(part, signed=False)[0]` does.
-
-    Args:
-        data: the bytes, shape (m,).
-        starts: where each part starts, shape (n,).
-        ends: where each part ends, shape (n,).
-
-    Returns:
-        The hashes, shape (n,).
-    """
-    hashes = np.empty(len(starts), np.uint64)
-    for part in range(len(starts)):
-        hashes[part] = murmur3_of_part(data, starts[part], ends[part])
-    return hashes
-
-
-@compiled
 def murmur3_of_part(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    """Hash the bytes from `start` to before `end`; see `murmur3`."""
+    """Hash the bytes from `start` to before `end`, as `mmh3.hash64(part, signed=False)[0]` does."""
     first, length = np.uint64(start), np.uint64(end - start)
     # Most tokens are short, and most are not the text's last.
     if 0 < length <= 8 and first + np.uint64(8) <= len(data):
@@ -45,7 +27,7 @@ def murmur3_of_part(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
 
 @compiled
 def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Hash tokens as `murmur3` does parts, all of up to 15 bytes at once.
+    """Hash tokens as `murmur3_of_part` does parts, all of up to 15 bytes at once.
 
     Args:
         data: bytes, at least 16 of them from the start of each token on.
@@ -67,8 +49,9 @@ def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDAr
     _hash_short(hashes, further, lengths)
     if longest > 15:
         for token in range(tokens):
-            if edges[2 * token + 1] - edges[2 * token] > 15:
-                hashes[token] = _murmur3(data, edges[2 * token], edges[2 * token + 1])
+            first, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
+            if end - first > 15:
+                hashes[token] = _murmur3(data, first, end)
     return hashes
 
 

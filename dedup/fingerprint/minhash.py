@@ -24,7 +24,8 @@ def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sket
         hashes: the hashes of its tokens in the order of the text, shape (n,).
         numbers: the hashes of those that contain a digit, shape (m,).
     """
-    minima, shingles, bloom = _sketch(hashes, numbers, *PERMUTATIONS)
+    minima, shingles = minima_and_shingles(hashes, *PERMUTATIONS)
+    bloom = np.bitwise_or.reduce(np.uint64(1) << (numbers & np.uint64(63)))
     return Sketch(minima.tobytes(), int(bloom), len(hashes), shingles)
 
 
@@ -46,7 +47,9 @@ def _minima(
     shingles: NDArray[np.uint32], multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]
 ) -> NDArray[np.uint8]:
     """Return the lowest four bits of each minimum, two in a byte."""
-    minima = np.full(MINIMA, 2**32 - 1, np.uint32)
+    minima = np.empty(MINIMA, np.uint32)
+    for each in range(MINIMA):
+        minima[each] = 2**32 - 1
     # Four at a time: a minimum is fetched and put back for all of them once.
     rest = len(shingles) // 4 * 4
     for at in range(0, rest, 4):
@@ -59,7 +62,9 @@ def _minima(
     for at in range(rest, len(shingles)):
         for each in range(MINIMA):
             minima[each] = min(minima[each], np.uint32(shingles[at] * multipliers[each] + offsets[each]))
-    nibbles = np.zeros(MINIMA // 2, np.uint8)
+    nibbles = np.empty(MINIMA // 2, np.uint8)
+    for byte in range(MINIMA // 2):
+        nibbles[byte] = 0
     for each in range(MINIMA):
         # The high bits of a minimum are almost always 0; mixed, its low four bits are uniform.
         mixed = np.uint32((minima[each] ^ (minima[each] >> np.uint32(16))) * np.uint32(0x85EBCA6B))
@@ -100,37 +105,19 @@ def _count_probing(values: NDArray[np.uint32]) -> int:
     while (1 << bits) < 2 * len(values):
         bits += 1
     mask = np.uint64((1 << bits) - 1)
-    table = np.zeros(1 << bits, np.uint64)
+    table = np.empty(1 << bits, np.uint64)
+    for place in range(1 << bits):
+        table[place] = 0
     distinct = 0
     for value in values:
         entry = np.uint64(value) + np.uint64(1)  # 0 is an empty place
-        place = np.uint64(value) & mask
-        while table[place] != 0 and table[place] != entry:
-            place = (place + np.uint64(1)) & mask
-        if table[place] == 0:
-            table[place] = entry
+        at = np.uint64(value) & mask
+        while table[at] != 0 and table[at] != entry:
+            at = (at + np.uint64(1)) & mask
+        if table[at] == 0:
+            table[at] = entry
             distinct += 1
     return distinct
-
-
-@compiled
-def _bloom(hashes: NDArray[np.uint64]) -> np.uint64:
-    bits = np.uint64(0)
-    for each in hashes:
-        bits |= np.uint64(1) << (each & np.uint64(63))
-    return bits
-
-
-# Each function that Python itself calls takes as long to load as another thousand sketches.
-@compiled
-def _sketch(
-    hashes: NDArray[np.uint64],
-    numbers: NDArray[np.uint64],
-    multipliers: NDArray[np.uint32],
-    offsets: NDArray[np.uint32],
-) -> tuple[NDArray[np.uint8], int, np.uint64]:
-    minima, shingles = minima_and_shingles(hashes, multipliers, offsets)
-    return minima, shingles, _bloom(numbers)
 
 
 @compiled

@@ -96,6 +96,11 @@ class Scheme:
         """Whether the fingerprint can be made of tokens by compiled code alone."""
         return self.is_of_tokens and (self.weights, self.hash, self.bits) == ("count", "mmh3", 64)
 
+    @property
+    def without_features(self) -> int:
+        """The fingerprint of a text in which no feature is found: all sums are 0, and it tells nothing of the text."""
+        return (1 << self.bits) - 1 if self.tie else 0
+
     def signature(self, text: str) -> Signature:
         """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
         return make_signature(text, self)

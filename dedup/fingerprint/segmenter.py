@@ -201,11 +201,13 @@ def cut_run(
         at += size
         count += 1
     starts[count] = end
-    best = np.zeros(count + 1, np.float64)
+    best = np.empty(count + 1, np.float64)
+    best[count] = 0
     after = np.empty(count, np.int64)
     for first in range(count - 1, -1, -1):
         after[first] = first + 1
         if characters[first] == 0:
+            best[first] = 0
             continue  # what stands before starts anew from 0, as at the end of the run
         # The likeliest of the words that begin here; of equally likely ones the longest.
         most = -np.inf

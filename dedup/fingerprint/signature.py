@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -60,10 +62,21 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
     Returns:
         The signature; by scheme 1 that of a text without any token has fingerprint 0 and no tokens.
     """
+    return _analyser()(text, scheme)
+
+
+@cache
+def _analyser() -> Callable[[str, Scheme | None], Signature]:
     # The compiler takes a third of a second to load, and most processes only pass signatures on.
+    from dedup.kept_code import kept_folder  # noqa: PLC0415
+
+    if kept_folder() is None:
+        from dedup.fingerprint.plain import analyse_plainly  # noqa: PLC0415
+
+        return analyse_plainly
     from dedup.fingerprint.analysis import analyse  # noqa: PLC0415
 
-    return analyse(text, scheme)
+    return analyse
 
 
 def distance(a: int, b: int) -> int:

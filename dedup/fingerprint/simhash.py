@@ -59,9 +59,10 @@ def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     Returns:
         The 64 sums; index 0 belongs to the least significant bit.
     """
-    counts = np.zeros(BITS, np.int64)
+    counts = np.empty(BITS, np.int64)
+    for bit in range(BITS):
+        counts[bit] = 0
     counters = np.empty(8, np.uint64)
-    counted = counters.view(np.uint8)
     whole = len(hashes) // _GROUP * _GROUP
     ones = twos = fours = np.uint64(0)
     for start in range(0, whole, _GROUP * _FULL):
@@ -87,14 +88,15 @@ def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         counters[0], counters[1], counters[2], counters[3] = a, b, c, d
         counters[4], counters[5], counters[6], counters[7] = e, f, g, h
         for bit in range(BITS):
-            counts[bit] += _GROUP * np.int64(counted[bit % 8 * 8 + bit // 8])
+            counts[bit] += _GROUP * np.int64((counters[bit % 8] >> np.uint64(bit // 8 * 8)) & np.uint64(_FULL))
     _count(counts, ones, 1)
     _count(counts, twos, 2)
     _count(counts, fours, 4)
     for at in range(whole, len(hashes)):
         _count(counts, hashes[at], 1)
-    sums: NDArray[np.int64] = 2 * counts - len(hashes)
-    return sums
+    for bit in range(BITS):
+        counts[bit] = 2 * counts[bit] - len(hashes)
+    return counts
 
 
 @compiled

@@ -36,7 +36,8 @@ def analyse_spaced(text: str, tie: int) -> Signature | None:
         The signature; None where a character depends on its neighbours, or words are not told by spaces.
     """
     try:
-        data = np.frombuffer(text.encode(), np.uint8)
+        # Of bytes it would be an array for reading alone, and its functions be compiled for such arrays too.
+        data = np.frombuffer(bytearray(text, "utf-8"), np.uint8)
     except UnicodeEncodeError:  # a lone surrogate
         return None
     is_done, normalised, words, margins, fingerprint, minima, shingles, tokens, bloom = _analyse(
@@ -78,7 +79,9 @@ def _analyse(
     sums = fold_equal(hashes)
     minima, shingles = minima_and_shingles(hashes, multipliers, offsets)
     fingerprint = signs_of(sums, tie)
-    return size >= 0, normalised[: max(size, 0)], words, np.abs(sums), fingerprint, minima, shingles, len(hashes), bloom
+    for bit in range(BITS):
+        sums[bit] = abs(sums[bit])
+    return size >= 0, normalised[: max(size, 0)], words, sums, fingerprint, minima, shingles, len(hashes), bloom
 
 
 @compiled

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
 from dedup.compiled import compiled
 from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.fingerprint.segmenter import NO_DICTIONARY, cut_run, load_dictionary
@@ -28,7 +29,7 @@ _FIRST_OF_HAN, _LAST_OF_HAN = 0xE3, 0xE9
 _LINE_FEED = 0x0A
 
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
-_JAPANESE_KANA_SHARE = 0.1
+JAPANESE_KANA_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,10 @@ class Tokens:
         """Return the tokens as strings."""
         return [part.decode() for part in self.parts()]
 
+    def edges(self) -> NDArray[np.int32]:
+        """Return where each token starts and ends, one after the other, shape (2 n,)."""
+        return np.stack((self.starts, self.ends), axis=1).ravel()
+
     def joined(self) -> bytes:
         """Return the tokens in UTF-8, a line feed between them; no token has one in it."""
         return _joined(np.frombuffer(self.data, np.uint8), self.starts, self.ends).tobytes()
@@ -74,7 +79,7 @@ def tokenise(data: bytes, *, segmenter: bool = True) -> Tokens:
     starts, ends, kinds, han, kana, unspaced = _split(array, character_classes())
     if not han + kana + unspaced:
         return Tokens(data, starts, ends)
-    is_chinese = segmenter and han > 0 and kana < _JAPANESE_KANA_SHARE * (han + kana)
+    is_chinese = segmenter and han > 0 and kana < JAPANESE_KANA_SHARE * (han + kana)
     dictionary = load_dictionary() if is_chinese else NO_DICTIONARY
     return Tokens(data, *_refine(array, starts, ends, kinds, *dictionary))
 
@@ -108,9 +113,10 @@ def has_digit(
         ends: where each token ends, shape (n,).
         classes: what `character_classes` returns.
     """
-    found = np.zeros(len(starts), np.bool_)
+    found = np.empty(len(starts), np.bool_)
     for token in range(len(starts)):
-        at = starts[token]
+        found[token] = False
+        at = signed(starts[token])
         while at < ends[token] and not found[token]:
             if _FIRST_OF_HAN <= data[np.uint64(at)] <= _LAST_OF_HAN:
                 at += 3
@@ -153,7 +159,9 @@ def _split(
     ends = np.empty(most, np.int32)
     kinds = np.empty(most, np.uint8)
     runs = 0
-    counts = np.zeros(KIND + 1, np.int64)
+    counts = np.empty(KIND + 1, np.int64)
+    for kind in range(KIND + 1):
+        counts[kind] = 0
     running = SEPARATOR
     at = 0
     while at < len(data):
@@ -196,7 +204,7 @@ def _refine(  # noqa: PLR0917 -- numba takes no keyword-only arguments
     token_ends = np.empty(most, np.int32)
     tokens = 0
     for run in range(len(starts)):
-        at, end = starts[run], ends[run]
+        at, end = signed(starts[run]), signed(ends[run])
         if kinds[run] == START:
             token_starts[tokens] = at
             token_ends[tokens] = end

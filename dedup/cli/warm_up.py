@@ -1,0 +1,34 @@
+"""`dedup warm-up`: compile now what would else be compiled at its first use, such as when an image is made."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from dedup.cli.compiling import say
+from dedup.kept_code import kept_folder
+from dedup.warming import PARTS, SIGNATURES, compile_ahead
+
+_COMMAND = "warm-up"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.add_argument("--memory", action="store_true", help="also what a crawl with DEDUP_INDEX = memory needs")
+    parser.add_argument("--files", action="store_true", help="also what `dedup files` needs")
+    parser.add_argument("--all", action="store_true", help="all of it")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile, and say where it is kept.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        CompilingError: it failed, or can be kept nowhere.
+    """
+    names = [name for name in PARTS if name in SIGNATURES or options.all or getattr(options, name)]
+    compile_ahead(names, lambda line: say(_COMMAND, line))
+    sys.stdout.write(f"compiled code is kept in {kept_folder()}\n")
+    return 0

@@ -1,0 +1,212 @@
+"""Compiling ahead, in a process of its own that ends with it, what would else be compiled when it is first called.
+
+What the compiler takes in memory goes with that process; who waits is told so, and can be interrupted.
+"""
+
+# What is compiled is imported by the process that compiles it alone.
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from dedup.errors import DedupError
+from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
+
+logger = logging.getLogger("dedup")
+
+_WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedup warm-up` when the image is made"
+
+
+class CompilingError(DedupError):
+    """What was compiled can be kept nowhere, or could not be compiled."""
+
+
+class Part(NamedTuple):
+    """What is compiled together.
+
+    Attributes:
+        about: what it is needed for, for a message.
+        seconds: about how long it takes on a core of today with nothing else to do.
+        compile: calls all of it.
+    """
+
+    about: str
+    seconds: int
+    compile: Callable[[], None]
+
+
+def compile_ahead(names: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Compile what is not compiled yet, and wait for it.
+
+    Args:
+        names: parts, names in `PARTS`.
+        tell: takes a line for the user before and one after it; is not called where there is nothing to do.
+
+    Raises:
+        CompilingError: it failed, or there is no folder to keep it in; each process compiles for itself then.
+        KeyboardInterrupt: the user stopped it; the process that compiles is gone.
+    """
+    folder = kept_folder()
+    if folder is None:
+        where = f"{named_folder()}: cannot be written" if named_folder() else "no folder can be written"
+        raise CompilingError(f"{where}, and compiled code is kept nowhere; {_WAY_OUT}")
+    missing = [name for name in names if not is_kept(name)]
+    if not missing:
+        return
+    about = ", ".join(PARTS[name].about for name in missing)
+    seconds = sum(PARTS[name].seconds for name in missing)
+    tell(f"compiling {about} for this machine, once, about {seconds} s; kept in {folder}")
+    started = time.monotonic()
+    for name in missing:
+        # One after the other: each takes 200 MB.
+        _compile_in_a_process(name)
+    tell(f"compiled in {time.monotonic() - started:.0f} s")
+
+
+def prepare_crawl(*, index_in_memory: bool = False) -> None:
+    """Compile what the item pipeline needs before its first item comes, and say so in the log.
+
+    Where that cannot be kept, or cannot be compiled, the log says so, and the crawl goes on without it. It waits for
+    a process: call it in a thread.
+
+    Args:
+        index_in_memory: whether candidates are looked up in tables in memory.
+    """
+    try:
+        compile_ahead((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
+    except CompilingError as error:
+        without = "; signatures are made without it, in some milliseconds a text" if kept_folder() is None else ""
+        logger.warning("%s%s", error, without)
+
+
+def _compile_in_a_process(name: str) -> None:
+    # Found as it was found here, and nothing else where the user happens to be.
+    paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    # Those that it starts itself shall go with it.
+    has_workers = name == "files" and hasattr(os, "killpg")
+    process = subprocess.Popen(  # noqa: S603 -- this program itself
+        [sys.executable, "-P", "-m", "dedup.warming", name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        text=True,
+        process_group=0 if has_workers else None,
+    )
+    try:
+        _, told = process.communicate()
+    except BaseException:
+        if has_workers:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+        raise
+    if process.returncode:
+        last = (told.strip().splitlines() or [f"its process ended with status {process.returncode}"])[-1]
+        raise CompilingError(f"compiling failed: {last}")
+
+
+def _compile_spaced() -> None:
+    from dedup.fingerprint.signature import make_signature
+
+    make_signature("word 1")
+
+
+def _compile_chinese() -> None:
+    from dedup.fingerprint.schemes import find_scheme
+
+    # The other scheme has weights of its own.
+    for scheme in ("words", "bigrams64"):
+        find_scheme(scheme).signature("一 1")
+
+
+def _compile_memory() -> None:
+    from dedup.deduplicator import Deduplicator, Document
+    from dedup.fingerprint.signature import make_signature
+    from dedup.settings import DedupSettings, IndexKind
+
+    with tempfile.TemporaryDirectory() as folder:
+        settings = DedupSettings(database_url=f"sqlite:///{folder}/sample.db", index=IndexKind.MEMORY)
+        deduplicator = Deduplicator(settings)
+        run = deduplicator.open_run("sample")
+        for number, text in enumerate(_sample()):
+            deduplicator.decide([Document(f"{number}", make_signature(text))], run)
+        deduplicator.close()
+
+
+def _compile_files() -> None:
+    from dedup.corpus.documents import ReadOptions
+    from dedup.corpus.files import find_files
+    from dedup.corpus.job import Job
+    from dedup.corpus.run import run_job
+    from dedup.settings import DedupSettings
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sample, index = folder / "sample.jsonl", folder / "index"
+        lines = [
+            json.dumps({"id": f"{number}", "text": text}, ensure_ascii=number % 2 == 0)
+            for number, text in enumerate(_sample())
+        ]
+        sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        job = Job(find_files([sample]).files, ReadOptions(), DedupSettings(), {}, folder / "state", processes=1)
+        with Path(os.devnull).open("w", encoding="utf-8") as nobody:
+            for each in (job, replace(job, save_index=index), replace(job, against=index)):
+                run_job(each, nobody)
+
+
+def _sample() -> Iterator[str]:
+    """Yield texts of all lengths and of both kinds of scripts, some of them copies of others in part."""
+    chance = random.Random(1)
+    words, characters = [f"word{number}" for number in range(2000)], "天地玄黄宇宙洪荒日月盈昃中国人民大学生活动物"
+    for length in (5, 30, 60, 200, 800):
+        for _ in range(20):
+            text = [chance.choice(words) for _ in range(length)]
+            for changed in (0, 0, 1, length // 40, length // 10):
+                for _ in range(changed):
+                    text[chance.randrange(length)] = chance.choice(words)
+                yield " ".join(text)
+            yield "".join(chance.choice(characters) for _ in range(length))
+
+
+PARTS = {
+    "spaced": Part("signatures", 6, _compile_spaced),
+    "chinese": Part("Chinese words", 4, _compile_chinese),
+    "memory": Part("tables in memory", 20, _compile_memory),
+    "files": Part("what `dedup files` needs", 60, _compile_files),
+}
+"""What can be compiled ahead, by name."""
+
+SIGNATURES = ("spaced", "chinese")
+"""The parts that signatures of any text need."""
+
+
+def _main(name: str) -> None:
+    # The user who interrupts need not be told where it was.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from dedup.compiled import not_kept
+
+    PARTS[name].compile()
+    if not_kept:
+        raise not_kept[0]
+    mark_kept(name)
+
+
+if __name__ == "__main__":
+    try:
+        _main(sys.argv[1])
+    except (DedupError, OSError) as error:
+        sys.exit(f"{error}")
