@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from typing import cast
+
 from scrapy.settings import BaseSettings
 
-from dedup.pipelines import NearDuplicatePipeline
-from dedup.spidermiddlewares import DuplicateLinksMiddleware
+from dedup.scrapy_version import require_scrapy
 
-PIPELINE_ORDER = 300
+require_scrapy()
+
+from dedup.errors import SettingsError  # noqa: E402 -- an old Scrapy lacks what these import
+from dedup.failures import check_early, refuse_to_start  # noqa: E402
+from dedup.pipelines import NearDuplicatePipeline  # noqa: E402
+from dedup.placement import order_for  # noqa: E402
+from dedup.project import unknown_settings  # noqa: E402
+from dedup.spidermiddlewares import DuplicateLinksMiddleware  # noqa: E402
+
+logger = logging.getLogger(__name__)
+
 # The lowest number is closest to the engine.
 MIDDLEWARE_ORDER = 10
 
@@ -15,11 +27,22 @@ MIDDLEWARE_ORDER = 10
 class DedupAddon:
     """Scrapy add-on: `ADDONS = {"dedup.DedupAddon": 500}`.
 
-    - Puts the item pipeline at 300 and the spider middleware at 10, unless the project names them
-      itself.
-    - Everything else is `DEDUP_*` settings, see `dedup.settings.DedupSettings`.
+    - Puts the item pipeline before all that may store items (see `dedup.placement`) and the spider middleware at
+      10, unless the project names them itself.
+    - Everything else is `DEDUP_*` settings: `dedup.settings.DedupSettings`, `dedup.items.settings.ItemSettings`.
     """
 
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        check_early(settings)
+
     def update_settings(self, settings: BaseSettings) -> None:
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDuplicatePipeline, PIPELINE_ORDER)
+        for line in unknown_settings(settings):
+            logger.warning("%s", line)
+        try:
+            order = order_for(settings)
+        except SettingsError as error:
+            refuse_to_start(error)
+        # Any real number is a place, whatever the annotation says.
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDuplicatePipeline, cast("int", order))
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", DuplicateLinksMiddleware, MIDDLEWARE_ORDER)

@@ -15,6 +15,7 @@ _WHY_KEPT = {
     Kept.KEEPER: "the keeper of its cluster",
     Kept.BRAKE: "over a limit",
     Kept.JOINED: "passed on before its cluster joined another one",
+    Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",
 }
 
 
@@ -52,33 +53,27 @@ class Undecided(DroppedByDedup):
     """The database failed before a verdict was written; the next crawl sees the item again."""
 
 
-def raise_if_dropped(key: str, decision: Decision, *, drop_unchanged: bool) -> None:
-    """Drop an item that was decided on, if it is to be, with one line in the log.
+def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:
+    """Return the exception that drops an item, if it is to be dropped; say in one line of the log what becomes of it.
 
     Args:
-        key: the URL of the item.
         decision: the decision on it.
-        drop_unchanged: whether items are dropped whose URL had the same text before.
-
-    Raises:
-        ExactDuplicate, NearDuplicate, Unchanged, Replaced: the item is dropped.
+        drop_unchanged: whether items are dropped whose key had the same text before.
     """
-    outcome = decision.outcome
+    key, outcome = decision.key, decision.outcome
     if outcome.is_replaced:
         logger.info("dropped %s: a better copy has taken its place", key)
-        raise Replaced("a better copy has taken its place", key, decision)
+        return Replaced("a better copy has taken its place", key, decision)
     if decision.verdict is Verdict.UNCHANGED:
-        if drop_unchanged:
-            raise Unchanged("unchanged since it was last seen", key, decision)
-        return
+        return Unchanged("unchanged since it was last seen", key, decision) if drop_unchanged else None
     if not decision.verdict.is_duplicate:
-        return
-    reason = f"{decision.verdict} of {decision.original}"
+        return None
+    reason = f"{decision.verdict} of {'an earlier item of this key' if decision.original == key else decision.original}"
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
     if outcome.kept:
         logger.info("kept %s: %s, but %s", key, reason, _WHY_KEPT[outcome.kept])
-        return
+        return None
     logger.info("dropped %s: %s", key, reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
-    raise kind(reason, key, decision)
+    return kind(reason, key, decision)

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
-from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Self
 
-from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 
-from dedup.batching import MicroBatcher
-from dedup.decision import Kept
-from dedup.deduplicator import Decision, Deduplicator, Document
-from dedup.dropping import Undecided, raise_if_dropped
+from dedup.crawl_run import CrawlRun
+from dedup.decision import Decision, Kept
+from dedup.dropping import DroppedByDedup, Undecided, dropped_by
 from dedup.errors import DatabaseError, DedupError
-from dedup.extraction import analyse_html
-from dedup.failures import CrawlStopper, close_when_forced, outages_of, read_settings, refuse_to_start
-from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import Signature, digest, make_signature
+from dedup.failures import (
+    CrawlStopper,
+    close_when_forced,
+    read_item_settings,
+    read_settings,
+    refuse_to_open,
+    refuse_to_start,
+    require_asyncio,
+)
+from dedup.items.examiner import Examiner
+from dedup.items.marking import Marker
+from dedup.items.settings import OnError
 from dedup.keepers import KeeperRuleError
-from dedup.settings import Brake, DedupSettings
+from dedup.notes import Skipped
+from dedup.origins import Origins
+from dedup.placement import neighbours
+from dedup.settings import Brake, DedupSettings, IndexKind
+from dedup.signals import document_dropped, document_kept
+from dedup.warming import prepare_crawl
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
-
-# Four or five pages of a crawl at full speed share a transaction; nobody notices the delay.
-BATCH_PATIENCE = 0.1
 
 STAT_OF_KEPT = {
     Kept.KEEPER: "kept_as_keeper",
     Kept.BRAKE: "kept_by_brake",
     Kept.JOINED: "kept_before_joining",
+    Kept.MARKED: "marked",
 }
 """The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
+
+_WAY_OUT = (
+    "if it is a trap, DEDUP_FOLLOW_DUPLICATES = False ends it; if they are no copies, DEDUP_BRAKE = 'stop' keeps them"
+)
 
 RUN_GOES_ON = "dedup/run_goes_on"
 """The stat by which an application says that other processes go on with the run, so that it stays open."""
@@ -47,90 +57,96 @@ RUN_GOES_ON = "dedup/run_goes_on"
 class NearDuplicatePipeline:
     """Item pipeline: gives every item with a text a verdict and drops the duplicates.
 
-    - Items of every kind that itemadapter knows; `DEDUP_TEXT_FIELD`, `DEDUP_HTML_FIELD` and
-      `DEDUP_URL_FIELD` name the fields. An item without a URL, or with neither text nor HTML,
-      passes as it is.
+    - Items of every kind that itemadapter knows; `dedup.items.settings.ItemSettings` says where their text and
+      their key are looked for. An item without text, HTML or files passes as it is, and the log says so.
     - Where there is only HTML, the main text is extracted in a worker process; it is not added to
       the item.
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
+    - Signals: `dedup.signals`.
     - Stats: `dedup/new`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_keeper`, `dedup/kept_by_brake` or `dedup/kept_before_joining`, what a better copy
-      has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
-      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`.
+      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining` or `dedup/marked`, what a better
+      copy has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
+      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self.settings = settings
         self._crawler = crawler
+        self._items = read_item_settings(crawler)
         self._stopper = CrawlStopper.of(crawler)
-        self._outages = outages_of(crawler)
-        self._scheme = find_scheme(settings.scheme)
-        self._workers = WorkerPool(settings.workers)
+        self._origins = Origins.of(crawler)
+        self._run = CrawlRun(crawler, settings)
+        self._marker = Marker(crawler, self._items, is_marking_only=settings.mark_only)
+        self._workers = WorkerPool(self._items.workers)
         close_when_forced(self._workers)
+        self._is_open = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         settings = read_settings(crawler)
         if not settings.enabled:
             raise NotConfigured("DEDUP_ENABLED is off")
+        require_asyncio()
         pipeline = cls(crawler, settings)
         crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
         return pipeline
 
     async def open_spider(self) -> None:
-        run = self.settings.run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        self._examiner = Examiner(self._crawler, self.settings, self._items, self._run, self._workers)
+        logger.info("%s", neighbours(self._crawler.settings, type(self)))
         try:
-            self._deduplicator = await asyncio.to_thread(Deduplicator, self.settings)
-            self._run_id = await asyncio.to_thread(self._deduplicator.open_run, run)
+            await asyncio.to_thread(prepare_crawl, index_in_memory=self.settings.index is IndexKind.MEMORY)
+            await self._run.open()
+            await self._workers.start_ahead()
+            self._is_open = True
+        except DedupError as error:
+            refuse_to_open(self._crawler, error)
+
+    async def open_run(self) -> None:
+        """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
+        try:
+            await self._run.begin()
         except DedupError as error:
             refuse_to_start(error)
-        self._deciding = MicroBatcher(self._decide, self.settings.batch_size, BATCH_PATIENCE)
-        self._recognising = MicroBatcher(self._recognise, self.settings.batch_size)
-        self._crawler.stats.set_value("dedup/run", run)
 
     async def close_spider(self) -> None:
         self._workers.close()
-        await self._recognising.close()
-        await self._deciding.close()
+        if self._is_open:
+            await self._run.stop_deciding()
 
     async def spider_closed(self, reason: str) -> None:
+        if not self._is_open:
+            return
+        unexamined = self._examiner.unexamined
+        unexamined.warn_at_the_end(self._examiner.examined)
         try:
-            if not self._crawler.stats.get_value(RUN_GOES_ON):
-                close = partial(self._deduplicator.close_run, self._run_id, reason)
-                await asyncio.to_thread(self._outages.survive, close)
+            goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
+            await self._run.end(reason, unexamined, goes_on=goes_on)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
         finally:
-            await asyncio.to_thread(self._deduplicator.close)
+            await self._run.close()
 
     async def process_item(self, item: Any) -> Any:
-        adapter = ItemAdapter(item)
-        key = clean(str(adapter.get(self.settings.url_field) or ""))
-        document = await self._document(adapter, key) if key else None
-        if document is None:
-            self._crawler.stats.inc_value("dedup/not_examined")
-            return item
+        response = self._origins.response_of(item)
+        is_duplicate = is_dropped = False
         try:
-            decision = await self._deciding.submit(document)
-            if decision is None:
-                # Its bytes were known when the page was looked at, and are not any more.
-                document = await self._analysed(adapter, document)
-                decision = None if document is None else await self._deciding.submit(document)
+            examined = await self._examiner.examine(item, response)
+            if examined is not None:
+                dropped = self._settle(item, examined.decision, response)
+                if dropped is not None:
+                    is_dropped = True
+                    is_duplicate = examined.decision.verdict.is_duplicate and examined.reading.is_page
+                    raise dropped
         except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
-            raise Undecided("not decided: the database failed", key) from error
+            self._pass_or_stop(error)
         except KeeperRuleError as error:
             self._stopper.stop(error, "keeper_rule_failed")
-            raise Undecided("not decided: a rule for keepers failed", key) from error
-        self._tell_alarms()
-        if decision is None:
-            self._crawler.stats.inc_value("dedup/not_examined")
-            return item
-        self._count(decision)
-        self._annotate(adapter, decision)
-        raise_if_dropped(key, decision, drop_unchanged=self.settings.drop_unchanged)
+            raise Undecided("not decided: a rule for keepers failed", "") from error
+        finally:
+            self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
         return item
 
     async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
@@ -144,9 +160,9 @@ class NearDuplicatePipeline:
             key: its URL.
         """
         try:
-            return await self._recognising.submit(self._deduplicator.scopes.mixed(key, body_digest))
+            return await self._run.knows_bytes(body_digest, key)
         except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
+            self._fail(error)
             return False
 
     async def let_go(self, keys: list[str]) -> None:
@@ -158,8 +174,7 @@ class NearDuplicatePipeline:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        let_go = partial(self._deduplicator.let_go, [clean(key) for key in keys])
-        await asyncio.to_thread(self._outages.survive, let_go)
+        await self._run.let_go(keys)
 
     def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
         """Return ids and URLs of pages whose content has to be seen again: what they were copies of is gone.
@@ -172,55 +187,46 @@ class NearDuplicatePipeline:
         Raises:
             DatabaseError: the database cannot be read.
         """
-        run_id = self._run_id if of_this_run else None
-        return self._outages.survive(partial(self._deduplicator.find_undecided, after, most, run_id))
+        return self._run.find_undecided(after, most, of_this_run=of_this_run)
 
-    async def _document(self, adapter: ItemAdapter, key: str) -> Document | None:
-        settings = self.settings
-        body_digest = adapter.get(settings.body_digest_field)
-        signature = adapter.get(settings.signature_field)
-        text = _as_text(adapter.get(settings.text_field))
-        document = Document(
-            key,
-            None,
-            body_digest=body_digest,
-            canonical=_as_text(adapter.get(settings.canonical_field)) or None,
-            redirected=bool(adapter.get(settings.redirected_field)),
+    def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
+        """Note a page that brought no item, for the report.
+
+        Args:
+            url: its URL.
+            reason: why, in a few words.
+            detail: what else is known of it.
+            referrer: the page that links to it.
+        """
+        self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
+
+    def _settle(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
+        """Do what follows from a decision; return the exception that drops the item, if it is dropped."""
+        self._tell_alarms()
+        self._count(decision)
+        self._marker.mark(item, decision, response)
+        dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
+        self._crawler.signals.send_catch_log(
+            document_kept if dropped is None else document_dropped,
+            item=item,
+            decision=decision,
+            response=response,
+            spider=self._crawler.spider,
         )
-        if isinstance(signature, Signature):
-            return replace(document, signature=signature, text_bytes=len(text.encode("utf-8", "replace")))
-        if isinstance(body_digest, bytes) and await self.knows_bytes(body_digest, key):
-            return document
-        return await self._analysed(adapter, document)
+        return dropped
 
-    async def _analysed(self, adapter: ItemAdapter, document: Document) -> Document | None:
-        text = _as_text(adapter.get(self.settings.text_field))
-        html = adapter.get(self.settings.html_field)
-        html = html if isinstance(html, bytes) else _as_text(html)
-        body_digest = document.body_digest
-        if not text and not html:
-            return None
-        try:
-            if text:
-                signature = await self._workers.run(make_signature, text, self._scheme)
-            else:
-                if body_digest is None:
-                    body_digest = digest(html if isinstance(html, bytes) else html.encode("utf-8", "replace"))
-                text, signature = await self._workers.run(analyse_html, html, self._scheme)
-        except Exception as error:  # whatever a library makes of a broken page, the item is not lost
-            logger.warning("%s could not be analysed, and passes: %s: %s", document.key, type(error).__name__, error)
-            self._crawler.stats.inc_value("dedup/analysis_failed")
-            return None
-        size = len(text.encode("utf-8", "replace"))
-        return replace(document, signature=signature, text_bytes=size, body_digest=body_digest)
+    def _pass_or_stop(self, error: DatabaseError) -> None:
+        """Let an item pass that could not be decided, or stop the crawl, as the project wants."""
+        self._crawler.stats.inc_value("dedup/not_decided")
+        if self._items.on_error is OnError.STOP:
+            self._stopper.stop(error, "database_error")
+            raise Undecided("not decided: the database failed", "") from error
+        if self._crawler.stats.get_value("dedup/not_decided") == 1:
+            logger.error("%s; items pass undecided, as DEDUP_ON_ERROR is 'pass'", error)
 
-    def _decide(self, documents: list[Document]) -> list[Decision | None]:
-        # What was decided though the connection broke is found unchanged, and its verdict stands.
-        return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id))
-
-    def _recognise(self, body_digests: list[bytes]) -> list[bool]:
-        known = self._outages.survive(partial(self._deduplicator.known_bodies, body_digests))
-        return [body_digest in known for body_digest in body_digests]
+    def _fail(self, error: DatabaseError) -> None:
+        if self._items.on_error is OnError.STOP:
+            self._stopper.stop(error, "database_error")
 
     def _count(self, decision: Decision) -> None:
         stats, outcome = self._crawler.stats, decision.outcome
@@ -230,31 +236,24 @@ class NearDuplicatePipeline:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
         if outcome.keeper_changed:
             stats.inc_value("dedup/keeper_changed")
+        if decision.is_separate:
+            if not stats.get_value("dedup/separate_keys"):
+                logger.warning(
+                    "several texts under one key: %s is another item than those before it, and so are others from "
+                    "now on; name a field that is different in each: DEDUP_KEY_FIELD = 'NAME'",
+                    decision.key,
+                )
+            stats.inc_value("dedup/separate_keys")
         if outcome.joined:
             logger.info("the cluster of %s has joined that of %s", outcome.joined, decision.original)
             stats.inc_value("dedup/clusters_joined")
 
     def _tell_alarms(self) -> None:
-        for alarm in self._deduplicator.take_alarms():
-            logger.warning("%s%s", alarm, "" if self.settings.brake is Brake.WARN else "; duplicates there are kept")
+        for alarm in self._run.take_alarms():
+            logger.warning(
+                "%s; %s", alarm, _WAY_OUT if self.settings.brake is Brake.WARN else "duplicates there are kept"
+            )
             self._crawler.stats.inc_value(f"dedup/{alarm.kind}s_over_limit")
-
-    def _annotate(self, adapter: ItemAdapter, decision: Decision) -> None:
-        self._set(adapter, "verdict_field", decision.verdict.value)
-        if decision.outcome.replaces:
-            self._set(adapter, "replaces_field", decision.outcome.replaces)
-
-    def _set(self, adapter: ItemAdapter, setting: str, value: object) -> None:
-        field = getattr(self.settings, setting)
-        if not field:
-            return
-        try:
-            adapter[field] = value
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            # Frozen items, and items without such a field.
-            if not self._crawler.stats.get_value("dedup/not_annotated"):
-                logger.warning("DEDUP_%s = %r cannot be set on the items: %s", setting.upper(), field, error)
-            self._crawler.stats.inc_value("dedup/not_annotated")
 
 
 def _counted_as(decision: Decision) -> str:
@@ -262,12 +261,3 @@ def _counted_as(decision: Decision) -> str:
         return "replaced"
     kept = decision.outcome.kept
     return decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
-
-
-def _as_text(value: object) -> str:
-    """Return a field's text; item loaders make lists of strings."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value):
-        return "\n".join(value)
-    return ""

@@ -1,25 +1,27 @@
-"""The settings of the library, read once into a typed object."""
+"""The settings of deduplication, read once into a typed object.
+
+Those of the items of a Scrapy project are `dedup.items.settings.ItemSettings`.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from dedup.errors import SettingsError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
 from dedup.keepers import KeeperPolicy
+from dedup.memory import FOR_EVER, Memory
 from dedup.scope import Scope
+from dedup.setting_values import to_bool, to_float, to_int, to_word
 
 MAX_SECONDS = 86_400.0
 MEMORY_TABLES = TableDesign(4, 1)
 """The only table design that the index in memory has."""
-
-W = TypeVar("W", bound=StrEnum)
 
 
 class Mode(StrEnum):
@@ -53,7 +55,9 @@ class Brake(StrEnum):
 
 @dataclass(frozen=True)
 class DedupSettings:
-    """All settings; each stands in a Scrapy project as `DEDUP_` and its name in capitals.
+    """How documents are decided, and where that is remembered.
+
+    Each stands in a Scrapy project as `DEDUP_` and its name in capitals.
 
     Attributes:
         enabled: whether anything is done at all.
@@ -90,27 +94,19 @@ class DedupSettings:
             texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
         leader_jaccard: a match found by another member must reach this Jaccard similarity
         leader_containment: or this containment with the leader of the cluster.
-        scope: where duplicates are looked for: `all`, the same `host`, or the same registrable `domain`.
-        keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen:
-            names in `dedup.keepers.RULES`, functions, or import paths of functions.
-        swap_keeper: whether a better copy that arrives later is passed on in the place of the former keeper.
+        scope: where duplicates are looked for: `all`, the same `host`, the same registrable `domain`, or among
+            those of the same `spider`, whose keys do not meet those of others either.
+        keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen where copies
+            are swapped: names in `dedup.keepers.RULES`, functions, or import paths of functions.
+        swap_keeper: whether a better copy that arrives later is passed on in the place of the former keeper;
+            else the keeper is the copy that came first.
         brake: what happens beyond the two limits: `warn`, `stop` (dropping there), `off`.
         max_cluster: how many members a cluster may have; 0: any number.
         max_drop_share: which share of a host's documents may be duplicates in a run,
         brake_after: once so many of its documents were decided.
-        text_field: the item's field with the text.
-        html_field: the item's field with HTML, from which the text is taken where there is none.
-        url_field: the item's field with the URL, the document's key.
-        signature_field: the item's field with a signature that was made already, if any.
-        body_digest_field: the item's field with the digest of the page's bytes, if any.
-        canonical_field: the item's field with the address that the page names as its own, if any.
-        redirected_field: the item's field that says whether a redirect led to the URL, if any.
-        verdict_field: a field of the item that receives the verdict; empty: none.
-        replaces_field: a field of the item that receives the URLs of the copies whose place it takes, also of an
-            item that is dropped, if it has shown two clusters to be one; empty: none.
-        drop_unchanged: whether an item whose URL had the same text before is dropped.
-        follow_duplicates: whether the links of a duplicate are followed.
-        workers: worker processes for signatures and extraction; 0: threads.
+        memory: which documents a new one is compared with: `run`, those of its own run; `for ever`, all that
+            the database knows; or those seen in a time such as `30d` (s, m, h, d, w) before the run began.
+        mark_only: whether duplicates are told of, and passed on all the same.
         batch_size: how many documents at most are decided in one transaction.
     """
 
@@ -148,18 +144,8 @@ class DedupSettings:
     max_cluster: int = 1000
     max_drop_share: float = 0.9
     brake_after: int = 200
-    text_field: str = "text"
-    html_field: str = "html"
-    url_field: str = "url"
-    signature_field: str = "signature"
-    body_digest_field: str = "body_digest"
-    canonical_field: str = "canonical"
-    redirected_field: str = "redirected"
-    verdict_field: str = ""
-    replaces_field: str = ""
-    drop_unchanged: bool = False
-    follow_duplicates: bool = False
-    workers: int = 1
+    memory: Memory = field(default_factory=lambda: FOR_EVER)
+    mark_only: bool = False
     batch_size: int = 50
 
     @classmethod
@@ -183,10 +169,11 @@ class DedupSettings:
 
     def __post_init__(self) -> None:
         # Words are strings too, and in code they are easily written as such.
-        object.__setattr__(self, "mode", _to_word(Mode)("DEDUP_MODE", self.mode))
-        object.__setattr__(self, "index", _to_word(IndexKind)("DEDUP_INDEX", self.index))
-        object.__setattr__(self, "scope", _to_word(Scope)("DEDUP_SCOPE", self.scope))
-        object.__setattr__(self, "brake", _to_word(Brake)("DEDUP_BRAKE", self.brake))
+        object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
+        object.__setattr__(self, "index", to_word(IndexKind)("DEDUP_INDEX", self.index))
+        object.__setattr__(self, "scope", to_word(Scope)("DEDUP_SCOPE", self.scope))
+        object.__setattr__(self, "brake", to_word(Brake)("DEDUP_BRAKE", self.brake))
+        object.__setattr__(self, "memory", Memory.parse(self.memory))
         object.__setattr__(self, "keeper", KeeperPolicy.parse(self.keeper))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
@@ -213,44 +200,13 @@ class DedupSettings:
         for name in ("max_candidates", "batch_size", "brake_after"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         _require(self.max_replaced >= 0, "max_replaced", self.max_replaced, "at least 0")
-        for name in ("workers", "min_tokens", "short_tokens", "max_compared", "max_cluster"):
+        for name in ("min_tokens", "short_tokens", "max_compared", "max_cluster"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
 
 def _require(holds: bool, name: str, value: object, expected: str) -> None:
     if not holds:
         raise SettingsError(f"DEDUP_{name.upper()} = {value!r}: expected {expected}")
-
-
-def _to_bool(name: str, value: Any) -> bool:
-    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
-    known = words.get(str(value).lower())
-    if known is None:
-        raise SettingsError(f"{name} = {value!r}: expected True or False")
-    return known
-
-
-def _to_int(name: str, value: Any) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", str(value).strip()):
-        raise SettingsError(f"{name} = {value!r}: expected a whole number")
-    return int(value)
-
-
-def _to_float(name: str, value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise SettingsError(f"{name} = {value!r}: expected a number") from None
-
-
-def _to_word(words: type[W]) -> Callable[[str, Any], W]:
-    def convert(name: str, value: Any) -> W:
-        try:
-            return words(value)
-        except ValueError:
-            raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(words)}") from None
-
-    return convert
 
 
 def _bits_of(name: str, value: str) -> int:
@@ -268,14 +224,15 @@ def _to_design(name: str, value: Any) -> TableDesign:
 
 
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
-    "bool": _to_bool,
-    "int": _to_int,
-    "float": _to_float,
+    "bool": to_bool,
+    "int": to_int,
+    "float": to_float,
     "str": lambda name, value: str(value),
-    "Mode": _to_word(Mode),
-    "IndexKind": _to_word(IndexKind),
-    "Scope": _to_word(Scope),
-    "Brake": _to_word(Brake),
+    "Mode": to_word(Mode),
+    "IndexKind": to_word(IndexKind),
+    "Scope": to_word(Scope),
+    "Brake": to_word(Brake),
+    "Memory": lambda name, value: Memory.parse(value),
     "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
     "TableDesign": _to_design,
 }

@@ -203,3 +203,14 @@ def test_a_wrong_number_of_results_is_an_error_and_nobody_waits_for_ever(results
         return [task.exception() for task in done]
 
     assert any(isinstance(error, ValueError) for error in asyncio.run(main()))
+
+
+def test_nobody_waits_for_others_that_cannot_come() -> None:
+    async def main() -> list[int]:
+        batcher = MicroBatcher(Handler(), 10, patience=1_000, is_all=lambda waiting: waiting == 2)
+        async with asyncio.timeout(SECONDS):
+            results = await asyncio.gather(batcher.submit(1), batcher.submit(2))
+            await batcher.close()
+        return results
+
+    assert asyncio.run(main()) == [2, 4]

@@ -7,7 +7,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier
@@ -25,52 +25,10 @@ from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import compare
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, run
 from tests.localsite import Asked, LocalSite, article
+from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, edited
 
-ADDONS = {"dedup.DedupAddon": 500}
 PIPELINE = "dedup.pipelines.NearDuplicatePipeline"
-A, B = document(200, "a"), document(200, "b")
-NEAR_A = edited(A, 6)
-
-
-class ItemsSpider(scrapy.Spider):
-    """Yields the given items from one callback."""
-
-    name = "items"
-
-    def __init__(self, items: list[Any]) -> None:
-        super().__init__()
-        self.items = items
-
-    async def start(self) -> AsyncIterator[scrapy.Request]:
-        yield scrapy.Request("data:text/plain,x", self.parse)
-
-    def parse(self, response: Any) -> Iterator[Any]:
-        yield from self.items
-
-
-@pytest.fixture
-def pass_on(tmp_path: Path) -> Callable[..., Outcome]:
-    """Send items through a crawl with the add-on; the same database each time."""
-
-    def pass_on(items: list[Any], settings: Mapping[str, Any] | None = None) -> Outcome:
-        values = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", **(settings or {})}
-        return crawl_here(ItemsSpider, values, items=items)
-
-    return pass_on
-
-
-def url(number: object) -> str:
-    return f"https://example.com/{number}"
-
-
-def four() -> list[dict[str, Any]]:
-    """Two different texts, and an exact and a near copy of the first one."""
-    return [{"url": url(number), "text": text} for number, text in enumerate((A, B, A, NEAR_A))]
-
-
-def urls(outcome: Outcome, field: str = "url") -> list[str]:
-    return sorted(str(item[field] if isinstance(item, dict) else getattr(item, field)) for item in outcome.items)
 
 
 def keeps_the_first_two(outcome: Outcome) -> None:
@@ -175,7 +133,7 @@ def test_the_same_html_is_analysed_once(pass_on: Callable[..., Outcome], monkeyp
 
 def test_fields_may_have_other_names(pass_on: Callable[..., Outcome]) -> None:
     items = [{"link": item["url"], "body": item["text"], "text": "no", "url": "no"} for item in four()]
-    outcome = pass_on(items, {"DEDUP_URL_FIELD": "link", "DEDUP_TEXT_FIELD": "body"})
+    outcome = pass_on(items, {"DEDUP_KEY_FIELD": "link", "DEDUP_TEXT_FIELD": "body"})
     keeps_the_first_two(outcome)
 
 
@@ -209,16 +167,13 @@ def test_item_that_cannot_hold_the_verdict_is_not_lost(
         {},
         {"name": "x"},
         {"url": url(1)},
-        {"text": A},
-        {"url": None, "text": A},
-        {"url": "", "text": A},
         {"url": url(1), "text": None},
         {"url": url(1), "text": "", "html": ""},
         {"url": url(1), "html": b""},
     ],
     ids=lambda item: ",".join(item) or "nothing",
 )
-def test_item_without_url_or_text_passes(item: dict[str, Any], pass_on: Callable[..., Outcome]) -> None:
+def test_item_without_text_passes(item: dict[str, Any], pass_on: Callable[..., Outcome]) -> None:
     outcome = pass_on([item, dict(item)])
     assert outcome.items == [item, item]
     assert outcome.count("dedup/not_examined") == 2
@@ -244,11 +199,10 @@ def test_odd_texts_and_addresses_do_no_harm(pass_on: Callable[..., Outcome]) -> 
     assert not [message for message in outcome.messages if set(message) & set("\0\x1b\ud800\u202e")]
 
 
-def test_items_that_share_the_address_of_their_page_are_never_duplicates_of_each_other(
-    pass_on: Callable[..., Outcome],
-) -> None:
-    outcome = pass_on([{"url": url(1), "text": text} for text in (A, NEAR_A, A, B)])
-    assert len(outcome.items) == 4
+@pytest.mark.parametrize("nothing", [{}, {"url": None}, {"url": ""}])
+def test_item_without_a_url_is_compared_all_the_same(nothing: dict[str, Any], pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on([{**nothing, "text": text} for text in (A, B, A)], {"CONCURRENT_ITEMS": 1})
+    assert [item["text"] for item in outcome.items] == [A, B]
 
 
 def test_short_texts_are_duplicates_only_if_they_are_equal(pass_on: Callable[..., Outcome]) -> None:
@@ -408,11 +362,17 @@ def test_addon_respects_that_the_project_has_switched_the_pipeline_off(pass_on: 
     assert len(pass_on(four(), {"ITEM_PIPELINES": {PIPELINE: None}}).items) == 4
 
 
-@pytest.mark.parametrize(("order", "seen"), [(100, 4), (400, 2)])
-def test_pipelines_behind_it_see_the_kept_items_only(order: int, seen: int, pass_on: Callable[..., Outcome]) -> None:
+@pytest.mark.parametrize("order", [0, 1, 100, 400])
+def test_pipelines_of_the_project_see_the_kept_items_only(order: int, pass_on: Callable[..., Outcome]) -> None:
     Recording.seen.clear()
     pass_on(four(), {"ITEM_PIPELINES": {Recording: order}})
-    assert len(Recording.seen) == seen
+    assert len(Recording.seen) == 2
+
+
+def test_pipelines_that_are_named_see_all_items(pass_on: Callable[..., Outcome]) -> None:
+    Recording.seen.clear()
+    pass_on(four(), {"ITEM_PIPELINES": {Recording: 100}, "DEDUP_AFTER": "Recording"})
+    assert len(Recording.seen) == 4
 
 
 # Many at once

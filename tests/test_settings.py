@@ -65,8 +65,8 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("min_jaccard", "0.5", 0.5),
         ("min_jaccard", 1, 1.0),
         ("run", "", ""),
-        ("verdict_field", "verdict", "verdict"),
-        ("workers", "0", 0),
+        ("index_file", "a.index", "a.index"),
+        ("max_cluster", "0", 0),
         ("batch_size", "1", 1),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("weak_bits", -1),
         ("max_candidates", 0),
         ("batch_size", 0),
-        ("workers", -1),
+        ("max_cluster", -1),
         ("min_tokens", -1),
         ("short_tokens", -1),
         ("short_jaccard", 1.1),
@@ -125,7 +125,6 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("scope", "planet"),
         ("keeper", "oldest"),
         ("brake", "on"),
-        ("max_cluster", -1),
         ("max_drop_share", 1.1),
         ("brake_after", 0),
     ],
@@ -139,7 +138,7 @@ def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setti
 
 
 @pytest.mark.parametrize(
-    "values", [{"radius": 65}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"workers": -1}, {"batch_size": 0}]
+    "values", [{"radius": 65}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"max_cluster": -1}, {"batch_size": 0}]
 )
 def test_values_given_in_code_are_checked_too(values: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):

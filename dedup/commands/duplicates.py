@@ -52,7 +52,8 @@ class Command(ScrapyCommand):
         parser.add_argument(
             "--top",
             metavar="N",
-            help=f"how many hosts and clusters to name (default: {defaults.max_hosts} and {defaults.max_clusters})",
+            help="how many hosts, clusters and skipped pages to name "
+            f"(default: {defaults.max_hosts}, {defaults.max_clusters} and {defaults.max_skipped})",
         )
         parser.add_argument(
             "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
@@ -71,16 +72,16 @@ class Command(ScrapyCommand):
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.database import open_existing_database
+        from dedup.project import read_project_settings
         from dedup.report.output import open_output
         from dedup.report.queries import open_report
         from dedup.report.render import write_report
-        from dedup.settings import DedupSettings
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
         selection, output_format = _selection(opts), _format(opts)
         assert self.settings is not None
-        url = opts.database or DedupSettings.read(self.settings.get).database_url
+        url = opts.database or read_project_settings(self.settings).database_url
         database = open_existing_database(url)
         try:
             with open_report(database, selection) as report, open_output(opts.output) as stream:
@@ -98,15 +99,22 @@ def _selection(opts: argparse.Namespace) -> Selection:
         return Selection(opts.run, opts.all_runs, opts.host)
     if not opts.top.isdecimal() or int(opts.top) > _LARGEST_TOP:
         raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 to {_LARGEST_TOP}")
-    return Selection(opts.run, opts.all_runs, opts.host, int(opts.top), int(opts.top))
+    return Selection(opts.run, opts.all_runs, opts.host, *[int(opts.top)] * 3)
 
 
 def _format(opts: argparse.Namespace) -> Format:
     from dedup.report.render import Format
 
     if opts.format is None:
-        suffix = Path(opts.output).suffix.removeprefix(".")
-        return Format(suffix) if suffix in set(Format) else Format.TABLE
+        suffix = Path(opts.output).suffix.removeprefix(".").lower()
+        if suffix in ("", "txt"):
+            return Format.TABLE
+        if suffix in set(Format):
+            return Format(suffix)
+        raise SettingsError(
+            f"-o {opts.output}: there is no format {suffix!r}: name it .json, .csv or .txt, "
+            f"or give --format {', '.join(Format)}"
+        )
     try:
         return Format(opts.format)
     except ValueError:

@@ -1,0 +1,238 @@
+"""The run of a crawl: its database, opened with the spider, and its verdicts, from the first item on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from scrapy.crawler import Crawler
+
+from dedup.batching import BATCH_PATIENCE, MicroBatcher
+from dedup.brake import Alarm
+from dedup.deduplicator import Decision, Deduplicator, Document
+from dedup.errors import DatabaseError, DedupError
+from dedup.failures import outages_of
+from dedup.fingerprint.normalise import clean
+from dedup.items.unexamined import Unexamined
+from dedup.notes import Skipped
+from dedup.project import make_database_folder
+from dedup.runs.naming import name_by_time
+from dedup.settings import DedupSettings
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_SKIPPED_AT_ONCE = 100
+_NAME_IN_JOB = "dedup.run"
+
+
+class CrawlRun:
+    """Decides the documents of a crawl, in batches, in threads, and whatever its database goes through.
+
+    The run begins with the first item, so that a crawl without any leaves none behind.
+
+    Args:
+        crawler: the crawl.
+        settings: its settings.
+    """
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self._crawler = crawler
+        self._settings = settings
+        self._outages = outages_of(crawler)
+        self._is_open = asyncio.Event()
+        self._failure: DedupError | None = None
+        self._beginning: asyncio.Task[int] | None = None
+        self._run_id: int | None = None
+        self._skipped: list[Skipped] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Open the database.
+
+        Raises:
+            DedupError: it cannot be opened, or a setting cannot be used.
+        """
+        try:
+            await self._open()
+        except DedupError as error:
+            self._failure = error
+            raise
+        finally:
+            self._is_open.set()
+
+    async def _open(self) -> None:
+        try:
+            make_database_folder(self._crawler.settings)
+        except OSError as error:
+            raise DatabaseError(
+                f"the folder of the database cannot be made: {error}; set DEDUP_DATABASE_URL"
+            ) from error
+        self._deduplicator = await asyncio.to_thread(Deduplicator, self._settings)
+        self._deciding = MicroBatcher(self._decide, self._settings.batch_size, BATCH_PATIENCE, self._is_all)
+        self._recognising = MicroBatcher(self._recognise, self._settings.batch_size)
+        logger.info("%s", await self._in_thread(self._remembered))
+
+    async def begin(self) -> int:
+        """Begin the run, once the database is open, if it has not begun; return its id.
+
+        Raises:
+            DedupError: the database cannot be opened, or not be written.
+        """
+        if self._run_id is not None:
+            return self._run_id
+        # Scrapy opens all pipelines at the same time.
+        await self._is_open.wait()
+        if self._failure is not None:
+            raise self._failure
+        if self._beginning is None:
+            # Where it fails, it fails for all who wait: each of them would wait for the same lock again.
+            self._beginning = asyncio.create_task(self._begin())
+        try:
+            return await asyncio.shield(self._beginning)
+        finally:
+            if self._beginning is not None and self._beginning.done():
+                self._beginning = None
+
+    async def _begin(self) -> int:
+        name = self._settings.run or _name_in_job(self._crawler)
+        self._run_id = await self._in_thread(self._deduplicator.open_run, name)
+        self._crawler.stats.set_value("dedup/run", name)
+        return self._run_id
+
+    async def decide(self, document: Document) -> Decision | None:
+        """Return the decision on a document; None if its bytes are not known any more.
+
+        Raises:
+            DatabaseError: the database failed.
+            KeeperRuleError: a rule for keepers failed.
+        """
+        if self._run_id is None:
+            await self.begin()
+        return await self._deciding.submit(document)
+
+    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
+        """Say whether a page with these bytes was analysed before, in this run or an earlier one."""
+        run_id = await self.begin() if self._run_id is None else self._run_id
+        spider = str(getattr(self._crawler.spider, "name", ""))
+        return await self._recognising.submit(self._deduplicator.scoped_bytes(key, body_digest, run_id, spider))
+
+    async def let_go(self, keys: Sequence[str]) -> None:
+        """Take documents that are there no more out of the index; their duplicates are decided anew."""
+        await self._in_thread(self._deduplicator.let_go, [clean(key) for key in keys])
+
+    def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
+        """Return ids and keys of documents whose content has to be seen again; see `Deduplicator.find_undecided`."""
+        run_id = self._run_id if of_this_run else None
+        return self._outages.survive(partial(self._deduplicator.find_undecided, after, most, run_id))
+
+    def take_alarms(self) -> list[Alarm]:
+        """Return the clusters and hosts that have gone over a limit since the last call."""
+        return self._deduplicator.take_alarms()
+
+    def note_skipped(self, skipped: Skipped) -> None:
+        """Note a page that brought no item; it is written with others, at the latest when the run ends."""
+        self._skipped.append(skipped)
+        if len(self._skipped) >= _SKIPPED_AT_ONCE and (self._writing is None or self._writing.done()):
+            self._writing = asyncio.create_task(self._write_skipped())
+
+    async def stop_deciding(self) -> None:
+        """Wait for what is being decided."""
+        await self._recognising.close()
+        await self._deciding.close()
+
+    async def end(self, outcome: str, unexamined: Unexamined, *, goes_on: bool) -> None:
+        """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
+
+        Args:
+            outcome: why the crawl ended.
+            unexamined: the items that were not examined.
+            goes_on: whether other processes go on with the run.
+
+        Raises:
+            DatabaseError: the database failed.
+        """
+        rows = [(kind.item_class, fields, kind.reason, count) for kind, fields, count in unexamined.rows()]
+        if self._run_id is None and not rows and not self._skipped:
+            return
+        run_id = await self.begin()
+        if self._writing is not None:
+            await self._writing
+        await self._write_skipped()
+        if rows:
+            await self._in_thread(self._deduplicator.note_unexamined, run_id, rows)
+        if not goes_on:
+            await self._in_thread(self._deduplicator.close_run, run_id, outcome)
+
+    async def close(self) -> None:
+        """Close the database."""
+        await asyncio.to_thread(self._deduplicator.close)
+
+    async def _write_skipped(self) -> None:
+        skipped, self._skipped = self._skipped, []
+        if skipped:
+            await self._in_thread(self._deduplicator.note_skipped, await self.begin(), skipped)
+
+    def _is_all(self, waiting: int) -> bool:
+        """Say whether everything that is under way waits for a decision, as where links are held back."""
+        engine = self._crawler.engine
+        slot = engine.scraper.slot if engine is not None else None
+        return slot is not None and not engine.downloader.active and len(slot.active) + len(slot.queue) <= waiting
+
+    def _decide(self, documents: list[Document]) -> list[Decision | None]:
+        assert self._run_id is not None
+        # What was decided though the connection broke is found unchanged, and its verdict stands.
+        return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id))
+
+    def _recognise(self, body_digests: list[bytes]) -> list[bool]:
+        known = self._outages.survive(partial(self._deduplicator.known_bodies, body_digests))
+        return [body_digest in known for body_digest in body_digests]
+
+    def _remembered(self) -> str:
+        documents, runs, since = self._deduplicator.knows()
+        name = self._deduplicator.database.name
+        if not documents:
+            return f"database {name} knows no documents yet"
+        began = datetime.fromtimestamp(since, UTC) if since is not None else None
+        when = f" since {began:%Y-%m-%d}" if began else ""
+        memory = self._settings.memory
+        told = "" if str(memory) == "for ever" else f"; compared with those of {_told(str(memory))}"
+        return f"database {name} knows {_counted(documents, 'document')} of {_counted(runs, 'run')}{when}{told}"
+
+    async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.to_thread(self._outages.survive, partial(function, *arguments))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _told(memory: str) -> str:
+    return "this run alone" if memory == "run" else f"the last {memory} alone"
+
+
+def _name_in_job(crawler: Crawler) -> str:
+    """Return the name of a new run; a job that is continued (Scrapy's JOBDIR) goes on with its own."""
+    name = name_by_time()
+    folder = crawler.settings.get("JOBDIR")
+    if not folder:
+        return name
+    path = Path(folder) / _NAME_IN_JOB
+    try:
+        known = path.read_text(encoding="utf-8", errors="replace").strip() if path.exists() else ""
+        if known.isprintable() and known and "\ufffd" not in known:
+            return known
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Killed at any point, the next process finds a whole name or none.
+        written = path.with_suffix(".new")
+        written.write_text(name, encoding="utf-8")
+        written.replace(path)
+    except OSError as error:
+        raise DatabaseError(f"the name of the run in {path} cannot be read or written: {error}") from error
+    return name

@@ -1,0 +1,1 @@
+"""What deduplication sees of a project's items: their text and their key."""

@@ -1,0 +1,230 @@
+"""An item as deduplication sees it: which of its values are text, HTML, files and key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin
+
+from itemadapter import ItemAdapter
+from scrapy.http import Response
+from w3lib.html import remove_tags, replace_entities
+
+from dedup.fingerprint.normalise import clean
+from dedup.fingerprint.signature import digest
+from dedup.items.settings import TEXT_FIELDS, ItemSettings
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+# Sites write what these are asked about: nothing may be tried in more ways than one.
+_WHOLE_PAGE = re.compile(
+    r"\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b", re.IGNORECASE | re.DOTALL
+)
+_MARKUP = re.compile(r"</[a-z][a-z0-9]*+\s*+>|<(br|hr|img|p)\b[^<>]*+>", re.IGNORECASE)
+_BLOCK = re.compile(r"</?(p|div|br|hr|li|td|th|tr|dt|dd|h[1-6]|blockquote|section|article|figcaption)\b", re.IGNORECASE)
+_NO_TEXT = re.compile(r"<(script|style|noscript|template)\b", re.IGNORECASE)
+_NAMED_BYTES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What there is to compare of an item.
+
+    Attributes:
+        text: its text, the title above it; empty where there is none.
+        html: what its text is to be taken from, where it has none.
+        checksums: those of its files, where it has neither.
+        source: where this stands, such as `title + content`; empty: nowhere.
+    """
+
+    text: str = ""
+    html: bytes | str = ""
+    checksums: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """A few characters that tell this content from other."""
+        html = self.html.encode("utf-8", "replace") if isinstance(self.html, str) else self.html
+        content = self.text.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
+        return f"(text {digest(content)[:_NAMED_BYTES].hex()})"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was found in an item.
+
+    Attributes:
+        item_class: the name of its class; empty for a dict.
+        key: what identifies it.
+        key_field: where the key stands; empty where it was made of the response's URL and what the item holds.
+        is_page: whether the item stands for the page that it was found on: its key is the page's URL.
+        content: what there is to compare.
+    """
+
+    item_class: str
+    key: str
+    key_field: str
+    is_page: bool
+    content: Content
+
+
+class ItemReader:
+    """Finds text and key in the items of a spider.
+
+    Of the fields that are looked at by default, those that come after one in which an item of the class had text
+    are not looked at any more: another item of the class whose text is missing has none, and is not compared by a
+    description that many items share. Fields that a project names are looked at in every item.
+
+    Args:
+        settings: which fields are looked at.
+        spider: the name of the spider.
+    """
+
+    def __init__(self, settings: ItemSettings, spider: str) -> None:
+        self._settings = settings
+        self._spider = spider
+        self._seen: dict[type, set[str]] = {}
+
+    def read(self, item: Any, response: Response | None) -> Reading:
+        """Read an item.
+
+        Args:
+            item: an item of any kind that itemadapter knows.
+            response: what it was found in; None where that is not known.
+        """
+        content = self._find_content(item)
+        item_class = class_of(item)
+        page = "" if response is None else clean(response.url)
+        for field, value in self._settings.key_field.find(item):
+            if key := _key(value):
+                key = self._full_key(key, page)
+                return Reading(item_class, key, field, key == page, content)
+        return Reading(item_class, f"{page or self._spider} {content.name}", "", is_page=False, content=content)
+
+    def is_exempt(self, item: Any) -> bool:
+        """Say whether the project has said that items of this class have no text."""
+        return self._settings.text_field.rule_for(type(item)) is None
+
+    def empty_fields(self, item: Any) -> list[str]:
+        """Return the fields of an item in which text, HTML or files are looked for, and in which there is nothing."""
+        adapter, settings = ItemAdapter(item), self._settings
+        rules = (each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field))
+        names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
+        there = set(adapter)
+        return [name for name in names if name in there and not any(_text_or_page(adapter[name]))]
+
+    def _full_key(self, key: str, page: str) -> str:
+        if _URL.match(key):
+            return key
+        # Another spider's numbers are those of other things.
+        return urljoin(page, key) if page and key.startswith("/") else f"{self._spider}:{key}"
+
+    def _find_content(self, item: Any) -> Content:
+        html = Content()
+        for field, value in self._texts(item):
+            text, page = _text_or_page(value)
+            if text:
+                self._seen.setdefault(type(item), set()).add(field)
+                return self._with_title(item, text, field)
+            if page and not html.html:
+                html = Content(html=page, source=field)
+        for field, value in self._settings.html_field.find(item):
+            if page := _html(value):
+                return Content(html=page, source=field)
+        if html.html:
+            return html
+        for field, value in self._settings.file_field.find(item):
+            if checksums := _checksums(value):
+                return Content(checksums=checksums, source=f"checksums of {field}")
+        return Content()
+
+    def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
+        found = self._settings.text_field.find(item)
+        rule = self._settings.text_field.rule_for(type(item))
+        if rule is None or rule.names != TEXT_FIELDS:
+            return found
+        return ((field, value) for field, value in found if not self._is_second_choice(item, field))
+
+    def _is_second_choice(self, item: Any, field: str) -> bool:
+        """Say whether items like this one have their text in a field that comes before this one."""
+        better = self._seen.get(type(item), set()).intersection(TEXT_FIELDS[: TEXT_FIELDS.index(field)])
+        # Dicts of several kinds have one class.
+        return any(name in item for name in better) if isinstance(item, dict) else bool(better)
+
+    def _with_title(self, item: Any, text: str, field: str) -> Content:
+        for name, value in self._settings.title_field.find(item):
+            title, _ = _text_or_page(value)
+            if title:
+                is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
+                return Content(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
+        return Content(text=text, source=field)
+
+
+def class_of(item: Any) -> str:
+    """Return the name of an item's class; of a dict, which can be anything, the empty string."""
+    return "" if isinstance(item, dict) else type(item).__qualname__
+
+
+def _key(value: Any) -> str:
+    if isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    if value is None or isinstance(value, (bool, bytes, Mapping, list, tuple, set)):
+        return ""
+    return clean(str(value)).strip()
+
+
+def _text_or_page(value: Any) -> tuple[str, bytes | str]:
+    """Return a text without markup, or the page that a text is to be taken from."""
+    value = _joined(value)
+    if isinstance(value, bytes):
+        return "", value
+    if not isinstance(value, str) or not value.strip():
+        return "", ""
+    if _WHOLE_PAGE.match(value):
+        return "", value
+    return (_without_markup(value) if _MARKUP.search(value) else value), ""
+
+
+def _without_markup(text: str) -> str:
+    text = "".join(_parts_with_text(text))
+    # What stands in two paragraphs is not one word.
+    text = remove_tags(_BLOCK.sub(r"\n\g<0>", text))
+    return replace_entities(text).strip()
+
+
+def _parts_with_text(text: str) -> Iterator[str]:
+    """Yield what stands outside of the elements that hold no text; one that is never closed is text."""
+    start = 0
+    unclosed = set[str]()
+    for opening in _NO_TEXT.finditer(text):
+        name = opening[1].lower()
+        if opening.start() < start or name in unclosed:
+            continue
+        closing = re.compile(f"</{name}>", re.IGNORECASE).search(text, opening.end())
+        if closing is None:
+            unclosed.add(name)
+        else:
+            yield text[start : opening.start()]
+            start = closing.end()
+    yield text[start:]
+
+
+def _joined(value: Any) -> Any:
+    """Return the strings of a list as one, as item loaders make lists; anything else as it is."""
+    is_list = isinstance(value, (list, tuple)) and all(isinstance(part, str) for part in value)
+    return "\n".join(value) if is_list else value
+
+
+def _html(value: Any) -> bytes | str:
+    if isinstance(value, Response):
+        return value.body
+    value = _joined(value)
+    return value if isinstance(value, (bytes, str)) and value.strip() else ""
+
+
+def _checksums(value: Any) -> tuple[str, ...]:
+    files = value if isinstance(value, (list, tuple)) else [value]
+    found = [ItemAdapter(each).get("checksum") for each in files if ItemAdapter.is_item(each)]
+    return tuple(sorted(str(checksum) for checksum in found if checksum))

@@ -1,0 +1,178 @@
+"""The settings of the items of a Scrapy project, read once into a typed object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+from dedup.errors import SettingsError
+from dedup.items.fields import FieldRule
+from dedup.setting_values import to_bool, to_int, to_word
+
+TEXT_FIELDS = (
+    "text",
+    "content",
+    "body",
+    "article_text",
+    "article_body",
+    "articleBody",
+    "articleText",
+    "maintext",
+    "main_text",
+    "full_text",
+    "plain_text",
+    "body_text",
+    "content_text",
+    "page_text",
+    "description",
+    "content_intro",
+    "summary",
+    "abstract",
+)
+TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading")
+HTML_FIELDS = (
+    "html",
+    "raw_html",
+    "body_html",
+    "content_html",
+    "article_html",
+    "articleBodyHtml",
+    "page_html",
+    "html_content",
+    "spider_response",
+    "response",
+)
+KEY_FIELDS = (
+    "url",
+    "link",
+    "canonical_url",
+    "page_url",
+    "source_url",
+    "article_url",
+    "permalink",
+    "href",
+    "guid",
+    "id",
+    "id_",
+    "_id",
+    "item_id",
+    "article_id",
+    "sku",
+)
+# Not `images`: things without a picture of their own all have the same one.
+FILE_FIELDS = ("files",)
+
+
+class SameKey(StrEnum):
+    """What another text under a key is that the same process has decided before, in the same run."""
+
+    SEPARATE = "separate"
+    UPDATE = "update"
+
+
+class ShortTexts(StrEnum):
+    """What becomes of texts that are too short for anything but an exact comparison."""
+
+    EXACT = "exact"
+    PASS = "pass"  # noqa: S105 -- no password
+
+
+class OnError(StrEnum):
+    """What becomes of items when the database fails for good."""
+
+    STOP = "stop"
+    PASS = "pass"  # noqa: S105 -- no password
+
+
+@dataclass(frozen=True)
+class ItemSettings:
+    """What is looked at in items, and what becomes of them.
+
+    Each stands in a Scrapy project as `DEDUP_` and its name in capitals. The names of fields are
+    `dedup.items.fields.FieldRule`: several, a function, or either by the item's class.
+
+    Attributes:
+        text_field: where an item's text is; the first field that has some counts. Markup in it is left out.
+        title_field: where its title is, which is compared together with the text.
+        html_field: where HTML is, or a response, from which the text is taken where there is none.
+        key_field: where its key is: a URL, or an id, which counts for items of the same class and spider.
+        file_field: where the files are that a media pipeline has fetched: where there is neither text nor HTML,
+            their checksums are compared.
+        signature_field: the field with a signature that was made already, if any.
+        body_digest_field: the field with the digest of the page's bytes, if any.
+        canonical_field: the field with the address that the page names as its own, if any.
+        redirected_field: the field that says whether a redirect led to the URL, if any.
+        verdict_field: a field of the item that receives the verdict; empty: none.
+        mark_field: a field of the item that receives verdict, original, distance and similarity of a duplicate
+            that is passed on with DEDUP_MARK_ONLY; empty: none, `response.meta["dedup"]` has them alone.
+        replaces_field: a field of the item that receives the URLs of the copies whose place it takes, also of an
+            item that is dropped, if it has shown two clusters to be one; empty: none.
+        same_key: what another text is under a key that the same process has decided before in the same run:
+            `separate`, another document, which gets a key of its own; `update`, the document has changed.
+        short_texts: what becomes of texts with fewer than DEDUP_MIN_TOKENS tokens: `exact`, they are compared
+            exactly; `pass`, they are not examined.
+        drop_unchanged: whether an item whose key had the same text before is dropped.
+        follow_duplicates: whether the links of a duplicate are followed.
+        on_error: what happens when the database fails for good: `stop`, the crawl ends; `pass`, what cannot be
+            decided is passed on.
+        workers: worker processes for signatures and extraction; 0: threads.
+    """
+
+    text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
+    title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
+    html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
+    key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
+    file_field: FieldRule = field(default_factory=partial(FieldRule, FILE_FIELDS))
+    signature_field: str = "signature"
+    body_digest_field: str = "body_digest"
+    canonical_field: str = "canonical"
+    redirected_field: str = "redirected"
+    verdict_field: str = ""
+    mark_field: str = ""
+    replaces_field: str = ""
+    same_key: SameKey = SameKey.SEPARATE
+    short_texts: ShortTexts = ShortTexts.EXACT
+    drop_unchanged: bool = False
+    follow_duplicates: bool = True
+    on_error: OnError = OnError.STOP
+    workers: int = 1
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> ItemSettings:
+        """Read the settings.
+
+        Args:
+            get: gives the value of a setting by its full name, None where it is not set.
+
+        Raises:
+            SettingsError: a value cannot be used.
+        """
+        defaults = cls()
+        values: dict[str, Any] = {}
+        for each in fields(cls):
+            name = f"DEDUP_{each.name.upper()}"
+            value = get(name)
+            if value is None:
+                continue
+            default = getattr(defaults, each.name)
+            if isinstance(default, FieldRule):
+                values[each.name] = FieldRule.parse(name, value, default.names)
+            else:
+                values[each.name] = _CONVERTERS[str(each.type)](name, value)
+        settings = cls(**values)
+        if settings.workers < 0:
+            raise SettingsError(f"DEDUP_WORKERS = {settings.workers}: expected at least 0")
+        return settings
+
+
+_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
+    "bool": to_bool,
+    "int": to_int,
+    "str": lambda name, value: str(value),
+    "SameKey": to_word(SameKey),
+    "ShortTexts": to_word(ShortTexts),
+    "OnError": to_word(OnError),
+}

@@ -1,0 +1,183 @@
+"""Where items come from: the response of each that is under way, and what became of a page's items."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from dedup.dropping import ExactDuplicate, NearDuplicate
+from dedup.fingerprint.normalise import clean
+
+
+class Page:
+    """A response some of whose items are under way.
+
+    Args:
+        response: the response; it is not kept alive.
+
+    Attributes:
+        undecided: the items that no verdict was heard of yet, by id, which is unique as long as they are here.
+        is_kept: whether one of its items was kept, so that the page is no duplicate.
+        has_copy: whether an item that stands for the page was dropped as a duplicate.
+        last_news: when it was last heard of, by `time.monotonic`.
+    """
+
+    def __init__(self, response: Response) -> None:
+        self.undecided: dict[int, Any] = {}
+        self.is_kept = False
+        self.has_copy = False
+        self.last_news = time.monotonic()
+        self._under_way = 0
+        self._response = ref(response)
+        self._settled = asyncio.Event()
+
+    @property
+    def response(self) -> Response | None:
+        """The response, as long as Scrapy works on it."""
+        return self._response()
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether all that is known of its items says that the page is a duplicate."""
+        return self.has_copy and not self.is_kept
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no verdict that may still come changes anything."""
+        return self.is_kept or not self.undecided
+
+    def note(self, item: Any) -> None:
+        """Note an item that begins its way."""
+        self.undecided[id(item)] = item
+        self._under_way += 1
+
+    def settle(self, item: Any) -> None:
+        """Note that the verdict on an item is there."""
+        self.undecided.pop(id(item), None)
+        self._hear()
+
+    def end(self, item: Any) -> None:
+        """Note that an item is through all pipelines; it may be another object than the one that was noted."""
+        self.undecided.pop(id(item), None)
+        self._under_way -= 1
+        if self._under_way <= 0:
+            # What is left was replaced on its way.
+            self.undecided.clear()
+        self._hear()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until it is settled, but not longer than so many seconds."""
+        self._settled.clear()
+        if not self.is_settled:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._settled.wait()
+
+    def _hear(self) -> None:
+        self.last_news = time.monotonic()
+        if self.is_settled:
+            self._settled.set()
+
+
+class Origins:
+    """The responses of the items of a crawl that are under way.
+
+    The spider middleware notes what passes it, the pipeline asks, and says of each item when its
+    verdict is there. What other components drop is heard of by Scrapy's signals. An item is
+    forgotten with its verdict, and at the latest when Scrapy lets go of the response.
+    """
+
+    def __init__(self) -> None:
+        self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
+        # A page that is in `_pages` no more is in neither.
+        self._page_of: WeakValueDictionary[int, Page] = WeakValueDictionary()
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Origins:
+        """Return those of a crawl: middleware and pipeline have to have the same."""
+        if crawler not in _origins:
+            origins = _origins[crawler] = cls()
+            crawler.signals.connect(origins.item_scraped, signals.item_scraped)
+            crawler.signals.connect(origins.item_dropped, signals.item_dropped)
+            crawler.signals.connect(origins.item_error, signals.item_error)
+        return _origins[crawler]
+
+    def note(self, item: Any, response: Response) -> None:
+        """Note an item that is about to leave the spider middlewares.
+
+        Args:
+            item: the item, of any kind.
+            response: what it was made from.
+        """
+        page = self._pages.get(response)
+        if page is None:
+            page = self._pages[response] = Page(response)
+        page.note(item)
+        self._page_of[id(item)] = page
+
+    def page_of(self, response: Response) -> Page | None:
+        """Return the page of a response; None if it had no items so far."""
+        return self._pages.get(response)
+
+    def response_of(self, item: Any) -> Response | None:
+        """Return the response that an item was made from.
+
+        None where it is not known: an item of `start()`, one that another component has put in the
+        place of another, or has had its verdict.
+        """
+        page = self._page_of_item(item)
+        return None if page is None else page.response
+
+    def decided(self, item: Any, *, is_duplicate: bool, is_dropped: bool = False) -> None:
+        """Take note of an item's verdict, or that it gets none.
+
+        Args:
+            item: the item; one that is not known is no error.
+            is_duplicate: whether it was dropped as a duplicate and stands for its page.
+            is_dropped: whether it was dropped, but says nothing of its page.
+        """
+        page = self._page_of_item(item)
+        if page is not None:
+            page.has_copy |= is_duplicate
+            page.is_kept |= not (is_duplicate or is_dropped)
+            page.settle(item)
+
+    def item_scraped(self, item: Any, response: Response | None) -> None:
+        """Handle the signal: an item is through all pipelines, perhaps as another object."""
+        if page := self._page(response):
+            page.is_kept = True
+            page.end(item)
+
+    def item_dropped(self, item: Any, response: Response | None, exception: BaseException) -> None:
+        """Handle the signal: an item was dropped, by whatever pipeline."""
+        page = self._page(response)
+        if page is None or response is None:
+            return
+        if id(item) in page.undecided and isinstance(exception, (ExactDuplicate, NearDuplicate)):
+            # Its verdict was on another object, which a pipeline has put in its place.
+            page.has_copy |= exception.key == clean(response.url)
+        page.end(item)
+
+    def item_error(self, item: Any, response: Response | None) -> None:
+        """Handle the signal: a pipeline failed on an item."""
+        if page := self._page(response):
+            page.end(item)
+
+    def _page_of_item(self, item: Any) -> Page | None:
+        page = self._page_of.get(id(item))
+        # An object that is gone may have left its id to another one.
+        return page if page is not None and page.undecided.get(id(item)) is item else None
+
+    def _page(self, response: Response | None) -> Page | None:
+        # Of an errback's items it is a failure.
+        return self._pages.get(response) if isinstance(response, Response) else None
+
+
+_origins: WeakKeyDictionary[Crawler, Origins] = WeakKeyDictionary()

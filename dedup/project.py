@@ -1,0 +1,60 @@
+"""The settings of a Scrapy project: where its database is by default, and names that nobody knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from scrapy.settings import BaseSettings
+from scrapy.utils.project import data_path
+
+from dedup.items.settings import ItemSettings
+from dedup.placement import AFTER
+from dedup.settings import DedupSettings
+
+_PREFIX = "DEDUP_"
+_DATABASE = "DEDUP_DATABASE_URL"
+_FOLDER = "dedup"
+
+
+def read_project_settings(settings: BaseSettings) -> DedupSettings:
+    """Read the settings of a project; its database is in its `.scrapy` folder, under its name, if it names none.
+
+    Raises:
+        SettingsError: a value cannot be used.
+    """
+
+    def get(name: str) -> Any:
+        value = settings.get(name)
+        return f"sqlite:///{_database_file(settings)}" if name == _DATABASE and value is None else value
+
+    return DedupSettings.read(get)
+
+
+def make_database_folder(settings: BaseSettings) -> None:
+    """Make the folder of the database that a project has if it names none.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if settings.get(_DATABASE) is None:
+        _database_file(settings).parent.mkdir(parents=True, exist_ok=True)
+
+
+def unknown_settings(settings: BaseSettings) -> Iterator[str]:
+    """Yield a line for each setting of a project that looks like one of this library and is none."""
+    known = [_PREFIX + each.name.upper() for kind in (DedupSettings, ItemSettings) for each in fields(kind)]
+    known.append(AFTER)
+    for name in sorted(settings):
+        if isinstance(name, str) and name.startswith(_PREFIX) and name not in known:
+            nearest = get_close_matches(name.removeprefix(_PREFIX), [each.removeprefix(_PREFIX) for each in known], 1)
+            yield f"{name} is no setting of dedup" + (f": is {_PREFIX}{nearest[0]} meant?" if nearest else "")
+
+
+def _database_file(settings: BaseSettings) -> Path:
+    name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
+    return Path(data_path(_FOLDER)) / f"{name}.db"

@@ -1,0 +1,48 @@
+"""Values of settings, as they stand in a Scrapy project or on a command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from dedup.errors import SettingsError
+
+W = TypeVar("W", bound=StrEnum)
+
+
+def to_bool(name: str, value: Any) -> bool:
+    """Return True or False as settings and command lines write them; raise SettingsError for anything else."""
+    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    known = words.get(str(value).lower())
+    if known is None:
+        raise SettingsError(f"{name} = {value!r}: expected True or False")
+    return known
+
+
+def to_int(name: str, value: Any) -> int:
+    """Return a whole number; raise SettingsError for anything else."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", str(value).strip()):
+        raise SettingsError(f"{name} = {value!r}: expected a whole number")
+    return int(value)
+
+
+def to_float(name: str, value: Any) -> float:
+    """Return a number; raise SettingsError for anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise SettingsError(f"{name} = {value!r}: expected a number") from None
+
+
+def to_word(words: type[W]) -> Callable[[str, Any], W]:
+    """Return a function that gives one of these words, and raises SettingsError for any other."""
+
+    def convert(name: str, value: Any) -> W:
+        try:
+            return words(value)
+        except ValueError:
+            raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(words)}") from None
+
+    return convert

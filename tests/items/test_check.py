@@ -1,0 +1,72 @@
+"""`scrapy dedup-check`: what the stage would see and drop in a file of items."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crawling import ROOT, Crawl, run
+from tests.passing import NEAR_A, A, B
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The shop of the examples, whose pipeline would store."""
+    return shutil.copytree(ROOT / "examples" / "shop", tmp_path / "shop")
+
+
+def check(project: Path, *arguments: str) -> Crawl:
+    return run([sys.executable, "-m", "scrapy", "dedup-check", *arguments], folder=project)
+
+
+def write(path: Path, items: Iterable[dict[str, Any]]) -> str:
+    path.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+    return path.name
+
+
+def test_items_are_checked_with_the_settings_of_the_project_and_nothing_is_kept(project: Path) -> None:
+    reviews = [{"id_": n, "content": text} for n, text in enumerate((A, "Love it", B, NEAR_A, "Love it", A))]
+    name = write(project / "reviews.jsonl", reviews)
+    before = sorted(path.name for path in project.iterdir())
+    checked = check(project, name, "--item-class", "shop.items.Review", "--spider", "products")
+    assert checked.status == 0, checked.stderr
+    assert "text: content; key: id_; items of Review" in checked.stdout
+    assert "2 of 4 documents dropped: 1 exact, 1 near" in checked.stdout
+    assert [line.split()[-2:] for line in checked.stdout.splitlines() if line.startswith(("exact  ", "near  "))] == [
+        ["products:3", "products:0"],
+        ["products:5", "."],
+    ]
+    assert [path.name for path in project.iterdir() if path.name not in (*before, ".scrapy")] == []
+    assert not (project / ".scrapy" / "dedup").exists()
+
+
+def test_items_without_text_fail_with_the_setting_to_set(project: Path) -> None:
+    name = write(project / "items.jsonl", [{"address": n, "story": A} for n in range(3)])
+    checked = check(project, name)
+    assert checked.status == 2
+    assert "Their fields: address, story. Name the one with the text: DEDUP_TEXT_FIELD = 'NAME'" in checked.stdout
+    assert checked.stderr == "error: none of the 3 items of items.jsonl was examined\n"
+    named = check(project, name, "-s", "DEDUP_TEXT_FIELD=story", "-s", "DEDUP_KEY_FIELD=address")
+    assert "2 of 3 documents dropped: 2 exact" in named.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", '{"text": "a"}\n\n{"text"', "a.jsonl cannot be read as items: line 3: Expecting ':' delimiter"),
+        ("a.json", "[]", "a.json holds no items"),
+        ("a.parquet", "", "a.parquet: expected a feed with a name that ends in .json, .csv, .jsonl"),
+    ],
+)
+def test_file_that_cannot_be_read_is_one_line(name: str, content: str, message: str, project: Path) -> None:
+    (project / name).write_text(content)
+    checked = check(project, name)
+    assert (checked.status, checked.stdout) == (2, "")
+    assert checked.stderr.startswith(f"error: {message}")
+    assert checked.stderr.count("\n") == 1

@@ -1,0 +1,190 @@
+"""What is found in items of the shapes that real projects have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from scrapy.http import HtmlResponse, TextResponse
+
+from dedup.items.reading import ItemReader, Reading
+from dedup.items.settings import ItemSettings
+from tests.crawling import ROOT
+
+PAGE = "https://example.com/list?page=2"
+HTML = "<!doctype html><html><body><p>Text</p></body></html>"
+
+
+@dataclass
+class Story:
+    content: str = ""
+    description: str = ""
+    url: str = ""
+
+
+def read(item: Any, page: str | None = PAGE, **settings: Any) -> Reading:
+    named = {f"DEDUP_{name.upper()}": each for name, each in settings.items()}
+    reader = ItemReader(ItemSettings.read(named.get), "shop")
+    return reader.read(item, None if page is None else TextResponse(page))
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "source"),
+    [
+        ({"text": "q", "author": "a", "tags": ["t"]}, "q", "text"),
+        ({"title": "T", "content": "c", "url": "u"}, "T\nc", "title + content"),
+        ({"title": ["T"], "link": "l", "content_intro": ["a", "b"]}, "T\na\nb", "title + content_intro"),
+        ({"url": "u", "article_text": "t", "spider_response": HtmlResponse(PAGE, body=b"x")}, "t", "article_text"),
+        ({"title": "T", "category": "c", "description": "d", "price": 3}, "T\nd", "title + description"),
+        ({"url": "u", "articleBody": "b", "articleBodyHtml": "<p>b</p>"}, "b", "articleBody"),
+        ({"title": "The same", "text": "the SAME words"}, "the SAME words", "title + text"),
+        ({"text": "", "body": " ", "summary": "s"}, "s", "summary"),
+        ({"name": "n", "price": 1}, "", ""),
+        ({"title": "only a title"}, "", ""),
+    ],
+)
+def test_text_is_found_under_the_names_that_projects_use(item: Any, text: str, source: str) -> None:
+    content = read(item).content
+    assert (content.text, content.source) == (text, source)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("<p>One</p><p>two</p>", "One\n\n\ntwo"),
+        ("a<br>b", "a\nb"),
+        ("<div>x<script>var a = 1;</script></div>", "x"),
+        ("Tom &amp; <b>Jerry</b>", "Tom & Jerry"),
+        ("if a < b and c > d then", "if a < b and c > d then"),
+        ("x &amp; y", "x &amp; y"),
+    ],
+)
+def test_markup_in_a_text_is_left_out(value: str, text: str) -> None:
+    found = read({"content": value}).content.text
+    assert found.split() == text.split()
+    assert ("\n" in found) == ("\n" in text)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"html": HTML},
+        {"body": HTML.encode()},
+        {"content": HTML},
+        {"spider_response": HtmlResponse(PAGE, body=HTML.encode())},
+        {"raw_html": [HTML]},
+        {"text": "", "html": HTML},
+    ],
+)
+def test_text_is_taken_from_html_where_there_is_none(item: Any) -> None:
+    content = read(item).content
+    assert content.text == ""
+    assert content.html in (HTML, HTML.encode())
+
+
+def test_files_are_told_by_their_checksums() -> None:
+    files = [{"url": "u", "path": "p", "checksum": "b2", "status": "downloaded"}, {"url": "v", "checksum": "a1"}]
+    content = read({"file_urls": ["u", "v"], "files": files}).content
+    assert (content.checksums, content.source) == (("a1", "b2"), "checksums of files")
+    assert read({"files": files, "text": "t"}).content.checksums == ()
+    assert read({"files": [], "file_urls": ["u"]}).content.source == ""
+    assert read({"files": [{"url": "u"}]}).content.source == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "key", "field"),
+    [
+        ({"url": "https://example.com/a"}, "https://example.com/a", "url"),
+        ({"link": ["https://example.com/a"]}, "https://example.com/a", "link"),
+        ({"url": "/a?b"}, "https://example.com/a?b", "url"),
+        ({"id_": 17}, "shop:17", "id_"),
+        ({"id": "17", "sku": "x"}, "shop:17", "id"),
+        ({"url": "", "id": 0}, "shop:0", "id"),
+        ({"url": None, "link": {"a": 1}, "guid": " g "}, "shop:g", "guid"),
+    ],
+)
+def test_key_is_a_url_or_an_id_of_the_spider(fields: Any, key: str, field: str) -> None:
+    reading = read({"text": "t", **fields})
+    assert (reading.key, reading.key_field) == (key, field)
+
+
+def test_without_a_key_it_is_the_url_of_the_response_and_the_text() -> None:
+    first, second = read({"text": "a"}), read({"text": "b"})
+    assert first.key.startswith(f"{PAGE} (text ")
+    assert first.key != second.key
+    assert (first.key, first.key_field, first.is_page) == (read({"text": "a", "seen": 2}).key, "", False)
+    assert read({"text": "a"}, page=None).key == first.key.replace(PAGE, "shop")
+
+
+def test_item_stands_for_its_page_if_it_has_its_url() -> None:
+    assert read({"url": PAGE, "text": "t"}).is_page
+    assert not read({"url": f"{PAGE}#2", "text": "t"}).is_page
+
+
+def test_class_is_told_but_for_dicts() -> None:
+    assert read(Story("c")).item_class == "Story"
+    assert read({"text": "t"}).item_class == ""
+
+
+def test_item_without_its_text_is_not_compared_by_a_description_that_many_share() -> None:
+    reader = ItemReader(ItemSettings(), "shop")
+    many = "The paper of the town"
+    assert reader.read(Story(description=many), None).content.text == many
+    assert reader.read(Story("c", many), None).content.text == "c"
+    assert reader.read(Story(description=many), None).content.text == ""
+    assert reader.read({"content": "c", "description": many}, None).content.text == "c"
+    assert reader.read({"content": "", "description": many}, None).content.text == ""
+    assert reader.read({"description": many}, None).content.text == many
+
+
+def test_fields_that_a_project_names_are_looked_at_in_every_item() -> None:
+    reader = ItemReader(ItemSettings.read({"DEDUP_TEXT_FIELD": "content,description"}.get), "shop")
+    assert [reader.read(item, None).content.text for item in (Story("c", "d"), Story("", "d"))] == ["c", "d"]
+
+
+def test_titles_can_be_left_out() -> None:
+    assert read({"title": "T", "text": "t"}, title_field="").content.text == "t"
+
+
+@pytest.mark.parametrize("value", [17, True, {"a": 1}, [1, 2], object()], ids=lambda value: type(value).__name__)
+def test_what_is_no_text_is_none(value: Any) -> None:
+    assert read({"text": value}).content.source == ""
+
+
+def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
+    reader = ItemReader(ItemSettings.read({"DEDUP_TEXT_FIELD": {"Story": None}}.get), "shop")
+    assert reader.is_exempt(Story("c"))
+    assert not reader.is_exempt({"text": "t"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!-- a -->" * 60 + "the text",
+        "<br" + "<p " * 100_000,
+        "the text<br>" + "<style>" * 60_000,
+        "<style>" * 60_000 + "<script>a</script>the text<br>",
+    ],
+)
+def test_what_a_site_writes_is_read_in_a_moment(text: str) -> None:
+    # In a process: nothing else interrupts a regular expression.
+    code = "import sys; from tests.items.test_reading import read; print(read({'text': sys.stdin.read()}).key_field)"
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=60, check=True, cwd=ROOT)
+    assert ended.stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a<script>b</script>c<SCRIPT x='1'>d</Script>e", "ace"),
+        ("<style>s</style>a<script><style></script>b<style>c<br>d", "abc\nd"),
+        ("<template>a</template><noscript>b</noscript><p>c</p>", "c"),
+        ("<b>scripts</b><scripts>a</scripts>", "scriptsa"),
+    ],
+)
+def test_elements_without_text_are_left_out(text: str, found: str) -> None:
+    assert read({"text": text}).content.text == found

@@ -1,0 +1,392 @@
+"""Items of the shapes of real projects, sent through the stage that one line has switched on."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import scrapy
+from scrapy.crawler import Crawler
+
+from dedup.signals import document_dropped, document_kept
+from tests.crawling import Outcome, ask, crawl_here
+from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
+
+PassOn = Callable[..., Outcome]
+IN_ORDER = {"CONCURRENT_ITEMS": 1}
+
+
+def test_quotes_without_an_address_are_told_apart_by_their_text(pass_on: PassOn) -> None:
+    quotes = [{"text": f"Quote number {n}", "author": "a", "tags": ["t"]} for n in (1, 2, 3, 1, 2)]
+    outcome = pass_on(quotes, IN_ORDER)
+    assert [item["text"][-1] for item in outcome.items] == ["1", "2", "3"]
+    assert outcome.kinds_of_drops == {"ExactDuplicate": 2}
+    again = pass_on(quotes, IN_ORDER)
+    assert [item["text"][-1] for item in again.items] == ["1", "2", "3"]
+    assert again.count("dedup/unchanged") == 3
+
+
+def test_what_was_chosen_is_one_line_in_the_log(pass_on: PassOn) -> None:
+    outcome = pass_on([{"link": url(n), "title": [f"T{n}"], "content_intro": [text]} for n, text in enumerate((A, B))])
+    assert [message for message in outcome.messages if message.startswith("text: ")] == [
+        "text: title + content_intro; key: link"
+    ]
+
+
+def test_several_items_of_a_page_under_its_address_are_items_of_their_own(pass_on: PassOn) -> None:
+    outcome = pass_on([{"url": url(1), "text": text} for text in (A, B, A, NEAR_A)], IN_ORDER)
+    assert [item["text"] for item in outcome.items] == [A, B]
+    assert outcome.kinds_of_drops == {"ExactDuplicate": 1, "NearDuplicate": 1}
+    assert outcome.count("dedup/updated") == 0
+    assert len([message for message in outcome.messages if "several texts under one key" in message]) == 1
+
+
+def test_a_changed_item_is_updated_where_keys_are_unique(pass_on: PassOn) -> None:
+    items = [{"url": url(1), "text": text} for text in (A, B)]
+    outcome = pass_on(items, {"DEDUP_SAME_KEY": "update", **IN_ORDER})
+    assert (len(outcome.items), outcome.count("dedup/updated")) == (2, 1)
+
+
+@dataclass
+class Book:
+    id_: int
+    content: str
+
+
+@dataclass
+class Author:
+    id_: int
+    content: str
+
+
+def test_keys_of_different_classes_do_not_meet(pass_on: PassOn) -> None:
+    items = [Book(1, A), Author(1, B), Book(2, document := A + " end"), Author(2, B)]
+    outcome = pass_on(items, IN_ORDER)
+    assert outcome.items == [items[0], items[1]]
+    assert document
+    again = pass_on(items, IN_ORDER)
+    assert (again.items, again.count("dedup/unchanged"), again.count("dedup/updated")) == (items[:2], 2, 0)
+
+
+def test_ids_of_different_spiders_do_not_meet(pass_on: PassOn) -> None:
+    assert len(pass_on([{"id": 1, "text": A}], spider_name="one").items) == 1
+    outcome = pass_on([{"id": 1, "text": B}], spider_name="two")
+    assert (outcome.count("dedup/new"), outcome.count("dedup/updated")) == (1, 0)
+
+
+def test_files_without_text_are_compared_by_their_checksums(pass_on: PassOn) -> None:
+    sums = ["a", "b", "a"]
+    items = [{"url": url(n), "files": [{"url": "u", "checksum": each}]} for n, each in enumerate(sums)]
+    outcome = pass_on(items, IN_ORDER)
+    assert urls(outcome) == [url(0), url(1)]
+    assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
+
+
+def test_things_with_the_same_picture_are_copies_only_where_a_project_says_so(pass_on: PassOn) -> None:
+    items = [{"name": f"Lamp {n}", "images": [{"url": "u", "checksum": "no picture yet"}]} for n in range(3)]
+    assert len(pass_on(items, IN_ORDER).items) == 3
+    assert len(pass_on(items, {"DEDUP_FILE_FIELD": "images", **IN_ORDER}).items) == 1
+
+
+# Nothing in silence
+
+
+def test_items_without_any_text_pass_and_one_warning_says_so(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "price": n} for n in range(30)]
+    outcome = pass_on(items)
+    assert len(outcome.items) == 30
+    told = [
+        record.getMessage()
+        for record in outcome.log
+        if record.levelname == "WARNING" and record.name.startswith("dedup.")
+    ]
+    assert len(told) == 2
+    assert all("Their fields: url, price" in message and "DEDUP_TEXT_FIELD" in message for message in told)
+
+
+def test_warning_names_the_field_in_which_there_is_no_text(pass_on: PassOn) -> None:
+    items = [
+        {"name": "Town", "description": ""},
+        {"name": "A", "description": A},
+        {"title": "T", "files": []},
+        {"title": "Summer", "text": None, "body": [], "story": A},
+    ]
+    told = [message for message in pass_on(items, IN_ORDER).messages if "not examined" in message]
+    assert told == [
+        f"1 item (of 4 items in all) was not examined for duplicates: no text in {empty}. Their fields: {fields}. "
+        "If the text is in another one, name that: DEDUP_TEXT_FIELD = 'NAME'"
+        for empty, fields in (
+            ("description", "name, description"),
+            ("files", "title, files"),
+            ("text, body", "title, text, body, story"),
+        )
+    ]
+
+
+@pytest.mark.parametrize("setting", [{"DEDUP_TXT_FIELD": "a"}])
+def test_unknown_setting_is_named(setting: dict[str, Any], pass_on: PassOn) -> None:
+    outcome = pass_on(four(), setting)
+    assert "DEDUP_TXT_FIELD is no setting of dedup: is DEDUP_TEXT_FIELD meant?" in outcome.messages
+
+
+class Forgetful:
+    """A pipeline that forgets to return the item."""
+
+    def __init__(self, result: Any = None) -> None:
+        self.result = result
+
+    def process_item(self, item: Any) -> Any:
+        return self.result
+
+
+class Stringly(Forgetful):
+    """A pipeline that makes strings of items."""
+
+    def __init__(self) -> None:
+        super().__init__("text")
+
+
+@pytest.mark.parametrize("earlier", [Forgetful, Stringly])
+def test_output_that_is_no_item_passes(earlier: type, pass_on: PassOn) -> None:
+    outcome = pass_on(four(), {"ITEM_PIPELINES": {earlier: 100}, "DEDUP_AFTER": [earlier]})
+    assert (len(outcome.items), outcome.failed, outcome.tracebacks) == (4, 0, [])
+    [warning] = [message for message in outcome.messages if "not examined for duplicates: no item" in message]
+    assert "has to stand before the pipeline that makes them" in warning
+
+
+# A way in without risk
+
+
+def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
+    outcome = pass_on(four(), {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
+    assert len(outcome.items) == 4
+    marks = [item.get("copy") for item in outcome.items]
+    assert marks[:2] == [None, None]
+    assert [mark["verdict"] for mark in marks[2:]] == ["exact duplicate", "near duplicate"]
+    assert {mark["original"] for mark in marks[2:]} == {url(0)}
+    assert outcome.count("dedup/marked") == 2
+    assert outcome.count("dedup/text_bytes_dropped") == 0
+
+
+class Seen:
+    """A pipeline behind the stage that looks at marks in the response's meta."""
+
+    marks: dict[str, Any]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Seen:
+        crawler.signals.connect(cls.look, scrapy.signals.item_scraped)
+        cls.marks = {}
+        return cls()
+
+    @classmethod
+    def look(cls, response: Any) -> None:
+        cls.marks |= response.meta.get("dedup", {})
+
+    def process_item(self, item: Any) -> Any:
+        return item
+
+
+def test_marks_stand_beside_items_that_are_left_as_they_are(pass_on: PassOn) -> None:
+    items = [Book(n, text) for n, text in enumerate((A, B, A))]
+    outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "ITEM_PIPELINES": {Seen: 900}, **IN_ORDER})
+    assert outcome.items == items
+    assert list(Seen.marks) == ["items:2"]
+    assert Seen.marks["items:2"]["original"] == "items:0"
+
+
+def test_short_texts_can_pass_unexamined(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product", A, A))]
+    assert urls(pass_on(items, {"DEDUP_SHORT_TEXTS": "pass", **IN_ORDER})) == [url(0), url(1), url(2)]
+
+
+def test_short_texts_are_compared_exactly_by_default(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product"))]
+    assert urls(pass_on(items, IN_ORDER)) == [url(0)]
+
+
+def test_way_out_is_named_once_where_short_texts_are_dropped(pass_on: PassOn) -> None:
+    texts = ("Great product", "Great product", "Fine", "Fine", A)
+    items = [{"url": url(n), "text": text} for n, text in enumerate(texts)]
+    assert len([message for message in pass_on(items).messages if "DEDUP_SHORT_TEXTS = 'pass'" in message]) == 1
+    longer = [{"url": url(n), "text": text} for n, text in enumerate((A, A, "Other"), 10)]
+    assert not any("DEDUP_SHORT_TEXTS" in message for message in pass_on(longer).messages)
+
+
+class Breaking:
+    """An extension that breaks the database once the first item is decided."""
+
+    path: str
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Breaking:
+        extension = cls()
+        extension.path = crawler.settings["DEDUP_DATABASE_URL"].removeprefix("sqlite:///")
+        crawler.signals.connect(extension.break_it, document_kept)
+        return extension
+
+    def break_it(self) -> None:
+        with suppress(sqlite3.OperationalError), sqlite3.connect(self.path) as connection:
+            connection.execute("ALTER TABLE dedup_documents RENAME TO lost")
+
+
+@pytest.mark.parametrize(("on_error", "kept"), [("pass", 4), ("stop", 1)])
+def test_items_pass_or_the_crawl_stops_when_the_database_fails(on_error: str, kept: int, pass_on: PassOn) -> None:
+    settings = {"DEDUP_ON_ERROR": on_error, "DEDUP_BATCH_SIZE": 1, "EXTENSIONS": {Breaking: 1}, **IN_ORDER}
+    fails = on_error == "stop"
+    outcome = pass_on(four(), settings, fails=fails)
+    assert len(outcome.items) == kept
+    assert len([record for record in outcome.log if record.levelname == "ERROR"]) == 1
+    assert outcome.count("dedup/not_decided") == (3 if on_error == "pass" else outcome.count("dedup/not_decided"))
+
+
+class Listening:
+    """An extension that hears what becomes of documents."""
+
+    heard: list[tuple[str, Any, str]]
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Listening:
+        cls.heard = []
+        extension = cls()
+        crawler.signals.connect(extension.kept, document_kept)
+        crawler.signals.connect(extension.dropped, document_dropped)
+        return extension
+
+    def kept(self, item: Any, decision: Any, response: Any, spider: Any) -> None:
+        assert response.url.startswith("data:")
+        self.heard.append(("kept", item["url"], decision.verdict.value))
+
+    def dropped(self, item: Any, decision: Any, response: Any, spider: Any) -> None:
+        assert spider.name == "items"
+        self.heard.append(("dropped", item["url"], decision.original))
+
+
+def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
+    pass_on(four(), {"EXTENSIONS": {Listening: 1}, **IN_ORDER})
+    assert Listening.heard == [
+        ("kept", url(0), "new"),
+        ("kept", url(1), "new"),
+        ("dropped", url(2), url(0)),
+        ("dropped", url(3), url(0)),
+    ]
+
+
+# Where it is remembered, and how long
+
+
+def test_database_is_in_the_folder_of_the_project_under_its_name(
+    pass_on: PassOn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = {"DEDUP_DATABASE_URL": None, "BOT_NAME": "my shop"}
+    first = pass_on(four(), settings)
+    path = tmp_path / ".scrapy" / "dedup" / "my_shop.db"
+    assert path.is_file()
+    assert any("my_shop.db knows no documents yet" in message for message in first.messages)
+    assert any("knows 4 documents of 1 run since 20" in message for message in pass_on(four(), settings).messages)
+
+
+def test_crawl_without_items_leaves_no_run(pass_on: PassOn, tmp_path: Path) -> None:
+    pass_on([])
+    assert ask(f"sqlite:///{tmp_path / 'dedup.db'}", "SELECT * FROM dedup_runs") == []
+
+
+def test_each_run_is_compared_with_itself_alone(pass_on: PassOn) -> None:
+    settings = {"DEDUP_MEMORY": "run", **IN_ORDER}
+    for _ in range(2):
+        outcome = pass_on(four(), settings)
+        assert (outcome.count("dedup/new"), outcome.kinds_of_drops.total()) == (2, 2)
+
+
+def test_spiders_are_not_compared_with_each_other(pass_on: PassOn) -> None:
+    settings = {"DEDUP_SCOPE": "spider", **IN_ORDER}
+    for name in ("one", "two"):
+        outcome = pass_on(four(), settings, spider_name=name)
+        assert (outcome.count("dedup/new"), outcome.kinds_of_drops.total()) == (2, 2)
+    again = pass_on(four(), settings, spider_name="two")
+    assert (again.count("dedup/unchanged"), again.kinds_of_drops.total()) == (2, 2)
+
+
+@dataclass
+class Draft:
+    url: str
+    text: str = field(init=False)
+    canonical: str = field(init=False)
+    signature: str = field(init=False)
+
+
+def test_fields_that_were_never_set_are_not_there(pass_on: PassOn) -> None:
+    drafts = [Draft(url(n)) for n in range(3)]
+    for draft in drafts[1:]:
+        draft.text = A
+    outcome = pass_on(drafts, IN_ORDER)
+    assert [draft.url for draft in outcome.items] == [url(0), url(1)]
+    assert (outcome.failed, outcome.kinds_of_drops) == (0, {"ExactDuplicate": 1})
+    assert any("no text. Their fields: url. Name" in message for message in outcome.messages)
+
+
+class Unspeakable:
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def _missing(item: Any) -> Any:
+    return item["story"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "key", "raised"),
+    [
+        ({"DEDUP_TEXT_FIELD": _missing}, url(1), "KeyError"),
+        ({"DEDUP_TITLE_FIELD": _missing}, url(1), "KeyError"),
+        ({"DEDUP_KEY_FIELD": _missing}, url(1), "KeyError"),
+        ({"DEDUP_FOLLOW_DUPLICATES": False}, Unspeakable(), "RuntimeError"),
+    ],
+)
+def test_item_that_cannot_be_read_passes(settings: dict[str, Any], key: Any, raised: str, pass_on: PassOn) -> None:
+    outcome = pass_on([{"url": key, "text": A}] * 30, settings)
+    assert (len(outcome.items), outcome.failed, outcome.count("dedup/not_examined")) == (30, 0, 30)
+    told = [message for message in outcome.messages if raised in message]
+    assert len(told) == 3
+    assert told[-1].startswith(
+        f"30 items (of 30 items in all) were not examined for duplicates: reading their fields raised {raised}."
+    )
+
+
+@dataclass
+class Guarded:
+    url: str
+    text: str
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in ("url", "text"):
+            raise RuntimeError(f"no {name} here")
+        super().__setattr__(name, value)
+
+    verdict: str = ""
+
+
+def test_item_that_takes_no_verdict_passes(pass_on: PassOn) -> None:
+    guarded = [Guarded.__new__(Guarded) for _ in range(2)]
+    for number, each in enumerate(guarded):
+        each.url, each.text = url(number), A
+    outcome = pass_on(guarded, {"DEDUP_VERDICT_FIELD": "verdict", **IN_ORDER})
+    assert (len(outcome.items), len(outcome.dropped), outcome.failed) == (1, 1, 0)
+    assert outcome.count("dedup/not_annotated") == 2
+
+
+class WithMeta(ItemsSpider):
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        yield scrapy.Request("data:text/plain,x", self.parse, meta={"dedup": True})
+
+
+def test_marks_leave_alone_what_a_project_has_in_their_place(sqlite_url: str) -> None:
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url, "DEDUP_MARK_ONLY": True}
+    outcome = crawl_here(WithMeta, settings, items=four())
+    assert (len(outcome.items), outcome.failed) == (4, 0)

@@ -1,0 +1,1 @@
+ITEM_PIPELINES = {"pipelines.CsvPipeline": 543}

@@ -1,0 +1,9 @@
+from dataclasses import dataclass
+
+
+@dataclass
+class Job:
+    url: str
+    title: str
+    company: str
+    description: str

@@ -1,0 +1,186 @@
+"""Items know the response that they come from as long as they are under way, and nothing is kept any longer."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+import scrapy
+from scrapy.crawler import Crawler
+from scrapy.http import Response, TextResponse
+
+from dedup.origins import Origins
+from tests.crawling import Outcome, crawl_here
+from tests.localsite import LocalSite, article
+
+
+def response(path: str = "x") -> TextResponse:
+    return TextResponse(f"https://example.com/{path}")
+
+
+def test_items_know_their_response_until_they_are_decided() -> None:
+    origins, first, second = Origins(), response("1"), response("2")
+    items = [{"n": 1}, {"n": 1}, {"n": 1}]
+    for item, origin in zip(items, (first, first, second), strict=True):
+        origins.note(item, origin)
+    assert [origins.response_of(item) for item in items] == [first, first, second]
+    origins.decided(items[0], is_duplicate=False)
+    assert [origins.response_of(item) for item in items] == [None, first, second]
+
+
+def test_items_that_nobody_has_noted_have_no_response_and_may_be_decided() -> None:
+    origins, page, noted = Origins(), response(), {"n": 1}
+    origins.note(noted, page)
+    stranger = {"n": 1}
+    assert origins.response_of(stranger) is None
+    origins.decided(stranger, is_duplicate=True)
+    assert origins.response_of(noted) is page
+
+
+def test_nothing_is_kept_of_an_item_that_never_comes_to_an_end() -> None:
+    class Item:
+        alive = 0
+
+        def __init__(self) -> None:
+            Item.alive += 1
+
+        def __del__(self) -> None:
+            Item.alive -= 1
+
+    origins, page = Origins(), response()
+    origins.note(Item(), page)
+    assert Item.alive == 1
+    del page
+    gc.collect()
+    assert Item.alive == 0
+    assert len(origins._page_of) == len(origins._pages) == 0
+
+
+def test_object_with_the_id_of_one_that_is_gone_is_not_taken_for_it() -> None:
+    origins, page = Origins(), response()
+    first = {"n": 1}
+    origins.note(first, page)
+    number = id(first)
+    origins.item_scraped({"another": "object"}, page)  # in its place, from a pipeline
+    del first
+    for _ in range(1000):
+        other = {"n": 2}
+        if id(other) == number:
+            break
+    assert origins.response_of(other) is None
+
+
+@pytest.mark.parametrize("is_dropped", [False, True])
+@pytest.mark.parametrize("is_duplicate", [False, True])
+def test_page_is_a_duplicate_if_an_item_that_stands_for_it_is_and_no_other_is_kept(
+    is_duplicate: bool, is_dropped: bool
+) -> None:
+    origins, origin = Origins(), response()
+    own, other = {"n": 1}, {"n": 2}
+    origins.note(own, origin)
+    origins.note(other, origin)
+    page = origins.page_of(origin)
+    assert page is not None
+    origins.decided(own, is_duplicate=is_duplicate, is_dropped=is_duplicate)
+    assert page.is_settled is (not is_duplicate)
+    origins.decided(other, is_duplicate=False, is_dropped=is_dropped)
+    assert page.is_settled
+    assert page.is_duplicate is (is_duplicate and is_dropped)
+
+
+class Noting:
+    """An item pipeline that asks for the response of every item."""
+
+    seen: list[tuple[str, str | None]] = []  # noqa: RUF012 -- emptied by each test
+
+    origins: Origins | None = None
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._origins = Noting.origins = Origins.of(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        await asyncio.sleep(0)
+        origin = self._origins.response_of(item)
+        self.seen.append((item["url"], origin and origin.url))
+        return item
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Callable[..., Outcome]:
+    """Crawl a site of three pages with the add-on, which asks for responses before it decides."""
+
+    def crawl(spider: type[scrapy.Spider], settings: Mapping[str, Any] | None = None, **arguments: Any) -> Outcome:
+        values = {
+            "ADDONS": {"dedup.DedupAddon": 500},
+            "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+            "DEDUP_AFTER": 300,
+            "ITEM_PIPELINES": {Noting: 100},
+            **(settings or {}),
+        }
+        Noting.seen.clear()
+        return crawl_here(spider, values, **arguments)
+
+    return crawl
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    with LocalSite({"/": article("front", ["/1"]), "/1": article("1", ["/2"]), "/2": article("2")}) as site:
+        yield site
+
+
+class Spider(scrapy.Spider):
+    name = "pages"
+
+    def __init__(self, site: str) -> None:
+        super().__init__()
+        self.site = site
+
+    async def start(self) -> AsyncIterator[Any]:
+        yield {"url": "of start", "text": "nothing"}
+        yield scrapy.Request(f"{self.site}/")
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        for number in range(3):
+            yield {"url": f"{response.url}#{number}", "text": f"{response.url} {number}"}
+        yield from response.follow_all(css="a")
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_pipelines_can_ask_for_the_response_at_every_depth(
+    follow: bool, crawl: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = crawl(Spider, {"DEDUP_FOLLOW_DUPLICATES": follow}, site=site.url)
+    assert len(outcome.items) == 10
+    assert sorted(Noting.seen) == sorted(
+        [
+            ("of start", None),
+            *((f"{site.url}{path}#{number}", f"{site.url}{path}") for path in ("/", "/1", "/2") for number in range(3)),
+        ]
+    )
+
+
+def test_origins_are_there_where_the_pipeline_is_switched_on_without_the_addon(
+    crawl: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = crawl(
+        Spider, {"ADDONS": {}, "ITEM_PIPELINES": {"dedup.pipelines.NearDuplicatePipeline": 50, Noting: 40}},
+        site=site.url,
+    )  # fmt: skip
+    assert len(outcome.items) == 10
+    assert {origin for _, origin in Noting.seen} == {None}
+
+
+def test_nothing_is_left_when_a_crawl_is_over(crawl: Callable[..., Outcome], site: LocalSite) -> None:
+    crawl(Spider, site=site.url)
+    gc.collect()
+    assert Noting.origins is not None
+    assert (dict(Noting.origins._pages), dict(Noting.origins._page_of)) == ({}, {})
