@@ -10,7 +10,7 @@ from dedup.decision import ALONE, Kept, Outcome
 from dedup.documents import Content, Match, StoredDocument
 from dedup.elections import Elections
 from dedup.schema import documents, verdicts
-from dedup.settings import DedupSettings
+from dedup.settings import Brake, DedupSettings
 
 _exported = documents.alias("exported")
 _EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
@@ -26,7 +26,12 @@ _ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
 )
 _LAST_KEPT = (
     select(verdicts.c.kept)
-    .where(verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run"))
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        # That on the same text again, which was found by itself, says nothing of how it was passed on.
+        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+    )
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
@@ -36,12 +41,14 @@ class Clusters:
     """Keeps clusters in order while documents are decided.
 
     Args:
-        settings: the keeper policy, whether better copies take the place of others, the brake.
+        settings: whether better copies take the place of others, and which are better; the brake. Where none
+            takes the place of another, the leader is the copy that is passed on, and so the keeper.
         brakes: counts clusters and hosts.
     """
 
     def __init__(self, settings: DedupSettings, brakes: Brakes) -> None:
-        self._swaps = settings.swap_keeper
+        self._swaps = settings.swap_keeper and not settings.mark_only
+        self._counted = 0 if settings.brake is Brake.OFF else settings.max_cluster
         self._elections = Elections(settings.keeper, settings.max_cluster)
         self._brakes = brakes
 
@@ -104,40 +111,75 @@ class Clusters:
         match: Match,
         is_unchanged: bool,
     ) -> Outcome:
+        if not self._swaps:
+            return self._settle_dropped(connection, run_id, key, known=known, match=match, is_unchanged=is_unchanged)
         leader = match.leader
         before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
         if match.joined is not None:
             standing = self._elections.anew(connection, leader.id, leader.keeper_id)
         else:
             standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
-        kept = None
-        if self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates):
-            kept = Kept.BRAKE
-        elif not self._swaps and known is not None and is_unchanged and _has_joined(connection, known, run_id):
-            # Where copies are swapped another one has its place, or it is the one that is passed on.
-            kept = Kept.JOINED
+        is_held = self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates)
+        kept = Kept.BRAKE if is_held else None
         outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
-        replaces = self._export(connection, leader, document_id, standing.keeper_id) if self._swaps else None
+        replaces = self._export(connection, leader, document_id, standing.keeper_id)
         if replaces is not None:
             return outcome._replace(kept=Kept.KEEPER, replaces=replaces)
-        if self._swaps and match.joined is not None:
+        if match.joined is not None:
             replaces = self._reduce(connection, leader, match.joined, standing.keeper_id)
             # It may have been passed on before, and be kept by the brake now.
             return outcome._replace(replaces=tuple(each for each in replaces if each != key))
         return outcome
+
+    def _settle_dropped(
+        self,
+        connection: Connection,
+        run_id: int,
+        key: str,
+        *,
+        known: StoredDocument | None,
+        match: Match,
+        is_unchanged: bool,
+    ) -> Outcome:
+        leader = match.leader
+        duplicates = ledger.count_led(connection, leader.id, self._counted) if self._counted else 0
+        kept = None
+        if self._brakes.holds(connection, run_id, key, leader.key, duplicates):
+            kept = Kept.BRAKE
+        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+            # Where copies are swapped another one has its place, or it is the one that is passed on.
+            kept = Kept.JOINED
+        return Outcome(leader.key, kept=kept, joined=match.joined and match.joined.key)
+
+    def settle_again(self, connection: Connection, run_id: int, match: Match, outcome: Outcome) -> Outcome:
+        """Say what becomes of a document that this process has passed on or dropped before, in the same run.
+
+        Args:
+            connection: inside a writing transaction.
+            run_id: the run.
+            match: the document, and the leader of its cluster, which may be itself.
+            outcome: what would become of it if it came for the first time.
+        """
+        document, leader = match.member, match.leader
+        is_held = outcome.kept is Kept.BRAKE
+        if document.id == leader.id:
+            is_held = self._brakes.holds(connection, run_id, document.key, leader.key, 0)
+        return Outcome(outcome.keeper or leader.key, outcome.keeper_changed, Kept.BRAKE if is_held else None)
 
     def _settle_leader(
         self, connection: Connection, known: StoredDocument | None, content: Content, *, is_unchanged: bool
     ) -> Outcome:
         if known is None or known.keeper_id is None:
             return ALONE
+        if not self._swaps:
+            # Another copy had taken its place when copies were swapped; now it is passed on.
+            ledger.change_document(connection, known.id, {"keeper_id": None, "exported_id": None})
+            return ALONE
         if is_unchanged and content.sketch.tokens and not _differs(known, content):
             keeper_id, is_changed = known.keeper_id, False
         else:
             standing = self._elections.anew(connection, known.id, known.keeper_id)
             keeper_id, is_changed = standing.keeper_id, standing.is_changed
-        if not self._swaps:
-            return Outcome(keeper_changed=is_changed)
         replaces = self._export(connection, known, known.id, keeper_id)
         return Outcome(keeper_changed=is_changed, replaces=replaces or (), is_replaced=replaces is None)
 
@@ -145,6 +187,10 @@ class Clusters:
         """Elect anew where the keeper, or a vote for it, has left; say whether it is another one now."""
         assert known.leader_id is not None
         leader = ledger.find_with_leaders(connection, [known.leader_id])[known.leader_id]
+        if not self._swaps:
+            if known.id in (leader.keeper_id, leader.exported_id):
+                ledger.change_document(connection, leader.id, {"keeper_id": None, "exported_id": None})
+            return False
         if leader.keeper_id != known.id and known.canonical_digest is None:
             return False
         return self._elections.anew(connection, leader.id, leader.keeper_id).is_changed

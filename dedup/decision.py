@@ -15,12 +15,13 @@ class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
     KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
-    a cluster, which has joined another one since.
+    a cluster, which has joined another one since. MARKED: nothing is dropped, duplicates are only told of.
     """
 
     KEEPER = "keeper"
     BRAKE = "brake"
     JOINED = "joined"
+    MARKED = "marked"
 
 
 class Outcome(NamedTuple):
@@ -74,6 +75,8 @@ class Decision:
         similarity: estimated Jaccard similarity of document and original, 0 to 1.
         text_bytes: size of the document's text in UTF-8.
         outcome: who is the keeper of its cluster, and whether it is passed on.
+        key: the key that it is known by.
+        is_separate: whether that is one of its own, because other texts came under its key.
     """
 
     verdict: Verdict
@@ -83,6 +86,8 @@ class Decision:
     similarity: float | None = None
     text_bytes: int = field(default=0, compare=False)
     outcome: Outcome = field(default=ALONE, compare=False)
+    key: str = field(default="", compare=False)
+    is_separate: bool = field(default=False, compare=False)
 
 
 def decision_of(verdict: Verdict, content: Content | StoredDocument, match: Match | None) -> Decision:

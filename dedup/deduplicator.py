@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-import time
+import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from random import SystemRandom
 
 from sqlalchemy import Connection
 
-from dedup import ledger
+from dedup import ledger, notes
+from dedup.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.brake import Alarm, Brakes
 from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
-from dedup.decision import Decision, Verdict, decision_of
-from dedup.documents import Content, Match, StoredDocument
+from dedup.decision import Decision, Kept, Verdict, decision_of
+from dedup.documents import Content, Document, Match, StoredDocument
 from dedup.errors import DedupError
-from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import Signature
+from dedup.forgetting import forget_old
+from dedup.identity import plain_class_of
 from dedup.index.opening import open_index
 from dedup.joining import Joining
+from dedup.keepers import KeeperPolicy
 from dedup.matching import Matcher
+from dedup.notes import Known, Skipped, Unexamined
+from dedup.recognising import recognise
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings
 from dedup.store import DocumentStore
 from dedup.verification import plan_of
 
+logger = logging.getLogger(__name__)
+
 __all__ = ["Decision", "Deduplicator", "Document", "Verdict", "decision_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A document to decide.
-
-    Attributes:
-        key: what identifies it; in a crawl its URL.
-        signature: the signature of its text; None where its bytes are known already.
-        text_bytes: size of its text in UTF-8.
-        body_digest: digest of the bytes that the text was taken from, if it was.
-        canonical: the key that it names as its own, such as a page's canonical address.
-        redirected: whether a redirect of another key led to it.
-    """
-
-    key: str
-    signature: Signature | None
-    text_bytes: int = 0
-    body_digest: bytes | None = None
-    canonical: str | None = None
-    redirected: bool = False
 
 
 class Deduplicator:
@@ -62,7 +47,12 @@ class Deduplicator:
     """
 
     def __init__(self, settings: DedupSettings) -> None:
-        self.scopes = Scopes(settings.scope)
+        if settings.keeper != KeeperPolicy() and not settings.swap_keeper:
+            logger.warning(
+                "DEDUP_KEEPER has no effect: the copy that came first is kept unless DEDUP_SWAP_KEEPER is on"
+            )
+        self._settings = settings
+        self.scopes = Scopes(settings.scope, of_run=settings.memory.of_run)
         self._brakes = Brakes(settings)
         self._clusters = Clusters(settings, self._brakes)
         self.database: Database = open_dedup_database(
@@ -80,6 +70,8 @@ class Deduplicator:
         self._joining = Joining(settings)
         self._matcher = Matcher(self._index, self.scopes, settings, self._joining)
         self._store = DocumentStore(self._index, self.scopes, settings)
+        self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
+        self._plain_class: str | None = None
 
     def close(self) -> None:
         """Save the index, if it is one in memory, and close the database."""
@@ -87,9 +79,15 @@ class Deduplicator:
         self.database.close()
 
     def open_run(self, name: str) -> int:
-        """Start a run, or go on with the one of this name; return its id."""
+        """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
         with self.database.write() as connection:
-            return ledger.open_run(connection, name)
+            run_id = ledger.open_run(connection, name)
+        memory = self._settings.memory
+        if memory.seconds is not None:
+            forgotten = forget_old(self.database, self._index, self.scopes, run_id, memory.seconds)
+            what = "document" if forgotten == 1 else "documents"
+            logger.info("forgotten: %s %s not seen for %s (DEDUP_MEMORY)", f"{forgotten:,}", what, memory)
+        return run_id
 
     def close_run(self, run_id: int, outcome: str) -> None:
         """Note that a run has ended, and how."""
@@ -100,10 +98,14 @@ class Deduplicator:
         """Return those of the digests whose bytes were analysed before: no text is needed for them.
 
         Args:
-            body_digests: digests of bytes, each as `scopes.mixed` makes it with its document's key.
+            body_digests: digests of bytes, each as `scoped_bytes` makes it.
         """
         with self.database.read() as connection:
             return ledger.find_known_bodies(connection, body_digests)
+
+    def scoped_bytes(self, key: str, body_digest: bytes, run_id: int, spider: str = "") -> bytes:
+        """Return the digest of bytes together with the scope of their document."""
+        return self.scopes.mixed(key, body_digest, self.scopes.space_of(spider, run_id))
 
     def decide(self, documents: Sequence[Document], run_id: int) -> list[Decision | None]:
         """Decide documents one after the other, and write what follows, in one transaction.
@@ -119,28 +121,52 @@ class Deduplicator:
         Raises:
             DatabaseError: nothing of it was written.
         """
+        if not documents:
+            return []
         with self._brakes.batch(), self.database.write() as connection:
-            rows: list[dict[str, Any]] = []
-            decisions = [self._decide(connection, document, run_id, rows) for document in documents]
-            ledger.add_verdicts(connection, rows)
+            plain_class = self._plain_class
+            if plain_class is None:
+                plain_class = plain_class_of(connection, documents[0].item_class)
+            batch = Batch(connection, run_id, self._first_batch, self._next_batch, plain_class)
+            decisions = [self._decide(batch, document) for document in documents]
+            batch.write_verdicts()
             self._brakes.write(connection)
+        self._plain_class = plain_class
+        self._next_batch += 1
         return decisions
 
     def let_go(self, keys: Iterable[str]) -> None:
         """Take documents that are there no more out of the index, in one transaction.
 
-        Nothing is dropped because of them any more, and their duplicates are decided anew when
-        they are seen again; so are all of a cluster whose leader's place they have taken. Keys that
-        are not known are passed over.
+        With a key go all that came under it, whatever their item class, spider, run and text. Nothing is
+        dropped because of them any more, and their duplicates are decided anew when they are seen again;
+        so are all of a cluster whose leader's place they have taken. Keys that are not known are passed over.
 
         Raises:
             DatabaseError: nothing of it was written.
         """
         with self.database.write() as connection:
             for key in keys:
-                if document := ledger.find_by_key(connection, key):
+                for found in ledger.find_by_given_key(connection, key):
+                    # One of them may have led another.
+                    document = ledger.find_with_leaders(connection, [found.id])[found.id]
                     leader = self._clusters.leader_replaced_by(connection, document)
                     self._store.let_go(connection, leader or document)
+
+    def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
+        """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""
+        with self.database.write() as connection:
+            notes.note_unexamined(connection, run_id, noted)
+
+    def note_skipped(self, run_id: int, noted: Sequence[Skipped]) -> None:
+        """Note pages that a run skipped, see `notes.note_skipped`."""
+        with self.database.write() as connection:
+            notes.note_skipped(connection, run_id, noted)
+
+    def knows(self) -> Known:
+        """Return what the database remembers: about how many documents, how many runs, and since when."""
+        with self.database.read() as connection:
+            return notes.find_known(connection)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents whose content has to be seen again, see `ledger.find_undecided`."""
@@ -151,15 +177,14 @@ class Deduplicator:
         """Return the clusters and hosts that have gone over a limit since the last call."""
         return self._brakes.take_alarms()
 
-    def _decide(
-        self, connection: Connection, document: Document, run_id: int, rows: list[dict[str, Any]]
-    ) -> Decision | None:
-        document = self._scoped(document)
-        text_digest = None if document.signature is None else document.signature.text_digest
-        relatives = ledger.find_relatives(connection, document.key, document.body_digest, text_digest)
-        content = _content(document, relatives.same_body)
-        if content is None:
+    def _decide(self, batch: Batch, document: Document) -> Decision | None:
+        connection, run_id = batch.connection, batch.run_id
+        space = self.scopes.space_of(document.spider, run_id)
+        document = self._scoped(document, space)
+        found = recognise(batch, document, space)
+        if found is None:
             return None
+        identity, content, relatives, is_again = found
         known = relatives.same_key
         match: Match | None = None
         if known is not None and _is_unchanged(known, content):
@@ -171,42 +196,38 @@ class Deduplicator:
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._matcher.find(connection, document.key, document.signature, content, relatives, run_id=run_id)
+            match = self._matcher.find(connection, identity, document.signature, content, relatives, run_id=run_id)
             document_id = self._store.write(
-                connection, document.key, content, relatives=relatives, match=match, run_id=run_id
+                connection, identity, content, relatives=relatives, match=match, run_id=run_id
             )
             if match is not None and match.joined is not None:
-                ledger.add_verdicts(connection, rows)
-                rows.clear()
+                batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
             self._let_go_of_replaced(connection, known, match)
         outcome = self._clusters.settle(
             connection,
             run_id,
             document_id,
-            document.key,
+            identity.key,
             content,
             known=known,
             match=match,
             is_unchanged=verdict is Verdict.UNCHANGED,
         )
-        decision = replace(decision_of(verdict, content, match), outcome=outcome)
+        if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
+            match = Match(match.leader if match else known, known)
+            outcome = self._clusters.settle_again(connection, run_id, match, outcome)
+        if match is not None and self._settings.mark_only:
+            outcome = outcome._replace(kept=Kept.MARKED)
+        decision = replace(
+            decision_of(verdict, content, match), outcome=outcome, key=identity.key, is_separate=identity.is_separate
+        )
         # A page that was under way when its crawl was killed comes again; its verdict stands already.
-        if verdict is not Verdict.UNCHANGED or known is None or known.last_run_id != run_id:
-            rows.append(
-                {
-                    "run_id": run_id,
-                    "document_id": document_id,
-                    "verdict": decision.verdict.value,
-                    "original_id": match.leader.id if match else None,
-                    "matched_id": match.member.id if match else None,
-                    "distance": decision.distance,
-                    "similarity": decision.similarity,
-                    "kept": outcome.kept and outcome.kept.value,
-                    "decided": time.time(),
-                }
-            )
-            self._brakes.count(run_id, document.key, is_duplicate=match is not None)
+        if verdict is not Verdict.UNCHANGED or known is None or known.last_run_id != run_id or is_again:
+            batch.add(document_id, decision, match)
+            self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
+        elif document.separate:
+            batch.let_stand(document_id)
         return decision
 
     def _let_go_of_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
@@ -217,35 +238,15 @@ class Deduplicator:
         if leader := self._clusters.leader_replaced_by(connection, known):
             self._store.let_go(connection, leader)
 
-    def _scoped(self, document: Document) -> Document:
-        if self.scopes.is_everything:
+    def _scoped(self, document: Document, space: str) -> Document:
+        if self.scopes.is_plain(space):
             return document
         key, signature, body_digest = document.key, document.signature, document.body_digest
         return replace(
             document,
-            signature=signature and self.scopes.mixed_signature(key, signature),
-            body_digest=body_digest and self.scopes.mixed(key, body_digest),
+            signature=signature and self.scopes.mixed_signature(key, signature, space),
+            body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
         )
-
-
-def _content(document: Document, same_bytes: StoredDocument | None) -> Content | None:
-    """Return what there is to store of a document: just analysed, or known by its bytes."""
-    source = document.signature or same_bytes
-    if source is None or source.text_digest is None:
-        return None
-    text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
-    words = b"" if document.signature is None else document.signature.words
-    canonical = clean(document.canonical) if document.canonical else document.key
-    return Content(
-        source.text_digest,
-        source.fingerprint,
-        source.sketch,
-        text_bytes,
-        document.body_digest,
-        words,
-        None if canonical == document.key else ledger.key_digest(canonical),
-        document.redirected,
-    )
 
 
 def _is_unchanged(known: StoredDocument, content: Content) -> bool:

@@ -5,7 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dedup.fingerprint.signature import Signature
 from dedup.fingerprint.sketch import Sketch
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document to decide.
+
+    Attributes:
+        key: what identifies it; in a crawl its URL.
+        signature: the signature of its text; None where its bytes are known already.
+        text_bytes: size of its text in UTF-8.
+        body_digest: digest of the bytes that the text was taken from, if it was.
+        canonical: the key that it names as its own, such as a page's canonical address.
+        redirected: whether a redirect of another key led to it.
+        spider: the spider that found it; it counts where duplicates are looked for among those of one spider.
+        item_class: the class of its item: the same keys of two classes are two. Texts are compared whatever it is.
+        separate: whether another text is another document under a key that this `Deduplicator` has decided
+            before in this run, with a key of its own; the same text again is then an exact duplicate of itself.
+            Else the document has changed.
+    """
+
+    key: str
+    signature: Signature | None
+    text_bytes: int = 0
+    body_digest: bytes | None = None
+    canonical: str | None = None
+    redirected: bool = False
+    spider: str = ""
+    item_class: str = ""
+    separate: bool = False
 
 
 class StoredDocument(NamedTuple):
@@ -25,6 +55,7 @@ class StoredDocument(NamedTuple):
     redirected: bool = False
     keeper_id: int | None = None
     exported_id: int | None = None
+    space: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,17 +21,16 @@ _ALL = (
     .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
     .limit(MOST_MOVED + 2)
 )
-_SOME_LED = (
-    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
-)
-_COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _MOVE = (
     update(documents)
     .where(or_(documents.c.id == bindparam("goes"), documents.c.leader_id == bindparam("goes")))
     .values(leader_id=bindparam("stays"), keeper_id=None, exported_id=None)
 )
+# Not that on the same text again, which was found by itself.
 _LAST_VERDICT = select(func.max(verdicts.c.id)).where(
-    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+    verdicts.c.document_id == bindparam("document"),
+    verdicts.c.run_id == bindparam("run"),
+    verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
 )
 _VERDICTS_IN_CLUSTER = select(verdicts.c.id, verdicts.c.document_id).where(
     verdicts.c.original_id == bindparam("leader"), verdicts.c.run_id == bindparam("run")
@@ -87,7 +86,7 @@ class Joining:
         leader = match.leader
         members = ledger.find_led_by(connection, joined.id)
         connection.execute(_MOVE, {"goes": joined.id, "stays": leader.id})
-        by_id = {member.id: member for member in members}
+        by_id = {member.id: member for member in (joined, *members)}
         found = connection.execute(_VERDICTS_IN_CLUSTER, {"leader": joined.id, "run": run_id}).all()
         moved = [_of_leader(row.id, by_id[row.document_id], leader) for row in found if row.document_id in by_id]
         if moved:
@@ -103,7 +102,7 @@ class Joining:
         if len(rows) > MOST_MOVED + 1 or any(row.content_run_id != run_id for row in rows):
             return False
         if self._largest:
-            there = connection.scalar(_COUNT_LED, {"leader": leader.id, "most": self._largest}) or 0
+            there = ledger.count_led(connection, leader.id, self._largest)
             # The document itself is one more.
             if there + len(rows) + 1 >= self._largest:
                 return False

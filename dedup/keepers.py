@@ -66,8 +66,9 @@ RULES: dict[str, Rule] = {
     "named": _named,
     "https": _https,
     "earliest": _earliest,
-    "longest": _longest,
+    # Print versions mostly have a line more of text, and a longer address.
     "shortest": _shortest,
+    "longest": _longest,
 }
 """The rules that have a name."""
 

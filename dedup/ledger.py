@@ -13,8 +13,10 @@ from sqlalchemy import (
     Subquery,
     bindparam,
     delete,
+    func,
     insert,
     literal_column,
+    or_,
     select,
     union_all,
     update,
@@ -42,6 +44,7 @@ _COLUMNS = (
     documents.c.redirected,
     documents.c.keeper_id,
     documents.c.exported_id,
+    documents.c.space,
 )
 _DOCUMENT = select(*_COLUMNS)
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
@@ -55,9 +58,10 @@ def _earliest(column: Column[Any], parameter: str) -> Subquery:
     return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
 
 
-# One statement for three questions: most of what a statement costs is not the database's work.
+# One statement for four questions: most of what a statement costs is not the database's work.
 _RELATIVES = union_all(
     select(literal_column("'key'").label("role"), *_COLUMNS).where(documents.c.key_digest == bindparam("key")),
+    select(literal_column("'separate'"), *_COLUMNS).where(documents.c.key_digest == bindparam("separate")),
     select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
     select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
 )
@@ -81,7 +85,10 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_BY_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
+_BY_GIVEN_KEY = _DOCUMENT.where(
+    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
+).order_by(documents.c.id)
+_OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
 # A comparison with NULL is served by the index of text digests.
 _UNDECIDED = (
     select(documents.c.id, documents.c.key)
@@ -90,6 +97,10 @@ _UNDECIDED = (
     .limit(bindparam("most"))
 )
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
+_SOME_LED = (
+    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
+)
+_COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _KNOWN_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
@@ -106,9 +117,16 @@ _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_
 _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
 
 
-def key_digest(key: str) -> bytes:
-    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows."""
-    return digest(key.encode("utf-8", "surrogatepass"))
+def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
+    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
+
+    Args:
+        key: the key.
+        space: where it is: the same keys of two spaces are two.
+        item_class: the class of its items, where these are not the database's first ones: so are those of two classes.
+    """
+    mixed = "\0".join((space, item_class, key)) if space or item_class else key
+    return digest(mixed.encode("utf-8", "surrogatepass"))
 
 
 class Relatives(NamedTuple):
@@ -116,20 +134,36 @@ class Relatives(NamedTuple):
 
     Attributes:
         same_key: the document with the same key.
+        separate: the one with the same text that has a key of its own, because others came under its key.
         same_body: the earliest one whose page had the same bytes.
         same_text: the earliest one with the same normalised text.
     """
 
     same_key: StoredDocument | None
+    separate: StoredDocument | None
     same_body: StoredDocument | None
     same_text: StoredDocument | None
 
 
-def find_relatives(connection: Connection, key: str, body_digest: bytes | None, text_digest: bytes | None) -> Relatives:
-    """Return the documents with this key, these bytes, this text."""
-    rows = connection.execute(_RELATIVES, {"key": key_digest(key), "body": body_digest, "text": text_digest})
-    by_role = {row[0]: _stored(row[1:]) for row in rows}
-    return Relatives(by_role.get("key"), by_role.get("body"), by_role.get("text"))
+def find_relatives(
+    connection: Connection,
+    key: bytes,
+    body_digest: bytes | None,
+    text_digest: bytes | None,
+    separate: bytes | None = None,
+) -> Relatives:
+    """Return the documents with this key, these bytes, this text.
+
+    Args:
+        connection: inside a transaction.
+        key: the digest of the key.
+        body_digest: of the bytes.
+        text_digest: of the text.
+        separate: of the key that the document has if others have come under its key.
+    """
+    digests = {"key": key, "separate": separate, "body": body_digest, "text": text_digest}
+    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests)}
+    return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
 
 
 def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
@@ -149,9 +183,14 @@ def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, S
     return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
 
 
-def find_by_key(connection: Connection, key: str) -> StoredDocument | None:
-    """Return the document with this key."""
-    row = connection.execute(_BY_KEY, {"key": key_digest(key)}).first()
+def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
+    """Return the documents that came under a key, whatever their class and space, the earliest first."""
+    return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
+
+
+def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
+    """Return the document whose key has this digest."""
+    row = connection.execute(_OF_KEY, {"key": digest_of_key}).first()
     return None if row is None else _stored(row)
 
 
@@ -171,6 +210,11 @@ def find_undecided(connection: Connection, after: int, most: int, run_id: int | 
 def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
     """Return the duplicates in the cluster of a leader."""
     return [_stored(row) for row in connection.execute(_BY_LEADER, {"leader": leader_id})]
+
+
+def count_led(connection: Connection, leader_id: int, most: int) -> int:
+    """Return how many duplicates a leader has, counted up to `most`."""
+    return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
 
 
 def find_known_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:

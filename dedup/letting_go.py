@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, exists, update
 
 from dedup import ledger
 from dedup.documents import StoredDocument
 from dedup.index.protocol import Index
+from dedup.schema import documents
 from dedup.scope import Scopes
 
+_NOBODY = -1
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
@@ -41,6 +43,31 @@ def let_go(connection: Connection, index: Index, scopes: Scopes, documents: Sequ
             ledger.change_document(connection, heir.id, {"indexed": 1})
 
 
+def let_go_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Collection[int]) -> None:
+    """Let go of documents where it is not known by which rules keepers are elected.
+
+    Who is the keeper of their clusters is asked when a copy comes again.
+
+    Args:
+        connection: inside a writing transaction.
+        index: the permuted tables.
+        scopes: those of the database.
+        ids: the documents; those that they lead have to be let go first, or with them.
+    """
+    if not ids:
+        return
+    stored = ledger.find_with_leaders(connection, ids)
+    let_go(connection, index, scopes, [stored[each] for each in ids])
+    for column in (documents.c.keeper_id, documents.c.exported_id):
+        connection.execute(update(documents).where(column.in_(ids)).values({column: _NOBODY}))
+    members = documents.alias()
+    is_alone = ~exists().where(members.c.leader_id == documents.c.id)
+    leaders = {stored[each].leader_id for each in ids} | set(ids)
+    connection.execute(
+        update(documents).where(documents.c.id.in_(leaders - {None}), is_alone).values(keeper_id=None, exported_id=None)
+    )
+
+
 def entry_of(document: StoredDocument, scopes: Scopes) -> tuple[int, int]:
     """Return what the permuted tables have of a document that is in them: its id and the bits."""
-    return document.id, document.fingerprint ^ scopes.mask(document.key)
+    return document.id, document.fingerprint ^ scopes.mask(document.key, document.space)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 
 from sqlalchemy import Connection
 
 from dedup import ledger
 from dedup.confirmation import Confirmation
+from dedup.display import plain
 from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.signature import Signature
 from dedup.fingerprint.sketch import compare
+from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.joining import Joining
 from dedup.ledger import Relatives
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import fewest_tokens, is_worth_checking
+from dedup.verification import fewest_tokens, has_features, is_worth_checking
+
+logger = logging.getLogger(__name__)
 
 _MORE = 4
 
@@ -38,11 +43,12 @@ class Matcher:
         self._is_paper = settings.mode is Mode.PAPER
         self._confirmation = Confirmation(settings)
         self._joining = joining
+        self._has_said_without_features = False
 
     def find(
         self,
         connection: Connection,
-        key: str,
+        identity: Identity,
         signature: Signature | None,
         content: Content,
         relatives: Relatives,
@@ -53,7 +59,7 @@ class Matcher:
 
         Args:
             connection: inside a transaction.
-            key: the document's key.
+            identity: what the document is known by.
             signature: its signature; None where its bytes are known already.
             content: what there is to store of it.
             relatives: what is stored of it, and what has the same bytes or text.
@@ -70,7 +76,10 @@ class Matcher:
             return Match(self.leader_of(connection, twin), twin)
         if signature is None or content.sketch.tokens < fewest_tokens(self._settings):
             return None
-        return self._find_near(connection, key, signature, own_id, run_id)
+        if not has_features(signature.fingerprint, self._settings):
+            self._say_without_features(identity.key)
+            return None
+        return self._find_near(connection, identity, signature, own_id, run_id)
 
     def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         """Return the leader of a document's cluster, which may be itself."""
@@ -79,11 +88,11 @@ class Matcher:
         return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
 
     def _find_near(
-        self, connection: Connection, key: str, signature: Signature, own_id: int | None, run_id: int
+        self, connection: Connection, identity: Identity, signature: Signature, own_id: int | None, run_id: int
     ) -> Match | None:
         matches = [
             match
-            for match in self._candidates(connection, key, signature)
+            for match in self._candidates(connection, identity, signature)
             # A document that has changed is no duplicate of itself, nor of its own duplicates.
             if own_id is None or own_id not in (match.member.id, match.member.leader_id)
         ]
@@ -104,9 +113,21 @@ class Matcher:
                 return self._joining.find(connection, match, others, is_confirmed, run_id)
         return None
 
-    def _candidates(self, connection: Connection, key: str, signature: Signature) -> list[Match]:
-        """Return the closest documents in the key's scope that the index brings, the closest first."""
-        fingerprint = signature.fingerprint ^ self._scopes.mask(key)
+    def _say_without_features(self, key: str) -> None:
+        if not self._has_said_without_features:
+            self._has_said_without_features = True
+            logger.warning(
+                "dedup: scheme '%s' finds no feature in the text of %s, which is therefore compared exactly and in no "
+                "other way, as all such texts are (said once); DEDUP_SCHEME = 'words' suits all languages",
+                self._settings.scheme,
+                plain(key),
+            )
+
+    def _candidates(self, connection: Connection, identity: Identity, signature: Signature) -> list[Match]:
+        """Return the closest documents in the document's scope that the index brings, the closest first."""
+        key, space = identity.key, identity.space
+        fingerprint = signature.fingerprint ^ self._scopes.mask(key, space)
+        scope = self._scopes.of(key, space)
         limit = asked = self._settings.max_candidates
         while True:
             candidates = self._index.query(connection, fingerprint, signature.margins, asked)
@@ -114,9 +135,7 @@ class Matcher:
                 return []
             stored = ledger.find_with_leaders(connection, [candidate.document_id for candidate in candidates])
             members = [stored[candidate.document_id] for candidate in candidates]
-            if not self._scopes.is_everything:
-                scope = self._scopes.of(key)
-                members = [member for member in members if self._scopes.of(member.key) == scope]
+            members = [member for member in members if self._scopes.of(member.key, member.space) == scope]
             # Those of other scopes, which are few, must not take the places of those that count.
             if len(members) >= limit or len(candidates) < asked:
                 return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.fingerprint.signature import BITS, Signature, distance
 from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.probes import ProbePlan
@@ -37,25 +37,27 @@ class PairDecider:
 
     Args:
         settings: how matches are found and decided.
-        bits: the width of the fingerprints. The tables are made for 64 bits; others are found by
-            comparing all, within a radius of the same share of bits.
+        scheme: how the signatures were made; None: as the settings say. The tables are made for 64 bits; other
+            fingerprints are found by comparing all, within a radius of the same share of bits.
 
     Attributes:
         radius: the largest distance of a candidate, in bits.
     """
 
-    def __init__(self, settings: DedupSettings, bits: int = BITS) -> None:
+    def __init__(self, settings: DedupSettings, scheme: Scheme | None = None) -> None:
+        scheme = scheme or find_scheme(settings.scheme)
         self._settings = settings
         self._plan: ProbePlan = plan_of(settings)
-        self._has_tables = bits == BITS
-        self._mutual = MutualProbes(self._plan, find_scheme(settings.scheme))
-        self.radius = self._plan.radius * bits // BITS
+        self._has_tables = scheme.bits == BITS
+        self._without_features = scheme.without_features
+        self._mutual = MutualProbes(self._plan, scheme)
+        self.radius = self._plan.radius * scheme.bits // BITS
 
     def decide(self, first: Signature, second: Signature) -> PairDecision:
         """Decide the second document where the first is known."""
         apart = distance(first.fingerprint, second.fingerprint)
         similarity = compare(first.sketch, second.sketch)
-        probe = self._find(first, second)
+        probe = None if self._lacks_features(first, second) else self._find(first, second)
         table, flipped = probe or (None, None)
         return PairDecision(self._rule(first, second, apart, probe), apart, similarity, table, flipped)
 
@@ -76,11 +78,16 @@ class PairDecider:
             return Rule.SAME_TEXT
         if min(first.sketch.tokens, second.sketch.tokens) < fewest_tokens(self._settings):
             return Rule.TOO_SHORT
+        if self._lacks_features(first, second):
+            return Rule.NO_FEATURES
         if apart > self.radius:
             return Rule.TOO_FAR
         if probe is None:
             return Rule.NO_PROBE
         return Rule.PAPER if self._settings.mode is Mode.PAPER else self._confirm(first, second)
+
+    def _lacks_features(self, first: Signature, second: Signature) -> bool:
+        return self._without_features in (first.fingerprint, second.fingerprint)
 
     def _confirm(self, first: Signature, second: Signature) -> Rule:
         rule = check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)

@@ -7,10 +7,10 @@ from dedup.loading import keep_single_threaded, without_collections
 keep_single_threaded()
 with without_collections():
     from dedup.extraction import analyse_html
-    from dedup.fingerprint.analysis import analyse
+    from dedup.fingerprint.signature import make_signature
 
-    # A word in Chinese loads the dictionary; everything that is compiled is called once.
-    analyse("一 1")
+    # A word in Chinese loads the dictionary; compiled code is loaded when it is called.
+    make_signature("一 1")
     analyse_html("<p>1</p>")
 
     # A collection in a forked process would write to all of this, and copy it by that.

@@ -20,9 +20,10 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -34,7 +35,7 @@ properties = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
-    comment="what this database was made with: schema version, scheme, table design, scope",
+    comment="what this database was made with: schema version, scheme, table design, scope, first item class",
 )
 
 runs = Table(
@@ -53,7 +54,12 @@ documents = Table(
     metadata,
     Column("id", Id, primary_key=True),
     Column("key", Text, nullable=False),
+    # Of the key, and of the item's class and space where they keep it apart from others.
     Column("key_digest", LargeBinary(16), nullable=False, unique=True),
+    # Of the key alone as it was given, where the key's digest is of anything else.
+    Column("given_digest", LargeBinary(16)),
+    # Documents of different spaces never meet: those of one spider, or of one run.
+    Column("space", Text, nullable=False, server_default=""),
     # A document whose content has to be looked at again, because the original that it was a
     # duplicate of has changed, has no digests.
     Column("body_digest", LargeBinary(16)),
@@ -80,6 +86,14 @@ documents = Table(
 Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
 Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
 Index("dedup_documents_leader", documents.c.leader_id, documents.c.canonical_digest)
+
+
+def _index_of_some(name: str, column: Column[Any]) -> None:
+    """Index those rows that have a value in a column, where most have none."""
+    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
+
+
+_index_of_some("dedup_documents_given", documents.c.given_digest)
 
 words = Table(
     "dedup_words",
@@ -125,19 +139,16 @@ verdicts = Table(
     # Why a duplicate was passed on all the same: a value of `dedup.clusters.Kept`.
     Column("kept", Text),
     Column("decided", Float, nullable=False),
-    comment="one row a decision; original: the leader, matched: the member that it was found by",
+    # In which batch of which process: its number at random, and how many batches it had decided before.
+    Column("batch", BigInteger),
+    comment="one row a decision; original: the leader, matched: the member that it was found by. The same text "
+    "again under its own key, in the same process and run, was found by itself",
 )
 Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
 Index("dedup_verdicts_document", verdicts.c.document_id)
-
-
-def _index_of_duplicates(name: str, column: Column[Any]) -> None:
-    # Without them, a database looks through all verdicts for every document that is removed.
-    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
-
-
-_index_of_duplicates("dedup_verdicts_original", verdicts.c.original_id)
-_index_of_duplicates("dedup_verdicts_matched", verdicts.c.matched_id)
+# Without them, a database looks through all verdicts for every document that is removed.
+_index_of_some("dedup_verdicts_original", verdicts.c.original_id)
+_index_of_some("dedup_verdicts_matched", verdicts.c.matched_id)
 
 hosts = Table(
     "dedup_hosts",
@@ -160,6 +171,31 @@ brakes = Table(
     Column("duplicates", Integer, nullable=False),
     Column("raised", Float, nullable=False),
     comment="clusters, named by their leader, and hosts that went over a limit in a run, with their counts then",
+)
+
+unexamined = Table(
+    "dedup_unexamined",
+    metadata,
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
+    Column("item_class", Text, primary_key=True),
+    Column("reason", Text, primary_key=True),
+    Column("fields", Text, nullable=False),
+    Column("items", BigInteger, nullable=False),
+    comment="how many items of a class a run did not examine, and why; fields: the names of what they have",
+)
+
+skipped = Table(
+    "dedup_skipped",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    Column("key_digest", LargeBinary(16), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("referrer", Text, nullable=False),
+    UniqueConstraint("run_id", "key_digest"),
+    comment="pages that a run did not decide, why, and where they are linked from",
 )
 
 _SIGN_BIT = 1 << 63

@@ -1,9 +1,9 @@
-"""How far duplicates are looked for: everywhere, on the same host, or on the same registrable domain.
+"""How far duplicates are looked for: everywhere, on the same host or registrable domain, in the same space.
 
-A scope is mixed into what is looked up. The digests of texts and bytes are those of text and scope, so
-that the same text in two scopes is two texts; and the bits of a fingerprint are flipped in the permuted
-tables where those of the scope's own number are set, which keeps distances within a scope and lets the
-copies of other scopes lie elsewhere.
+A space holds the documents of one spider, or of one run; a scope is a space, or a host or domain in it. It is
+mixed into what is looked up. The digests of texts and bytes are those of text and scope, so that the same text
+in two scopes is two texts; and the bits of a fingerprint are flipped in the permuted tables where those of the
+scope's own number are set, which keeps distances within a scope and lets the copies of other scopes lie elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dedup.fingerprint.signature import Signature, digest
 
 # Understood by Python and by PostgreSQL.
 BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
-_HOST = re.compile(BEFORE_HOST + r"(?P<host>[^/?#@]*)")
+_HOST = re.compile(BEFORE_HOST + r"(?P<host>[^/?#@ ]*)")
 _PORT = re.compile(":[0-9]*$")
 _FINGERPRINT_BYTES = 8
 
@@ -31,6 +31,7 @@ class Scope(StrEnum):
     ALL = "all"
     HOST = "host"
     DOMAIN = "domain"
+    SPIDER = "spider"
 
 
 def host_of(key: str) -> str:
@@ -40,43 +41,58 @@ def host_of(key: str) -> str:
 
 
 class Scopes:
-    """Tells the scopes of keys, and mixes them into what is looked up.
+    """Tells the scopes of documents by their keys and spaces, and mixes them into what is looked up.
 
-    Keys that are no URLs share one scope.
+    Keys of one space that are no URLs share one scope.
 
     Args:
         scope: how far duplicates are looked for.
+        of_run: whether they are looked for in the same run alone.
 
     Raises:
         SettingsError: domains are asked for, and the library that knows them is not installed.
     """
 
-    def __init__(self, scope: Scope) -> None:
-        self.is_everything = scope is Scope.ALL
+    def __init__(self, scope: Scope, *, of_run: bool = False) -> None:
         self._scope = scope
+        self._of_run = of_run
+        self._is_of_keys = scope in (Scope.HOST, Scope.DOMAIN)
         if scope is Scope.DOMAIN:
-            _public_suffixes()
+            public_suffixes()
 
-    def of(self, key: str) -> str:
-        """Return what all keys of one scope have in common: a host with its port, or a registrable domain."""
-        if self.is_everything:
-            return ""
+    def space_of(self, spider: str, run_id: int) -> str:
+        """Return the space of the documents that a spider finds in a run; empty where there is but one."""
+        parts = [f"spider {clean(spider)}"] if self._scope is Scope.SPIDER else []
+        parts += [f"run {run_id}"] if self._of_run else []
+        return "\n".join(parts)
+
+    def is_plain(self, space: str = "") -> bool:
+        """Say whether nothing is mixed into anything in a space."""
+        return not (space or self._is_of_keys)
+
+    def of(self, key: str, space: str = "") -> str:
+        """Return what all documents of one scope have in common, such as a host with its port; mostly nothing."""
+        if not self._is_of_keys:
+            return space
         host = host_of(clean(key))
-        return host if self._scope is Scope.HOST else _domain_of(host)
+        place = host if self._scope is Scope.HOST else _domain_of(host)
+        return f"{space}\n{place}" if space else place
 
-    def mask(self, key: str) -> int:
-        """Return the 64 bits that tell the scope of a key from others in the permuted tables."""
-        return 0 if self.is_everything else _mask(self.of(key))
+    def mask(self, key: str, space: str = "") -> int:
+        """Return the 64 bits that tell the scope of a document from others in the permuted tables."""
+        return 0 if self.is_plain(space) else _mask(self.of(key, space))
 
-    def mixed(self, key: str, content_digest: bytes) -> bytes:
-        """Return the digest of a text or of bytes together with the scope that a key is in."""
-        return content_digest if self.is_everything else digest(self.of(key).encode() + b"\n" + content_digest)
+    def mixed(self, key: str, content_digest: bytes, space: str = "") -> bytes:
+        """Return the digest of a text or of bytes together with the scope of its document."""
+        if self.is_plain(space):
+            return content_digest
+        return digest(self.of(key, space).encode() + b"\n" + content_digest)
 
-    def mixed_signature(self, key: str, signature: Signature) -> Signature:
+    def mixed_signature(self, key: str, signature: Signature, space: str = "") -> Signature:
         """Return a signature whose digest is that of text and scope."""
-        if self.is_everything:
+        if self.is_plain(space):
             return signature
-        return replace(signature, text_digest=self.mixed(key, signature.text_digest))
+        return replace(signature, text_digest=self.mixed(key, signature.text_digest, space))
 
 
 @lru_cache(maxsize=10_000)
@@ -88,11 +104,16 @@ def _mask(scope: str) -> int:
 def _domain_of(host: str) -> str:
     name = _PORT.sub("", host)
     # What has no public suffix, such as an address or localhost, is a domain of its own.
-    return _public_suffixes()(name).top_domain_under_public_suffix or name
+    return public_suffixes()(name).top_domain_under_public_suffix or name
 
 
 @lru_cache(maxsize=1)
-def _public_suffixes() -> Any:
+def public_suffixes() -> Any:
+    """Return tldextract with the list of public suffixes that it comes with; nothing is fetched.
+
+    Raises:
+        SettingsError: tldextract is not installed.
+    """
     try:
         import tldextract  # noqa: PLC0415 -- a tenth of a second that only this scope needs
     except ModuleNotFoundError:

@@ -2,8 +2,9 @@
 
 Three things hold after every write, whatever came before:
 
-- every known text of at least `fewest_tokens` tokens stands in the permuted tables exactly once,
-  whichever of the documents that have it stands for it (in the paper's mode: only originals do);
+- every known text that is comparable (`dedup.verification.is_comparable`: long enough, and with features)
+  stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
+  paper's mode: only originals do);
 - the words of these texts are stored, but for those of more than `max_compared` tokens;
 - every duplicate is a duplicate of what its leader holds now.
 """
@@ -19,14 +20,14 @@ from dedup import ledger
 from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
-from dedup.fingerprint.sketch import Sketch
+from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.ledger import Relatives
 from dedup.letting_go import entry_of, let_go
 from dedup.schema import to_signed
 from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import PAPER_RADIUS, check, fewest_tokens
+from dedup.verification import PAPER_RADIUS, check, is_comparable
 
 
 class DocumentStore:
@@ -59,7 +60,7 @@ class DocumentStore:
     def write(
         self,
         connection: Connection,
-        key: str,
+        identity: Identity,
         content: Content,
         *,
         relatives: Relatives,
@@ -70,7 +71,7 @@ class DocumentStore:
 
         Args:
             connection: inside a writing transaction.
-            key: the document's key.
+            identity: what the document is known by.
             content: what it holds now.
             relatives: what was stored of it before, and what else has the same text.
             match: what it is a duplicate of, if it is.
@@ -83,7 +84,7 @@ class DocumentStore:
         is_known_text = relatives.same_text is not None or (
             match is not None and match.member.text_digest == content.text_digest
         )
-        indexed = known is None and not is_known_text and self._belongs_in_tables(content.sketch, match)
+        indexed = known is None and not is_known_text and self._belongs_in_tables(content, match)
         values: dict[str, Any] = {
             "body_digest": content.body_digest,
             "text_digest": content.text_digest,
@@ -105,10 +106,18 @@ class DocumentStore:
             return known.id
         document_id = ledger.add_document(
             connection,
-            {**values, "key": clean(key), "key_digest": ledger.key_digest(key), "first_run_id": run_id},
+            {
+                **values,
+                "key": clean(identity.key),
+                "key_digest": identity.key_digest,
+                "given_digest": identity.given_digest,
+                "space": identity.space,
+                "first_run_id": run_id,
+            },
         )
         if indexed:
-            self._index.add(connection, [(document_id, content.fingerprint ^ self._scopes.mask(key))])
+            mask = self._scopes.mask(identity.key, identity.space)
+            self._index.add(connection, [(document_id, content.fingerprint ^ mask)])
         return document_id
 
     def let_go(self, connection: Connection, document: StoredDocument) -> None:
@@ -122,12 +131,15 @@ class DocumentStore:
         settings = self._settings
         if settings.mode is Mode.PAPER or not content.words:
             return
-        if fewest_tokens(settings) <= content.sketch.tokens <= settings.max_compared:
+        if self._is_comparable(content) and content.sketch.tokens <= settings.max_compared:
             ledger.add_words(connection, content.text_digest, content.words)
 
-    def _belongs_in_tables(self, sketch: Sketch, match: Match | None) -> bool:
+    def _belongs_in_tables(self, content: Content, match: Match | None) -> bool:
         # The paper's crawler forgets duplicates.
-        return sketch.tokens >= fewest_tokens(self._settings) and not (match and self._settings.mode is Mode.PAPER)
+        return self._is_comparable(content) and not (match and self._settings.mode is Mode.PAPER)
+
+    def _is_comparable(self, content: Content | StoredDocument) -> bool:
+        return is_comparable(content.sketch.tokens, content.fingerprint, self._settings)
 
     def _leave_old_content(
         self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
@@ -144,7 +156,7 @@ class DocumentStore:
             return member.body_digest is not None and member.body_digest == content.body_digest
         if member.text_digest == content.text_digest:
             return True
-        if min(member.sketch.tokens, content.sketch.tokens) < fewest_tokens(self._settings):
+        if not (self._is_comparable(member) and self._is_comparable(content)):
             return False
         if self._settings.mode is Mode.PAPER:
             return distance(member.fingerprint, content.fingerprint) <= PAPER_RADIUS
@@ -166,7 +178,7 @@ class DocumentStore:
             heir = ledger.find_for_tables(connection, text_digest, originals_only=self._settings.mode is Mode.PAPER)
             if heir is None:
                 ledger.remove_words(connection, text_digest)
-            elif not heir.indexed and heir.sketch.tokens >= fewest_tokens(self._settings):
+            elif not heir.indexed and self._is_comparable(heir):
                 self._index.add(connection, [entry_of(heir, self._scopes)])
                 ledger.change_document(connection, heir.id, {"indexed": 1})
 

@@ -38,6 +38,7 @@ class Rule(StrEnum):
 
     SAME_TEXT = "the texts are the same once normalised"
     TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
+    NO_FEATURES = "the scheme finds no feature in a text: only the same text is a copy, and the texts are not the same"
     TOO_FAR = "the fingerprints differ in more bits than radius"
     NO_PROBE = "no probe brings the fingerprint"
     ONE_WAY = "the probes of one document bring the other, but not the other way round"
@@ -80,6 +81,22 @@ def fewest_tokens(settings: DedupSettings) -> int:
     """Return how many tokens a text must have to be compared in any other way than exactly."""
     # Without a check, a fingerprint of few words is no proof of anything.
     return settings.short_tokens if settings.mode is Mode.PAPER else settings.min_tokens
+
+
+def has_features(fingerprint: int, settings: DedupSettings) -> bool:
+    """Say whether a fingerprint is made of anything: without features all texts have the same one."""
+    return fingerprint != find_scheme(settings.scheme).without_features
+
+
+def is_comparable(tokens: int, fingerprint: int, settings: DedupSettings) -> bool:
+    """Say whether a text can be a near-duplicate; if not, it is compared exactly and in no other way.
+
+    Args:
+        tokens: how many it has.
+        fingerprint: its fingerprint, 64 bits, unsigned.
+        settings: how many tokens it must have, and the scheme.
+    """
+    return tokens >= fewest_tokens(settings) and has_features(fingerprint, settings)
 
 
 def check(

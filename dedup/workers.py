@@ -49,7 +49,8 @@ class WorkerPool:
     of its own: only a job that kills that one too is given up.
 
     Args:
-        workers: how many processes; 0 runs everything in a thread, without any protection.
+        workers: how many processes; 0 runs everything in a thread, without any protection. So does a
+            daemonic process, such as a worker of Celery, which may have no children.
         seconds: how long a job may take before its worker is killed (not on Windows, nor in
             threads).
         preload: modules that the jobs need; the processes share what they load.
@@ -58,7 +59,7 @@ class WorkerPool:
     """
 
     def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = PRELOAD, bundled: int = 4) -> None:
-        self._workers = workers
+        self._workers = 0 if workers and _is_childless() else workers
         self._preload = preload
         self._seconds = seconds
         self._bundled = bundled
@@ -92,6 +93,14 @@ class WorkerPool:
                 self._require_open()
                 result = await self._run_alone(job.call)
         return result
+
+    async def start_ahead(self) -> None:
+        """Have a worker ready before the first job; does nothing where others have begun to load what workers need.
+
+        Loading takes a second, in which the event loop would stand still: it is better spent before a crawl begins.
+        """
+        if self._workers and load_ahead(self._preload):
+            await self.run(do_nothing)
 
     def close(self) -> None:
         """End all processes, whatever they are doing; from now on no work is taken."""
@@ -194,17 +203,35 @@ def _tell(job: _Job, value: Any, error: BaseException | None) -> None:
         job.result.set_exception(error)
 
 
-def load_ahead(preload: Sequence[str] = PRELOAD) -> None:
+def load_ahead(preload: Sequence[str] = PRELOAD) -> bool:
     """Begin to load what worker processes need, which takes a second, without waiting for it.
 
     Of use to a process that will have a pool and has something else to do before.
 
     Args:
         preload: what the pool will be given.
+
+    Returns:
+        Whether this was the first call in this process, on a system where loading ahead is of use.
     """
-    if _context(preload).get_start_method() == "forkserver":
-        with _spawning():
-            forkserver.ensure_running()
+    global _is_loaded_ahead  # noqa: PLW0603 -- there is one server a process
+    if _is_loaded_ahead or _context(preload).get_start_method() != "forkserver":
+        return False
+    _is_loaded_ahead = True
+    with _spawning():
+        forkserver.ensure_running()
+    return True
+
+
+_is_loaded_ahead = False
+
+
+def _is_childless() -> bool:
+    """Say, also in the log, whether this process may start no others."""
+    if not multiprocessing.current_process().daemon:
+        return False
+    logger.info("this process is daemonic and may have no children: texts are analysed in a thread of its own")
+    return True
 
 
 def _context(preload: Sequence[str]) -> BaseContext:

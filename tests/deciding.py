@@ -14,7 +14,7 @@ from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.fingerprint.signature import digest, make_signature
 from dedup.fingerprint.sketch import Sketch, compare
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import belongs_to_cluster, check_sketches, fewest_tokens
+from dedup.verification import belongs_to_cluster, check_sketches, is_comparable
 
 signature_of = cache(make_signature)
 
@@ -56,11 +56,16 @@ class Crawl:
         return int(self.query(select(func.count()).select_from(table))[0][0])
 
     def stored(self) -> dict[str, Any]:
-        return {row.key: row for row in self.query(select(schema.documents))}
+        """Return the rows by their keys; those of a key that others have too, in another space, by key and id."""
+        rows: dict[str, Any] = {}
+        for row in self.query(select(schema.documents).order_by(schema.documents.c.id)):
+            rows[f"{row.key} #{row.id}" if row.key in rows else row.key] = row
+        return rows
 
     def indexed(self) -> dict[str, int]:
         """Return the fingerprint of every document that is in the tables, as all its tables have it."""
-        names = {row.id: key for key, row in self.stored().items()}
+        stored = self.stored()
+        names = {row.id: key for key, row in stored.items()}
         entries: dict[str, dict[int, int]] = {}
         for row in self.query(select(schema.fingerprints)):
             tables = entries.setdefault(names[row.document_id], {})
@@ -70,8 +75,9 @@ class Crawl:
         fingerprints = {}
         for key, by_table in entries.items():
             assert by_table.keys() == tables_of.keys(), f"{key} is not in every table"
-            fingerprint = schema.to_unsigned(self.stored()[key].fingerprint)
-            assert by_table == {number: table.permute(fingerprint) for number, table in tables_of.items()}
+            fingerprint = schema.to_unsigned(stored[key].fingerprint)
+            bits = fingerprint ^ self.deduplicator.scopes.mask(stored[key].key, stored[key].space)
+            assert by_table == {number: table.permute(bits) for number, table in tables_of.items()}
             fingerprints[key] = fingerprint
         return fingerprints
 
@@ -101,7 +107,7 @@ class Crawl:
                     or check_sketches(similarity, self.settings).is_duplicate
                     or belongs_to_cluster(similarity, self.settings)
                 ), "a member is unlike its leader"
-            is_long = sketch.tokens >= fewest_tokens(self.settings)
+            is_wanted = is_comparable(sketch.tokens, schema.to_unsigned(row.fingerprint), self.settings)
             if row.text_digest is not None and sketch.tokens:
                 cluster = clusters.setdefault(bytes(row.text_digest), row.leader_id or row.id)
                 assert cluster == (row.leader_id or row.id), "one text is in two clusters"
@@ -110,7 +116,7 @@ class Crawl:
                 assert not row.indexed
             elif self.settings.mode is Mode.CHECKED or row.leader_id is None:
                 times = texts_indexed.count(bytes(row.text_digest))
-                assert times == is_long, f"a text of {sketch.tokens} tokens is in the tables {times} times"
+                assert times == is_wanted, f"a text of {sketch.tokens} tokens is in the tables {times} times"
             else:
                 assert not row.indexed, "the paper's crawler forgets duplicates"
 
@@ -118,8 +124,9 @@ class Crawl:
 def empty(crawl: Crawl) -> None:
     """Make a crawl forget everything."""
     with crawl.database.write() as connection:
-        tables = (schema.fingerprints, schema.index_changes, schema.words, schema.verdicts, schema.hosts, schema.brakes)
-        for table in tables:
+        of_documents = (schema.fingerprints, schema.index_changes, schema.words)
+        of_runs = (schema.verdicts, schema.hosts, schema.brakes, schema.unexamined, schema.skipped)
+        for table in (*of_documents, *of_runs):
             connection.execute(table.delete())
         connection.execute(update(schema.documents).values(leader_id=None))
         for table in (schema.documents, schema.runs):

@@ -213,7 +213,8 @@ def test_what_a_later_run_has_seen_unchanged_stays(checked: Crawl) -> None:
     assert decision.verdict is Verdict.UNCHANGED
 
 
-def test_a_keeper_that_goes_is_elected_anew_when_a_copy_comes_again(checked: Crawl) -> None:
+def test_a_keeper_that_goes_is_elected_anew_when_a_copy_comes_again(database_url: str) -> None:
+    checked = Crawl(database_url, swap_keeper=True)
     text = BASE[0]
     see(checked, "test", [("http://a.example/long-path", text, b""), ("http://b.example/shorter", text, b"")])
     see(checked, THE_RUN, [("https://c.example/", text, b"")])
@@ -222,6 +223,7 @@ def test_a_keeper_that_goes_is_elected_anew_when_a_copy_comes_again(checked: Cra
     (decision,) = see(checked, "next", [("http://d.example/longest-path", text, b"")])
     assert decision is not None
     assert decision.outcome.keeper == "http://b.example/shorter"
+    checked.database.close()
 
 
 def test_a_cancellation_that_was_killed_goes_on(checked: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,9 @@ def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, options: list[str], 
 
 def test_missing_database_is_one_line_and_status_1(tmp_path: Path) -> None:
     finished = duplicates(tmp_path)
-    assert finished.stderr == ("error: there is no database sqlite:///dedup.db: run a crawl first, or name another\n")
+    assert finished.stderr == (
+        "error: there is no database sqlite:///.scrapy/dedup/scrapybot.db: run a crawl first, or name another\n"
+    )
     assert (finished.stdout, finished.returncode) == ("", 1)
     assert list(tmp_path.iterdir()) == []
 

@@ -291,15 +291,17 @@ def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:
 
 
 def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) -> None:
-    text = f"{TEXT} {HOSTILE} words{HOSTILE} \n\r\x00"
+    text = f"{TEXT} {HOSTILE} words{HOSTILE} \n\r"
     key = f"https://news.example/{HOSTILE}"
     fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, key: NEAR_TEXT}])
     (tmp_path / f"{HOSTILE}.txt").write_text(text, encoding="utf-8")
     explained(tmp_path, f"text:{TEXT}", f"{HOSTILE}.txt")
     explained(tmp_path, "--dropped", key)
-    refused = explain(tmp_path, HOSTILE, "x y")
-    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-    assert refused.stderr.rstrip("\n").isprintable()
+    (tmp_path / f"{HOSTILE}.bin").write_text("\0", encoding="utf-8")
+    for name in (HOSTILE, f"{HOSTILE}.bin"):
+        refused = explain(tmp_path, name, "x y")
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert refused.stderr.rstrip("\n").isprintable()
 
 
 def test_width_is_kept(tmp_path: Path) -> None:
@@ -329,7 +331,7 @@ def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:
         (["a b", "c d", "--width", "79"], "--width '79': give a whole number from 80 to 1000"),
         (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
         (["a b", "c d", "--set", "radius"], "--set 'radius': write NAME=VALUE, such as min_jaccard=.6"),
-        (["a b", "c d", "--set", "x=1"], "--set 'x=1': there is no setting DEDUP_X"),
+        (["a b", "c d", "--set", "x=1"], "--set 'x=1': DEDUP_X is no setting"),
         (["a b", "c d", "--set", "radius=99"], "DEDUP_RADIUS = 99: expected 0 to 64 bits"),
         (["a b", "c d", "--scheme", "poems"], "no scheme 'poems': take words, "),
         (["a b", "c d", "--set", "scheme=words/count/mmh3/65"], "scheme 'words/count/mmh3/65': the width of mmh3 "),

@@ -46,7 +46,7 @@ def test_signatures_are_those_of_the_scheme(name: str, tmp_path: Path) -> None:
         assert len(content[side]["weak_bits"]) == scheme.bits / 2
     differing = first.fingerprint ^ second.fingerprint
     assert content["differing_bits"] == [bit for bit in range(scheme.bits) if differing >> bit & 1]
-    decision = PairDecider(DedupSettings(), scheme.bits).decide(first, second)
+    decision = PairDecider(DedupSettings(), scheme).decide(first, second)
     assert (content["rule"], content["distance"]) == (str(decision.rule), decision.distance)
     assert content["radius"] == 16 * scheme.bits // 64
     # The words are those of the scheme too.

@@ -188,19 +188,19 @@ A, B, C, D = (f"http://news.example/{name}" for name in "abcd")
 def test_a_better_copy_that_arrives_later_is_the_keeper_and_the_leader_leads_still(
     start: Callable[..., Shelf],
 ) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     assert shelf.see(A).outcome.keeper is None
     worse = shelf.see(B)
     assert (worse.original, worse.outcome.keeper, worse.outcome.keeper_changed) == (A, A, False)
     better = shelf.see(C, size=200)
     assert (better.original, better.outcome.keeper, better.outcome.keeper_changed) == (A, C, True)
-    assert better.outcome.kept is None
+    assert better.outcome.kept is Kept.KEEPER
     assert (shelf.see(D).outcome.keeper, shelf.see(C, size=200).outcome.keeper) == (C, C)
     assert shelf.keepers() == {A: C}
 
 
 def test_members_vote_by_their_canonical_address(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     shelf.see(A, size=900)
     shelf.see(B)
     assert shelf.see(C, canonical=B).outcome.keeper == B
@@ -208,21 +208,21 @@ def test_members_vote_by_their_canonical_address(start: Callable[..., Shelf]) ->
 
 
 def test_a_vote_counts_from_wherever_it_comes_first(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     shelf.see(A, canonical=C, size=900)
     assert shelf.see(B).outcome.keeper == A
     assert shelf.see(C).outcome.keeper == C
 
 
 def test_no_copy_votes_for_itself_and_strangers_have_no_vote(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     shelf.see("http://stranger.example/", OTHER, canonical=B)
     shelf.see(A, size=900)
     assert shelf.see(B, canonical=B).outcome.keeper == A
 
 
 def test_a_redirect_is_a_vote(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     shelf.see(A, size=900)
     assert shelf.see(B, redirected=True).outcome.keeper == B
     # A redirect that was seen once is not forgotten.
@@ -230,7 +230,7 @@ def test_a_redirect_is_a_vote(start: Callable[..., Shelf]) -> None:
 
 
 def test_earliest_is_by_runs(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     shelf.see(B, OTHER, size=5)
     shelf.run = shelf.deduplicator.open_run("second")
     shelf.see(A, size=900)
@@ -239,7 +239,7 @@ def test_earliest_is_by_runs(start: Callable[..., Shelf]) -> None:
 
 
 def test_a_canonical_that_changes_takes_its_vote_along(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     for key in (A, B, C):
         shelf.see(key)
     shelf.see(D, canonical=B)
@@ -251,17 +251,18 @@ def test_a_canonical_that_changes_takes_its_vote_along(start: Callable[..., Shel
 
 
 def test_a_keeper_that_becomes_another_page_is_no_keeper_any_more(start: Callable[..., Shelf]) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     shelf.see(A)
-    shelf.see(B, size=300)
-    shelf.see(C, size=200)
+    shelf.see(B)
+    shelf.see(C, size=200, canonical=B)
+    assert shelf.keepers() == {A: B}
     changed = shelf.see(B, OTHER)
     assert (changed.verdict, changed.outcome.keeper_changed) == (Verdict.UPDATED, True)
     assert shelf.keepers() == {A: C}
 
 
 def test_a_rule_that_fails_on_a_page_writes_nothing_and_names_page_and_rule(start: Callable[..., Shelf]) -> None:
-    shelf = start(keeper="tests.test_keepers.fails_later")
+    shelf = start(swap_keeper=True, keeper="tests.test_keepers.fails_later")
     shelf.see(A)
     with pytest.raises(KeeperRuleError, match=r"fails_later failed on http://trap\.example/: ValueError: caught"):
         shelf.see("http://trap.example/")
@@ -278,7 +279,7 @@ numbers = count()
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shelf]:
-    shelf = Shelf(f"sqlite:///{tmp_path_factory.mktemp('keepers') / 'test.db'}")
+    shelf = Shelf(f"sqlite:///{tmp_path_factory.mktemp('keepers') / 'test.db'}", swap_keeper=True)
     with closing(shelf.deduplicator.database):
         yield shelf
 
@@ -305,6 +306,27 @@ def test_the_same_members_have_the_same_keeper_in_whatever_order_they_arrived(
     assert len(found) == 1
 
 
+visits = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=2, max_size=9)
+
+
+@given(visits, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_a_redirect_is_a_vote_whenever_its_copy_comes_for_the_first_time(
+    shared: Shelf, visits: list[tuple[int, bool]], chance: Random
+) -> None:
+    """A page is fetched as it is, and once more by a redirect, or the other way round."""
+    expected = min(visits, key=lambda visit: (not visit[1], visit[0]))[0]
+    for _ in range(3):
+        signature = make_signature(document(60, f"redirects {next(numbers)}"))
+        chance.shuffle(visits)
+        host = f"http://h{next(numbers):06}.example"
+        keys = [f"{host}/{at}" for at in range(4)]
+        for at, redirected in visits:
+            shared.see(keys[at], signature, redirected=redirected)
+        leader = keys[visits[0][0]]
+        assert shared.keepers().get(leader, leader) == keys[expected]
+
+
 def expected_keepers(shelf: Shelf) -> dict[str, str]:
     """Elect among all members of each cluster, from the rows alone."""
     rows = shelf.rows()
@@ -327,7 +349,7 @@ def expected_keepers(shelf: Shelf) -> dict[str, str]:
 def test_whatever_changes_every_cluster_has_the_keeper_that_its_members_elect(
     start: Callable[..., Shelf], seed: int
 ) -> None:
-    shelf = start()
+    shelf = start(swap_keeper=True)
     chance = Random(seed)
     keys = [f"http{'s' if at % 3 == 0 else ''}://news.example/{'x' * at}" for at in range(7)]
     texts = [SIGNATURE, make_signature(edited(TEXT, 3)), OTHER, THIRD]
@@ -338,6 +360,43 @@ def test_whatever_changes_every_cluster_has_the_keeper_that_its_members_elect(
         canonical = chance.choice([None, None, *keys])
         shelf.see(key, signature, chance.randrange(3), canonical=canonical, redirected=chance.random() < 0.05)
         assert shelf.keepers() == expected_keepers(shelf)
+
+
+def test_without_swapping_the_copy_that_is_stored_is_the_keeper(
+    start: Callable[..., Shelf], caplog: pytest.LogCaptureFixture
+) -> None:
+    shelf = start(keeper="longest")
+    assert [record.message.split(":")[0] for record in caplog.records] == ["DEDUP_KEEPER has no effect"]
+    shelf.see(A)
+    better = shelf.see(B, size=900, redirected=True, canonical=B)
+    assert (better.outcome.keeper, better.outcome.keeper_changed, better.outcome.kept) == (A, False, None)
+    assert {row.keeper_id for row in shelf.rows().values()} == {None}
+
+
+def test_a_leader_that_is_passed_on_again_is_the_keeper_again(start: Callable[..., Shelf]) -> None:
+    swapping = start(swap_keeper=True)
+    swapping.see(A)
+    swapping.see(B, size=200)
+    shelf = start()
+    assert not shelf.see(A).outcome.is_replaced
+    assert {(row.keeper_id, row.exported_id) for row in shelf.rows().values()} == {(None, None)}
+
+
+def test_a_copy_that_leaves_is_no_keeper_without_swapping(start: Callable[..., Shelf]) -> None:
+    swapping = start(swap_keeper=True)
+    swapping.see(A)
+    swapping.see(B, size=200)
+    shelf = start()
+    shelf.see(B, OTHER)
+    assert {(row.keeper_id, row.exported_id) for row in shelf.rows().values()} == {(None, None)}
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_print_version_with_a_line_more_is_not_the_keeper(start: Callable[..., Shelf], swap: bool) -> None:
+    shelf = start(swap_keeper=swap)
+    shelf.see(A)
+    for key, size in ((f"{A}?print=1", 120), (f"{A}/print", 130), (f"{A}/amp", 90), (f"{A}?sid=81", 100)):
+        assert shelf.see(key, size=size).outcome.keeper == A
 
 
 # Better copies in the place of others
@@ -450,13 +509,16 @@ def test_the_stored_page_is_that_of_the_keeper_if_this_is_asked_for(tmp_path: Pa
         first, second = local.url + "/first", local.url + "/second"
         stored = second if swap else first
         assert {first, second} & done.pages.keys() == {stored}
-        assert done.stats["dedup/keeper_changed"] == 1
+        assert done.summed_up("kept") == len(done.pages)
+        assert ("less 1 replaced by better copies" in done.summary["kept"]) == swap
+        assert done.stats.get("dedup/keeper_changed", 0) == swap
         assert done.stats.get("dedup/kept_as_keeper", 0) == swap
         assert done.stats.get("dedup/near_duplicate", 0) == (not swap)
         [row] = done.rows("SELECT * FROM dedup_documents WHERE redirected = 1")
         assert row["key"] == local.url + "/third"
         again = crawl(tmp_path / "crawl.db", values, url=local.url + "/")
         assert {first, second} & again.pages.keys() == {stored}
+        assert again.summed_up("kept") == len(again.pages)
         assert again.stats.get("dedup/replaced", 0) == swap
 
 

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from dedup import Deduplicator, DedupSettings, Document, Mode, Verdict, make_signature
+from dedup import Deduplicator, DedupSettings, Document, Mode, Verdict, find_scheme, make_signature
 from dedup.pairwise import PairDecider, Rule
 from tests.texts import document, edited
 
@@ -86,6 +86,6 @@ def test_no_probe_is_said_where_only_the_tables_stand_in_the_way() -> None:
 
 def test_other_widths_are_compared_without_tables() -> None:
     first, second = make_signature(TEXT), make_signature(TEXTS["4 edits"])
-    decision = PairDecider(DedupSettings(), bits=128).decide(first, second)
+    decision = PairDecider(DedupSettings(), find_scheme("words/log/xxh3/128")).decide(first, second)
     assert decision.rule is Rule.JACCARD
     assert decision.table is None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import re
 import signal
+import sys
 import time
 from pathlib import Path
+
+from dedup.workers import WorkerPool
 
 
 def add(a: int, b: int) -> int:
@@ -62,3 +67,17 @@ def meet(mine: str, other: str) -> bool:
 
 def unpicklable() -> object:
     return lambda: None
+
+
+def use_a_pool() -> None:
+    """Run jobs in a pool, as a daemonic process that has been started for that; end with status 0 if it works."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+
+    async def main() -> None:
+        pool = WorkerPool(2)
+        sums = await asyncio.gather(*(pool.run(add, number, 1) for number in range(9)))
+        pid = await pool.run(os.getpid)
+        pool.close()
+        sys.exit(0 if sums == list(range(1, 10)) and pid == os.getpid() else 1)
+
+    asyncio.run(main())

@@ -19,7 +19,7 @@ from dedup.corpus.job import Job
 from dedup.corpus.run import run_job
 from dedup.corpus.state import OF_A_CRAWL, Checkpoint
 from dedup.corpus.summary import summary_lines, summary_object
-from dedup.corpus.writers.outputs import part_of
+from dedup.corpus.writers.outputs import discard_part
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.signature import BITS
 from dedup.settings import DedupSettings
@@ -55,6 +55,8 @@ def deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[st
     except KeyboardInterrupt:
         _say("stopped" if job.state is None else "stopped; the same command goes on where it was")
         return _INTERRUPTED
+    if not result.tally.documents:
+        _say("there are no documents in the inputs: what is written is empty")
     seconds = time.monotonic() - started
     if options.json:
         print(json.dumps(summary_object(result, seconds)))
@@ -131,14 +133,7 @@ def _check_outputs(
             raise InputError(f"{path}: is there and is no index; give another name")
     if not is_going_on:
         for path in outputs.values():
-            _remove(part_of(path))
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+            discard_part(path)
 
 
 def _say(message: str) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dedup.cli.compiling import compile_first
 from dedup.cli.given import DEFAULT_SCHEME, add_settings_arguments, given_settings, make_settings, read_assignments
 from dedup.errors import InputError, SettingsError
 from dedup.evaluation import output
 from dedup.evaluation.labelled import LabelledSet, read_set
 from dedup.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
 from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.warming import SIGNATURES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
     sets = [read_set(folder, options.limit) for folder in options.folders]
+    compile_first("evaluate", *SIGNATURES)
     results = _run(methods, sets, options.processes)
     pooled = [pool_results(each) for each in results]
     if options.json:
@@ -83,8 +86,8 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
 
 
 def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
-    settings, scheme = make_settings(values)
-    return Pipeline(name, settings, values.get("scheme", DEFAULT_SCHEME), scheme.bits)
+    settings, _ = make_settings(values)
+    return Pipeline(name, settings, values.get("scheme", DEFAULT_SCHEME))
 
 
 def _reference(text: str) -> ExactMeasure:

@@ -8,18 +8,21 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from dedup.cli.compiling import compile_first
 from dedup.cli.given import add_settings_arguments, given_settings, make_settings
 from dedup.database import Database, open_existing_database
 from dedup.display import cut, plain
 from dedup.errors import InputError
 from dedup.explanation.build import explain, explain_dropped
 from dedup.explanation.contents import Explanation
+from dedup.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.explanation.render import as_json, lines
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.report.output import open_output
 from dedup.settings import DedupSettings
+from dedup.warming import SIGNATURES
 
 _DATABASE = "crawl.db"
 _NARROWEST, _USUAL, _WIDEST = 80, 100, 1000
@@ -42,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"the database with the stored pages, a URL or an SQLite file; default: {_DATABASE}, if there is one. "
         "Its pages are explained by the scheme and the table design that it was made with",
     )
+    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
     add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -64,10 +68,13 @@ def run(options: argparse.Namespace) -> int:
     given = given_settings(options)
     # What cannot be used is refused before anything is read.
     make_settings(given)
+    if options.encoding:
+        require_encoding(options.encoding)
     if options.dropped is None and len(options.documents) != 2:
         raise InputError(f"give two documents, or --dropped URL; {len(options.documents)} given: dedup explain -h")
     if options.dropped is not None and options.documents:
         raise InputError("--dropped explains one page of the database: give no other documents")
+    compile_first("explain", *SIGNATURES)
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
     with open_output("") as stream:
         for line in [as_json(explanation)] if options.json else lines(explanation, width):
@@ -85,7 +92,7 @@ def _width(text: str | None) -> int:
 
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    found = [_find(name, _database_of(options, given)) for name in options.documents]
+    found = [_find(name, _database_of(options, given), options.encoding or "") for name in options.documents]
     made_with = next((each.made_with for each in found if isinstance(each, StoredPage)), None)
     settings, scheme = _settings(given, made_with)
     a, b = (each.side if isinstance(each, StoredPage) else each.side(scheme) for each in found)
@@ -124,10 +131,10 @@ def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[Ded
     return make_settings({"tables": str(made_with.tables), **given, "scheme": own.spec})
 
 
-def _find(name: str, url: str) -> Material | StoredPage:
+def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
     if name.startswith(TEXT_PREFIX):
         return _text(name.removeprefix(TEXT_PREFIX))
-    material = read_file(name)
+    material = read_file(name, encoding)
     if material is not None:
         return material
     where = f"there is no database {_DATABASE}"

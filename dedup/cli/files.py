@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dedup.cli.compiling import compile_first
 from dedup.cli.given import add_settings_arguments
 from dedup.corpus.documents import ReadOptions
 from dedup.corpus.files import KNOWN, find_files
 from dedup.corpus.preloads import preloads
 from dedup.errors import InputError
 from dedup.loading import without_collections
+from dedup.warming import SIGNATURES
 from dedup.workers import load_ahead
 
 _OUTPUTS = ("kept", "dropped", "clusters")
@@ -64,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--{name.replace('_', '-')} {value}: expected more than 0")
     found = find_files(options.inputs)
     outputs = _outputs(options)
+    compile_first("files", *SIGNATURES, "files")
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
     load_ahead(preloads(found.files, options.html_field))
     with without_collections():

@@ -64,7 +64,9 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
         if not equals:
             raise InputError(f"{option} {part!r}: write NAME=VALUE, such as min_jaccard=.6")
         if name not in _SETTINGS:
-            raise SettingsError(f"{option} {part!r}: there is no setting DEDUP_{plain(name.upper())}")
+            raise SettingsError(
+                f"{option} {part!r}: DEDUP_{plain(name.upper())} is no setting of how documents are decided"
+            )
         values[name] = value.strip()
     return values
 

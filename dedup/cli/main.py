@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 
 from dedup.errors import DedupError, InputError, SettingsError
 from dedup.loading import keep_single_threaded, without_collections
@@ -18,6 +19,7 @@ _COMMANDS = {
     "index": "build, look up, merge, check and convert saved indexes of documents",
     "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
     "runs": "list the runs of a database, or take one back",
+    "warm-up": "compile now what would else be compiled at its first use, such as when an image is made",
 }
 _WRONG_USE = 2
 _FAILURE = 1
@@ -40,17 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Only the command that runs is loaded: others need libraries that take a second.
         if arguments[:1] == [name]:
             with without_collections():
-                module = import_module(f"dedup.cli.{name}")
+                module = _module(name)
             module.add_arguments(command)
     options = parser.parse_args(arguments)
     try:
-        status: int = import_module(f"dedup.cli.{options.command}").run(options)
+        status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return _WRONG_USE if isinstance(error, (SettingsError, InputError)) else _FAILURE
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"dedup.cli.{command.replace('-', '_')}")
 
 
 def run_and_exit() -> None:

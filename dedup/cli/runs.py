@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from dedup.database import Database, open_existing_database, require_file
 from dedup.deduplicator import Verdict
 from dedup.display import plain
+from dedup.report.columns import aligned
 from dedup.report.output import open_output
-from dedup.report.table import aligned
 from dedup.runs.cancelling import TakenBack, cancel_run
 from dedup.runs.listing import Run, read_runs
 

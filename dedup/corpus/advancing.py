@@ -28,6 +28,9 @@ from dedup.corpus.kernels import (
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
 from dedup.corpus.words import REFERENCE
+from dedup.fingerprint.schemes import find_scheme
+from dedup.settings import DedupSettings
+from dedup.verification import fewest_tokens
 
 NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
 """What a document is: no copy of a known one; one that was compared with its candidates; a copy; one without words,
@@ -106,12 +109,27 @@ class Rules(NamedTuple):
         sureness: what it must reach to be confirmed by it alone.
         fewest_tokens: how many a text must have to be compared in any other way than exactly.
         most_tokens: how many it may have for its words to be kept.
+        without_features: the fingerprint of a text without features, which is compared exactly too.
     """
 
     thresholds: Thresholds
     sureness: Sureness
     fewest_tokens: int
     most_tokens: int
+    without_features: np.uint64
+
+    @classmethod
+    def of(cls, settings: DedupSettings) -> Rules:
+        """Return what counts of some settings."""
+        needed = settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
+        return cls(
+            Thresholds(*needed),
+            Sureness.of(settings),
+            fewest_tokens(settings),
+            settings.max_compared,
+            # For another type of number everything would be compiled anew.
+            np.uint64(find_scheme(settings.scheme).without_features),
+        )
 
 
 class Ends(NamedTuple):
@@ -157,7 +175,7 @@ def advance(
     known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens, rows.briefs)
     while place < len(found.kinds):
         tokens = signed(lines.tokens[place])
-        is_indexed = tokens >= rules.fewest_tokens
+        is_indexed = tokens >= rules.fewest_tokens and lines.fingerprint[place] != rules.without_features
         kind = COMPARED
         if leader == UNDECIDED:
             kind, leader = NEW, NOWHERE
@@ -196,7 +214,7 @@ def advance(
         found.kinds[place] = kind
         _fill_row(rows, known, lines, place, leader, keys)
         keys += lines.key_bytes[place]
-        if rules.fewest_tokens <= tokens <= rules.most_tokens:
+        if is_indexed and tokens <= rules.most_tokens:
             rows.words[known] = words
             words += _REFERENCE_BYTES
         rows.indexed[known] = is_indexed

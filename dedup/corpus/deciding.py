@@ -20,9 +20,7 @@ from dedup.confirmation import Confirmation, Words
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
 from dedup.corpus.candidates import Candidates
 from dedup.corpus.closest import Closest
-from dedup.corpus.confirming import Sureness
 from dedup.corpus.joining import CorpusJoining
-from dedup.corpus.kernels import Thresholds
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.mutual_probing import compiled_brings
 from dedup.corpus.scanning import LookUps, Scan
@@ -34,7 +32,7 @@ from dedup.decision import Decision, Verdict, decision_of
 from dedup.documents import Content, Match
 from dedup.fingerprint.schemes import find_scheme
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import fewest_tokens, plan_of
+from dedup.verification import is_comparable, plan_of
 
 
 class Duplicate(NamedTuple):
@@ -77,11 +75,7 @@ class CorpusDeduplicator:
         self._settings = settings
         self._source = words or WordSource()
         self._is_paper = settings.mode is Mode.PAPER
-        self._fewest_tokens = fewest_tokens(settings)
-        self._thresholds = Thresholds(
-            settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
-        )
-        self._sureness = Sureness.of(settings)
+        self._rules = Rules.of(settings)
         self._index = Candidates(settings, threads)
         brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
         self._confirmation = Confirmation(settings, brings, most_rewritten)
@@ -164,12 +158,12 @@ class CorpusDeduplicator:
 
     def _find_near(self, signed: Signed) -> Match | None:
         sketch = signed.sketch
-        if sketch.tokens < self._fewest_tokens:
+        if not is_comparable(sketch.tokens, signed.fingerprint, self._settings):
             return None
         candidates = self._index.closest(signed.fingerprint, signed.margins)
         if self._is_paper:
             return self._match(int(candidates[0])) if len(candidates) else None
-        return self._confirmed(signed, self._known.worth_checking(sketch, candidates, self._thresholds))
+        return self._confirmed(signed, self._known.worth_checking(sketch, candidates, self._rules.thresholds))
 
     def _confirmed(self, signed: Signed, candidates: list[int]) -> Match | None:
         """Return the first candidate that the document is a duplicate of; join clusters that it shows to be one."""
@@ -193,14 +187,16 @@ class CorpusDeduplicator:
     def _decide_together(self, lines: SignedLines, following: SignedLines | None, scan: Scan) -> list[Duplicate]:
         closest = self._closest(lines, scan)
         count, tokens = len(lines), lines.rows["tokens"]
-        has_words = (tokens >= self._fewest_tokens) & (tokens <= self._settings.max_compared)
+        rules = self._rules
+        is_near = (tokens >= rules.fewest_tokens) & (lines.rows["fingerprint"] != rules.without_features)
+        has_words = is_near & (tokens <= rules.most_tokens)
         room = self._known.room(count)
         entering = (
             Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
             Rows(**{name: room.rows[name] for name in Rows._fields[:-2]}, briefs=room.briefs, slots=room.slots),
             scan.room(count),
             closest,
-            Rules(self._thresholds, self._sureness, self._fewest_tokens, self._settings.max_compared),
+            rules,
         )
         ends = Ends(len(self._known), len(scan), room.keys_end, room.words_end)
         self._ahead = None
@@ -283,9 +279,10 @@ class CorpusDeduplicator:
 
     def _add(self, key: str, identity: bytes, signed: Signed, match: Match | None) -> None:
         tokens = signed.sketch.tokens
+        is_near = is_comparable(tokens, signed.fingerprint, self._settings)
         # The paper's crawler forgets duplicates.
-        is_indexed = tokens >= self._fewest_tokens and not (match is not None and self._is_paper)
-        has_words = not self._is_paper and self._fewest_tokens <= tokens <= self._settings.max_compared
+        is_indexed = is_near and not (match is not None and self._is_paper)
+        has_words = is_near and not self._is_paper and tokens <= self._settings.max_compared
         leader = None if match is None else match.leader.id
         number = self._known.add(key, identity, signed, leader, indexed=is_indexed, words=has_words)
         if is_indexed:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dedup.corpus.documents import ReadOptions
 from dedup.fingerprint.normalise import clean
+
+_SHOWN = 200
 
 KEY_FIELDS = ("url", "id", "key")
 
@@ -38,8 +40,17 @@ def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | N
         if html:
             raise BadRecordError(f"{options.html_field!r} is not a string")
         if text is None:
-            raise BadRecordError(f"has neither {options.text_field!r} nor {options.html_field!r}")
+            reason = f"has neither {options.text_field!r} nor {options.html_field!r}"
+            if options.text_field in fields or options.html_field in fields:
+                raise BadRecordError(reason)
+            raise BadRecordError(f"{reason}; {others_there(fields)}")
     return text, None
+
+
+def others_there(names: Iterable[str]) -> str:
+    """Say what fields or columns there are where those of the text are not, and how they are named."""
+    known = ", ".join(map(repr, names))
+    return f"there are {known[:_SHOWN]}; name that of the text by --text-field" if known else "there are no others"
 
 
 def key_of(fields: Mapping[str, Any], options: ReadOptions) -> str | None:

@@ -14,10 +14,12 @@ from dedup.corpus.documents import CorpusDocument
 from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import ReadMemory
 from dedup.corpus.signed_lines import SignedLines
+from dedup.corpus.signing import Signed
 from dedup.corpus.state import Checkpoint
 from dedup.corpus.tally import Tally
 from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
 from dedup.decision import Decision
+from dedup.fingerprint.schemes import find_scheme
 
 
 class Recorder:
@@ -34,6 +36,7 @@ class Recorder:
 
     def __init__(self, job: Job, folder: Path, saved: Checkpoint | None) -> None:
         self.tally = Tally() if saved is None else saved.tally
+        self._without_features = find_scheme(job.settings.scheme).without_features
         self._clusters_path = job.outputs.get("clusters")
         self._memory = ReadMemory()
         outputs = {} if saved is None else saved.outputs
@@ -54,23 +57,22 @@ class Recorder:
         if self._kept:
             self._kept.write(document)
 
-    def decided(
-        self, document: CorpusDocument, decision: Decision, leader: int | None, *, text: str | None, has_words: bool
-    ) -> None:
+    def decided(self, document: CorpusDocument, decision: Decision, leader: int | None, signed: Signed) -> None:
         """Record a document.
 
         Args:
             document: as it was read.
             decision: what it is.
             leader: the number of the leader of its cluster, if it is a duplicate.
-            text: the main text of its page, if it is one.
-            has_words: whether it has words.
+            signed: its signature.
         """
+        has_words = signed.sketch.tokens > 0
         self.tally.count(decision, has_words=has_words)
+        self.tally.featureless += has_words and signed.fingerprint == self._without_features
         if leader is not None:
             self._drop(document.key, document.source, decision, leader)
         elif self._kept:
-            self._kept.write(document, text)
+            self._kept.write(document, signed.text)
 
     def decided_lines(self, lines: SignedLines, duplicates: Iterable[Duplicate]) -> None:
         """Record documents that are lines; all but the duplicates among them are new."""
@@ -79,6 +81,9 @@ class Recorder:
             is_new[place] = False
             self.tally.count(decision, has_words=True)
             self._drop(lines.key(place), lines.source(place), decision, leader)
+        self.tally.featureless += int(
+            np.count_nonzero((lines.rows["tokens"] > 0) & (lines.rows["fingerprint"] == self._without_features))
+        )
         tokens, sizes = lines.rows["tokens"][is_new], lines.rows["text_bytes"][is_new]
         self.tally.count_new(len(tokens), int(np.count_nonzero(tokens == 0)), int(sizes.sum()))
         if self._kept:

@@ -26,10 +26,14 @@ from dedup.corpus.saved.folder import complete, put_in_place
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Item, Signed, sign_all, with_following
 from dedup.corpus.state import Checkpoint, forget, known_from, locked, require_same
+from dedup.corpus.tally import Tally
 from dedup.corpus.words import WordSource
+from dedup.corpus.writers.outputs import discard_part
 from dedup.corpus.writers.tables import (
     takes_texts,
 )
+from dedup.display import plain
+from dedup.errors import InputError
 from dedup.workers import WorkerPool
 
 UnderWay = tuple[SignedLines, "Future[list[Duplicate]]"]
@@ -64,6 +68,8 @@ def run_job(job: Job, stream: TextIO) -> Result:
             if job.state is not None and Checkpoint.load(folder) is None:
                 # There is nothing to go on with.
                 shutil.rmtree(folder)
+                for path in job.outputs.values():
+                    discard_part(path)
             raise
     if job.state is not None:
         _put_away(job.state, job.save_index)
@@ -74,7 +80,26 @@ def _do(job: Job, folder: Path, stream: TextIO) -> Result:
     with closing(_Run(job, folder)) as run:
         if not run.is_read:
             asyncio.run(run.read(stream))
+        _require_documents(run.tally, folder)
         return run.finish()
+
+
+def _require_documents(tally: Tally, folder: Path) -> None:
+    """Refuse to write outputs of which all is missing: a wrong name of a field would pass for an empty corpus.
+
+    Args:
+        tally: what was read.
+        folder: the state of the run, which is of no use any more.
+
+    Raises:
+        InputError: all that there was has been rejected.
+    """
+    if tally.documents or not tally.rejected:
+        return
+    forget(folder)
+    source, reason = tally.first_rejected[0]
+    others = f"; {tally.rejected - 1:,} more were rejected" if tally.rejected > 1 else ""
+    raise InputError(f"no document could be read, and nothing is written: {plain(source)}: {plain(reason)}{others}")
 
 
 class _Run:
@@ -83,6 +108,10 @@ class _Run:
     Args:
         job: what is to be done.
         folder: its state.
+
+    Attributes:
+        tally: what was counted so far.
+        is_read: whether everything was read and decided.
     """
 
     def __init__(self, job: Job, folder: Path) -> None:
@@ -106,8 +135,8 @@ class _Run:
             )
             self._recorder = stack.enter_context(closing(Recorder(job, folder, saved)))
             self._open = stack.pop_all()
-        self._tally = self._recorder.tally
-        self._started = time.monotonic() - self._tally.seconds
+        self.tally = self._recorder.tally
+        self._started = time.monotonic() - self.tally.seconds
 
     async def read(self, stream: TextIO) -> None:
         """Read and decide everything; stopped or not, the state is saved."""
@@ -132,7 +161,7 @@ class _Run:
                     if not isinstance(part, SignedLines):
                         self._position = self._take(*part)
                     if self._position is not None:
-                        progress.show(self._tally, self._position)
+                        progress.show(self.tally, self._position)
                     if time.monotonic() >= next_checkpoint:
                         self._checkpoint()
                         next_checkpoint = time.monotonic() + job.checkpoint_seconds
@@ -160,7 +189,7 @@ class _Run:
                 saving.result()
         self._recorder.finish()
         largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
-        return Result(self._tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
+        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
 
     def close(self) -> None:
         """Close all files; what was not checkpointed is lost."""
@@ -170,7 +199,7 @@ class _Run:
         job = self._job
         if job.limit is not None:
             items = read_files(job.files, job.options, self._position)
-            return first_documents(items, job.limit - self._tally.documents)
+            return first_documents(items, job.limit - self.tally.documents)
         kept = job.outputs.get("kept")
         with_texts = kept is not None and takes_texts(kept)
         return read_portions(
@@ -180,13 +209,12 @@ class _Run:
     def _take(self, item: Item, signed: Signed | None) -> Position:
         """Decide and write what was read; return where it stands."""
         if isinstance(item, Rejected):
-            self._tally.count_rejected(item.source, item.reason)
+            self.tally.count_rejected(item.source, item.reason)
         elif signed is None:
             self._recorder.unanalysed(item)
         else:
             decision, leader = self._deduplicator.decide(item.key, signed)
-            has_words = signed.sketch.tokens > 0
-            self._recorder.decided(item, decision, leader, text=signed.text, has_words=has_words)
+            self._recorder.decided(item, decision, leader, signed)
         return item.position
 
     def _settle(self) -> None:
@@ -209,14 +237,14 @@ class _Run:
     def _save(self, lengths: Lengths, members: int) -> None:
         """Make the outputs safe, and note how far they and the files of the state go."""
         assert self._job.state is not None
-        self._tally.seconds = time.monotonic() - self._started
+        self.tally.seconds = time.monotonic() - self._started
         Checkpoint(
             about=self._about,
             position=self._position,
             outputs=self._recorder.checkpoint_outputs(),
             lengths=lengths,
             members=members,
-            tally=self._tally,
+            tally=self.tally,
             is_read=self.is_read,
         ).save(self._folder)
 

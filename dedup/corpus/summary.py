@@ -71,7 +71,12 @@ def _named(label: str, count: int, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _notes(tally: Tally) -> str:
-    return f"   {_count(tally.wordless, 'document')} without words" if tally.wordless else ""
+    notes = []
+    if tally.wordless:
+        notes.append(f"{_count(tally.wordless, 'document')} without words")
+    if tally.featureless:
+        notes.append(f"{_count(tally.featureless, 'document')} without features of this scheme, compared exactly alone")
+    return "".join(f"   {note}" for note in notes[:1]) + "".join(f", {note}" for note in notes[1:])
 
 
 def _ranges(tally: Tally) -> str:

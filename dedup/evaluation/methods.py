@@ -14,6 +14,7 @@ from typing import Protocol
 
 from dedup.errors import InputError
 from dedup.fingerprint.normalise import normalise
+from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature
 from dedup.overlap import containment, jaccard, shingles_of
 from dedup.pairwise import PairDecider
@@ -50,14 +51,13 @@ class Pipeline:
     Args:
         name: what the tables call it.
         settings: how matches are found and decided.
-        scheme: name of the scheme of the signatures.
-        bits: the width of its fingerprints.
+        scheme: name of the scheme of the signatures, of any width.
     """
 
-    def __init__(self, name: str, settings: DedupSettings, scheme: str, bits: int) -> None:
+    def __init__(self, name: str, settings: DedupSettings, scheme: str) -> None:
         self.name = name
         self.scheme = scheme
-        self._decider = PairDecider(settings, bits)
+        self._decider = PairDecider(settings, find_scheme(scheme))
 
     def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
         """Return the decision, and the rule that gave it."""

@@ -24,6 +24,11 @@ def shown_scheme(scheme: Scheme) -> str:
     return scheme.spec if name is None else f"{name} = {scheme.spec}"
 
 
+def has_both_features(explanation: Explanation) -> bool:
+    """Say whether the scheme finds features in both texts."""
+    return explanation.scheme.without_features not in (explanation.a.fingerprint, explanation.b.fingerprint)
+
+
 def fingerprint_lines(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield both fingerprints in binary, weak and differing bits marked, and how the look-up went."""
     yield from labelled("scheme", shown_scheme(explanation.scheme), width)
@@ -74,6 +79,8 @@ def _probe(explanation: Explanation) -> str:
     probe, settings = explanation.probe, explanation.settings
     if explanation.scheme.bits != BITS:
         return f"none: the tables hold fingerprints of {BITS} bits, others are compared one by one"
+    if not has_both_features(explanation):
+        return "none: a text without features is not looked up"
     if not probe.is_known:
         return "not known: it takes the margins of B"
     if probe.table is None:

@@ -36,6 +36,7 @@ _KEPT = {
         "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
         "the two to be one."
     ),
+    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
 }
 
 
@@ -100,12 +101,12 @@ def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
 
 def _decide(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
     if b.signature.margins.size:
-        decision = PairDecider(settings, scheme.bits).decide(a.signature, b.signature)
+        decision = PairDecider(settings, scheme).decide(a.signature, b.signature)
         return decision, Probe(True, decision.table, decision.flipped)
     # Which weak bits are flipped is not known, but what is found without them is found in any case.
     plan = plan_of(settings)
     signature = replace(b.signature, margins=np.zeros(scheme.bits, np.int64))
-    decision = PairDecider(replace(settings, weak_bits=0), scheme.bits).decide(a.signature, signature)
+    decision = PairDecider(replace(settings, weak_bits=0), scheme).decide(a.signature, signature)
     is_known = decision.table is not None or not plan.weak_bits or decision.distance > plan.radius
     if decision.rule is Rule.NO_PROBE and not is_known:
         words = (a.signature.words, b.signature.words)
@@ -136,7 +137,7 @@ def _explanation(
         notes=list(_notes(a, b)),
         settings=settings,
         scheme=scheme,
-        radius=PairDecider(settings, scheme.bits).radius,
+        radius=PairDecider(settings, scheme).radius,
     )
 
 
@@ -157,6 +158,12 @@ def _notes(a: Side, b: Side) -> Iterator[str]:
             f"With {a.signature.sketch.tokens:,} and {b.signature.sketch.tokens:,} tokens the texts are too long for "
             f"the words that differ to be shown."
         )
+    for letter, side in sides.items():
+        if side.guessed_encoding:
+            yield (
+                f"{letter} is not UTF-8 and was read as {side.guessed_encoding}, which is a guess, and a bad one where "
+                f"there are few words; --encoding NAME settles it."
+            )
     without = [letter for letter, side in sides.items() if side.origin is Origin.FINGERPRINT]
     if without:
         yield (

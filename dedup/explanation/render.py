@@ -11,7 +11,7 @@ from typing import Any
 
 from dedup.deduplicator import Verdict
 from dedup.display import cut, plain, similarity
-from dedup.explanation.bits import feature_lines, fingerprint_lines
+from dedup.explanation.bits import feature_lines, fingerprint_lines, has_both_features
 from dedup.explanation.contents import Explanation, WordComparison
 from dedup.explanation.differences import difference_lines
 from dedup.explanation.layout import LABEL, count, labelled, labelled_name
@@ -136,7 +136,8 @@ def _record(explanation: Explanation, width: int) -> Iterator[str]:
 def _similarity(explanation: Explanation) -> Iterator[str]:
     estimated, exact, settings = explanation.estimated, explanation.exact, explanation.settings
     tokens = min(explanation.a.tokens, explanation.b.tokens)
-    is_checked = settings.mode is not Mode.PAPER and tokens >= fewest_tokens(settings)
+    is_comparable = tokens >= fewest_tokens(settings) and has_both_features(explanation)
+    is_checked = settings.mode is not Mode.PAPER and is_comparable
     # Of short texts the words are compared, and the sketches play no part.
     is_short = tokens < settings.short_tokens
     by_sketch = is_checked and not is_short

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from dedup.display import plain
 from dedup.errors import InputError
+from dedup.explanation.decoding import decode, require_text
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import Signature
 
@@ -42,12 +44,14 @@ class Side:
         signature: its signature; without margins, shape (0,), where nothing is stored that they could be
             made of.
         text: its text; None where that is not stored.
+        guessed_encoding: the encoding of its file, if that was guessed.
     """
 
     name: str
     origin: Origin
     signature: Signature
     text: str | None
+    guessed_encoding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +62,19 @@ class Material:
         name: what it is called.
         origin: where it is from.
         content: a text, or the bytes of an HTML page.
+        guessed_encoding: that of a text's file, if it was guessed.
     """
 
     name: str
     origin: Origin
     content: str | bytes
+    guessed_encoding: str = ""
 
     def side(self, scheme: Scheme) -> Side:
         """Make the side, its signature by a scheme."""
         if isinstance(self.content, str):
-            return Side(self.name, self.origin, scheme.signature(self.content), self.content)
+            signature = scheme.signature(self.content)
+            return Side(self.name, self.origin, signature, self.content, self.guessed_encoding)
         # Half a second, and most texts are no HTML.
         from dedup.extraction import analyse_html  # noqa: PLC0415
 
@@ -75,14 +82,18 @@ class Material:
         return Side(self.name, self.origin, signature, text)
 
 
-def read_file(name: str) -> Material | None:
+def read_file(name: str, encoding: str = "") -> Material | None:
     """Read a file, as a page if it is HTML.
+
+    Args:
+        name: where it is.
+        encoding: that of files that are not UTF-8; empty: pages are read as in a crawl, that of texts is guessed.
 
     Returns:
         What it holds; None where there is no file of this name.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file cannot be read, or is no text.
     """
     path = Path(name)
     try:
@@ -95,6 +106,9 @@ def read_file(name: str) -> Material | None:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    shown = plain(name)
     if path.suffix.lower() in _HTML_SUFFIXES or _HTML.match(data):
-        return Material(name, Origin.HTML, data)
-    return Material(name, Origin.FILE, data.decode("utf-8", "replace"))
+        require_text(data, shown, encoding)
+        # Without a word from the user a page says itself how it is to be read, as in a crawl.
+        return Material(name, Origin.HTML, decode(data, shown, encoding).text.encode() if encoding else data)
+    return Material(name, Origin.FILE, *decode(data, shown, encoding))

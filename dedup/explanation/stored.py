@@ -17,8 +17,10 @@ from dedup.documents import StoredDocument
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.explanation.analysis import margins_of_words
 from dedup.explanation.sides import Origin, Side
+from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.signature import Signature
+from dedup.identity import given_key_of
 from dedup.index.design import TableDesign
 from dedup.schema import properties, runs, verdicts
 from dedup.scope import Scope, Scopes
@@ -171,9 +173,10 @@ def find_dropped(database: Database, key: str) -> Dropped:
 def _find(connection: Connection, key: str) -> StoredDocument | None:
     # Reports show the letters of all scripts in the place of their escapes.
     for each in dict.fromkeys([key, quote(key, safe=_ASCII, errors="replace")]):
-        found = ledger.find_relatives(connection, each, None, None).same_key
-        if found is not None:
-            return found
+        for given in dict.fromkeys([each, given_key_of(each)]):
+            for found in ledger.find_by_given_key(connection, given):
+                if found.key == clean(each):
+                    return found
     return None
 
 
@@ -196,7 +199,7 @@ def _scheme_of(stored: str, database: str) -> Scheme:
 def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -> Side:
     text = _text(connection, stored.key)
     if text is not None:
-        signature = Scopes(made_with.scope).mixed_signature(stored.key, made_with.scheme.signature(text))
+        signature = Scopes(made_with.scope).mixed_signature(stored.key, made_with.scheme.signature(text), stored.space)
         # A page that was kept once and dropped later left its old text there.
         if signature.text_digest == stored.text_digest:
             return Side(stored.key, Origin.PAGE, signature, text)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 
 
@@ -19,6 +20,7 @@ class Selection:
         host: only documents of this host, `news.example` or `news.example:8080`; empty: of all.
         max_hosts: how many hosts are named at most.
         max_clusters: how many clusters are named at most.
+        max_skipped: how many skipped pages a table names at most.
     """
 
     run: str = ""
@@ -26,6 +28,7 @@ class Selection:
     host: str = ""
     max_hosts: int = 20
     max_clusters: int = 10
+    max_skipped: int = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class Duplicate(NamedTuple):
         run: the name of the run that dropped it.
         decided: when, in seconds since 1970.
         keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
-        kept: why it was passed on all the same, `keeper`, `brake` or `joined`, if it was.
+        kept: why it was passed on all the same, a value of `dedup.decision.Kept`, if it was.
     """
 
     verdict: Verdict
@@ -138,6 +141,43 @@ class Duplicate(NamedTuple):
     decided: float
     keeper: str | None
     kept: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotExamined:
+    """Items of a class that were not examined for the same reason.
+
+    Attributes:
+        item_class: the name of the class.
+        count: how many they were.
+        reason: why.
+        fields: the names of the fields that they have, with commas.
+        setting: the setting that would help.
+    """
+
+    item_class: str
+    count: int
+    reason: str
+    fields: str
+    setting: str = "DEDUP_TEXT_FIELD"
+
+
+class SkippedPage(NamedTuple):
+    """A page that was skipped.
+
+    Attributes:
+        key: its key.
+        reason: why.
+        detail: more of it; may be empty.
+        referrer: the key of the page that it is linked from; may be empty.
+        run: the name of the run that skipped it.
+    """
+
+    key: str
+    reason: str
+    detail: str
+    referrer: str
+    run: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +196,14 @@ class Report:
             are named at most.
         keeper_count: how many of these there are in all.
         over_limit: clusters and hosts that went over a limit.
+        kept: how many duplicates were passed on all the same, by the reasons.
+        not_examined: what was not examined; nothing where the report is confined to a host.
+        skip_counts: how many pages were skipped, by reasons, the most frequent first.
+        max_skipped: how many of these a table names at most.
         duplicates: every dropped document, those with the same original one after the other. They
             are read from the database while they are asked for: once, and only while the report
             is open.
+        skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
     """
 
     runs: Sequence[str]
@@ -171,4 +216,9 @@ class Report:
     keepers: Sequence[tuple[str, str]]
     keeper_count: int
     over_limit: Sequence[OverLimit]
+    kept: Mapping[Kept, int]
+    not_examined: Sequence[NotExamined]
+    skip_counts: Mapping[str, int]
+    max_skipped: int
     duplicates: Iterator[Duplicate]
+    skipped: Iterator[SkippedPage]

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true, union_all
+from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true
 
 from dedup.database import Database
 from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
 from dedup.report.contents import Cluster, Duplicate, HostTotal, OverLimit, Report, Selection, Total
+from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
 from dedup.schema import brakes, documents, runs, verdicts
-from dedup.scope import BEFORE_HOST, host_of
+from dedup.scope import host_of
 
 _DUPLICATES = [verdict for verdict in Verdict if verdict.is_duplicate]
 _MEMBERS_NAMED = 3
 _RUNS_NAMED = 5
 _ROWS_AT_ONCE = 1000
 
-# Must go on agreeing with `host_of`.
-_AFTER_HOST = r"(:[0-9]*)?([/?#]|\Z)"
-
 _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
 _keepers = documents.alias("keepers")
+# The same text again under its own key makes no cluster.
+_is_other = verdicts.c.original_id != verdicts.c.document_id
 _is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
 
 
@@ -50,21 +49,28 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
     """
     with database.read() as connection:
         names = _names_of_runs(connection, database.name, selection)
-        where = _condition(None if selection.all_runs else names[0], selection.host)
+        run = None if selection.all_runs else names[0]
+        where = _condition(run, selection.host)
         hosts = _hosts(connection, where)
-        yield Report(
-            runs=names,
-            host=selection.host,
-            totals=_totals(connection, where),
-            hosts=hosts[: selection.max_hosts],
-            host_count=len(hosts),
-            clusters=_largest_clusters(connection, where, selection.max_clusters),
-            cluster_count=_count_clusters(connection, where),
-            keepers=_other_keepers(connection, where, selection.max_clusters),
-            keeper_count=_count_other_keepers(connection, where),
-            over_limit=_over_limit(connection, None if selection.all_runs else names[0], selection.host),
-            duplicates=_duplicates(connection, where),
-        )
+        with closing(read_skipped(connection, run, selection.host)) as skipped:
+            yield Report(
+                runs=names,
+                host=selection.host,
+                totals=_totals(connection, where),
+                hosts=hosts[: selection.max_hosts],
+                host_count=len(hosts),
+                clusters=_largest_clusters(connection, where, selection.max_clusters),
+                cluster_count=_count_clusters(connection, where),
+                keepers=_other_keepers(connection, where, selection.max_clusters),
+                keeper_count=_count_other_keepers(connection, where),
+                over_limit=_over_limit(connection, run, selection.host),
+                kept=_kept(connection, where),
+                not_examined=[] if selection.host else read_not_examined(connection, run),
+                skip_counts=count_skipped(connection, run, selection.host),
+                max_skipped=selection.max_skipped,
+                duplicates=_duplicates(connection, where),
+                skipped=skipped,
+            )
 
 
 def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
@@ -83,10 +89,8 @@ def read_kept(database: Database, run: str) -> dict[Kept, int]:
     Raises:
         DatabaseError: the database cannot be read.
     """
-    statement = select(verdicts.c.kept, func.count()).select_from(_decided).where(_condition(run))
     with database.read() as connection:
-        found = connection.execute(statement.where(verdicts.c.kept.is_not(None)).group_by(verdicts.c.kept)).all()
-    return dict.fromkeys(Kept, 0) | {Kept(why): count for why, count in found}
+        return _kept(connection, _condition(run))
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:
@@ -106,29 +110,18 @@ def _names_of_runs(connection: Connection, database_name: str, selection: Select
     if selection.all_runs:
         return known
     if not selection.run:
-        return [_last_run(connection)]
+        return [last_run(connection)]
     if selection.run not in known:
         last = ", ".join(map(repr, reversed(known[-_RUNS_NAMED:])))
         raise DedupError(f"database {database_name} holds no run {selection.run!r}: the last ones are {last}")
     return [selection.run]
 
 
-def _last_run(connection: Connection) -> str:
-    # A run that goes on after a break keeps its start, so that the last verdict has a say too.
-    last_verdict = select(verdicts.c.run_id, verdicts.c.decided).order_by(verdicts.c.id.desc()).limit(1).subquery()
-    signs_of_life = union_all(select(runs.c.id, runs.c.started.label("moment")), select(last_verdict)).subquery()
-    last = signs_of_life.c.moment.desc(), runs.c.id.desc()
-    names = select(runs.c.name).join(signs_of_life, signs_of_life.c.id == runs.c.id).order_by(*last)
-    return str(connection.execute(names.limit(1)).scalar_one())
-
-
 def _condition(run: str | None, host: str = "") -> ColumnElement[bool]:
     condition: ColumnElement[bool] = true()
     if run is not None:
         condition &= verdicts.c.run_id == select(runs.c.id).where(runs.c.name == run).scalar_subquery()
-    if host:
-        condition &= documents.c.key.regexp_match(BEFORE_HOST + re.escape(host) + _AFTER_HOST)
-    return condition
+    return condition & is_of_host(documents.c.key, host)
 
 
 def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict, Total]:
@@ -158,6 +151,12 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
     return totals
 
 
+def _kept(connection: Connection, where: ColumnElement[bool]) -> dict[Kept, int]:
+    statement = select(verdicts.c.kept, func.count()).select_from(_decided).where(where, verdicts.c.kept.is_not(None))
+    found = connection.execute(statement.group_by(verdicts.c.kept)).all()
+    return dict.fromkeys(Kept, 0) | {Kept(why): count for why, count in found}
+
+
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
     # Duplicates that were passed on all the same count as kept, as in the totals.
     dropped = case((verdicts.c.verdict.in_(_DUPLICATES) & verdicts.c.kept.is_(None), verdicts.c.verdict))
@@ -177,7 +176,7 @@ def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal
 
 
 def _count_clusters(connection: Connection, where: ColumnElement[bool]) -> int:
-    statement = select(func.count(distinct(verdicts.c.original_id))).select_from(_decided).where(where)
+    statement = select(func.count(distinct(verdicts.c.original_id))).select_from(_decided).where(where, _is_other)
     return int(connection.execute(statement).scalar_one())
 
 
@@ -186,7 +185,7 @@ def _largest_clusters(connection: Connection, where: ColumnElement[bool], limit:
     largest = connection.execute(
         select(verdicts.c.original_id, size)
         .select_from(_decided)
-        .where(where, verdicts.c.original_id.is_not(None))
+        .where(where, _is_other)
         .group_by(verdicts.c.original_id)
         .order_by(size.desc(), verdicts.c.original_id)
         .limit(limit)
@@ -220,10 +219,10 @@ def _over_limit(connection: Connection, run: str | None, host: str) -> list[Over
     if run is not None:
         statement = statement.where(runs.c.name == run)
     found = [OverLimit(*row) for row in connection.execute(statement.order_by(brakes.c.raised, brakes.c.name))]
-    return [each for each in found if not host or _is_of_host(each, host)]
+    return [each for each in found if not host or _is_on_host(each, host)]
 
 
-def _is_of_host(each: OverLimit, host: str) -> bool:
+def _is_on_host(each: OverLimit, host: str) -> bool:
     found = each.name if each.kind == "host" else host_of(each.name)
     return found == host.lower() or found.startswith(f"{host.lower()}:")
 
@@ -232,7 +231,7 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     pairs = (
         select(verdicts.c.original_id, verdicts.c.document_id)
         .select_from(_decided)
-        .where(where, verdicts.c.original_id.in_(leaders))
+        .where(where, _is_other, verdicts.c.original_id.in_(leaders))
         .distinct()
         .subquery()
     )

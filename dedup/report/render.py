@@ -55,14 +55,19 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "keeper_count": report.keeper_count,
         "keepers": [{"keeper": keeper, "leader": leader} for keeper, leader in report.keepers],
         "over_limit": [asdict(each) for each in report.over_limit],
+        "kept": {why.value: count for why, count in report.kept.items()},
+        "not_examined": [asdict(each) for each in report.not_examined],
+        "skip_counts": report.skip_counts,
     }
     stream.write(json.dumps(head, indent=1).removesuffix("\n}"))
-    stream.write(',\n "duplicates": [')
-    separator = "\n  "
-    for duplicate in report.duplicates:
-        stream.write(separator + json.dumps(duplicate._asdict()))
-        separator = ",\n  "
-    stream.write("\n ]\n}\n")
+    for name, rows in (("duplicates", report.duplicates), ("skipped", report.skipped)):
+        stream.write(f',\n "{name}": [')
+        separator = "\n  "
+        for row in rows:
+            stream.write(separator + json.dumps(row._asdict()))
+            separator = ",\n  "
+        stream.write("\n ]")
+    stream.write("\n}\n")
 
 
 def _write_csv(report: Report, stream: TextIO) -> None:

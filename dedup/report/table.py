@@ -7,18 +7,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
+from dedup.decision import Kept
 from dedup.deduplicator import Verdict
-from dedup.display import columns_of, cut, pad, plain, readable, similarity, unit_for
+from dedup.display import columns_of, pad, plain, readable, similarity, unit_for
+from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
 from dedup.report.contents import Duplicate, Report, Total
+from dedup.report.noted_lines import noted_lines
 
-_GAP = "  "
 _KEPT = "*"
+_WHY_KEPT = {
+    Kept.KEEPER: "better copies",
+    Kept.BRAKE: "by the brake",
+    Kept.JOINED: "before their clusters were joined",
+    Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
+}
 _SCHEME = re.compile("[a-z]+://")
 _INDENT = 12
 # The columns get the width that the first rows need: nobody waits for the last of a million.
 _ROWS_MEASURED = 1000
 _WIDEST_COLUMN = 120
-_NARROWEST_COLUMN = 12
 
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:
@@ -35,6 +42,7 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     yield ""
     if not any(total.documents for total in report.totals.values()):
         yield "no documents"
+        yield from noted_lines(report, width)
         return
     yield from _totals(report.totals)
     yield ""
@@ -44,9 +52,11 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     if report.cluster_count:
         yield from _clusters(report, width)
         yield from _keepers(report, width)
+    if any(total.documents for verdict, total in report.totals.items() if verdict.is_duplicate):
         yield from _dropped(report.duplicates, width)
         yield ""
-    yield from _summary(report.totals)
+    yield from _summary(report)
+    yield from noted_lines(report, width)
 
 
 def _about(report: Report) -> str:
@@ -80,7 +90,7 @@ def _hosts(report: Report, width: int | None) -> Iterator[str]:
         for host in report.hosts
     ]
     yield from aligned(("host", "kept", "exact", "near", "dropped"), rows, width)
-    yield from _more(report.host_count - len(rows), "host")
+    yield from more(report.host_count - len(rows), "host")
 
 
 def _clusters(report: Report, width: int | None) -> Iterator[str]:
@@ -88,15 +98,15 @@ def _clusters(report: Report, width: int | None) -> Iterator[str]:
     if not clusters:
         return
     yield "duplicates  largest clusters"
-    space = None if width is None else width - _INDENT - len(_GAP)
+    space = None if width is None else width - _INDENT - len(GAP)
     for cluster in clusters:
         leader = readable(cluster.leader)
-        yield f"{cluster.duplicates:>10,}{_GAP}{_fit(leader, space)}"
+        yield f"{cluster.duplicates:>10,}{GAP}{fit(leader, space)}"
         for member in cluster.members:
-            yield f"{'':{_INDENT}}{_GAP}{_fit(readable(member), space, leader)}"
-        for line in _more(cluster.duplicates - len(cluster.members), ""):
-            yield f"{'':{_INDENT}}{_GAP}{line}"
-    yield from _more(report.cluster_count - len(clusters), "cluster")
+            yield f"{'':{_INDENT}}{GAP}{fit(readable(member), space, leader)}"
+        for line in more(cluster.duplicates - len(cluster.members), ""):
+            yield f"{'':{_INDENT}}{GAP}{line}"
+    yield from more(report.cluster_count - len(clusters), "cluster")
     yield ""
 
 
@@ -115,24 +125,24 @@ def _keepers(report: Report, width: int | None) -> Iterator[str]:
     """Name the clusters whose best copy is not the one that came first."""
     if not report.keepers:
         return
-    yield f"{'keeper':>10}{_GAP}of clusters whose leader is another copy"
-    space = None if width is None else width - _INDENT - len(_GAP)
+    yield f"{'keeper':>10}{GAP}of clusters whose leader is another copy"
+    space = None if width is None else width - _INDENT - len(GAP)
     for keeper, leader in report.keepers:
-        yield f"{'':>10}{_GAP}{_fit(readable(keeper), space, readable(leader))}"
-        yield f"{'leader':>10}{_GAP}{_fit(readable(leader), space, readable(keeper))}"
-    yield from _more(report.keeper_count - len(report.keepers), "cluster")
+        yield f"{'':>10}{GAP}{fit(readable(keeper), space, readable(leader))}"
+        yield f"{'leader':>10}{GAP}{fit(readable(leader), space, readable(keeper))}"
+    yield from more(report.keeper_count - len(report.keepers), "cluster")
     yield ""
 
 
 def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str]:
     first = list(islice(duplicates, _ROWS_MEASURED))
-    heading = _GAP.join(["verdict", "distance", "similarity", ""])
+    heading = GAP.join(["verdict", "distance", "similarity", ""])
     columns = _UrlColumns(first, None if width is None else width - len(heading))
-    yield heading + _GAP.join([pad("dropped", columns.dropped), "original"])
+    yield heading + GAP.join([pad("dropped", columns.dropped), "original"])
     above = None
     for duplicate in chain(first, duplicates):
         dropped, original = columns.show(duplicate)
-        yield _GAP.join(
+        yield GAP.join(
             [
                 f"{duplicate.verdict.split()[0] + _KEPT * bool(duplicate.kept):<7}",
                 f"{duplicate.distance:>8}",
@@ -154,19 +164,19 @@ class _UrlColumns:
         if space is None:
             self.dropped = min(self.dropped, _WIDEST_COLUMN)
             return
-        space -= len(_GAP)
+        space -= len(GAP)
         if self.dropped + self.original > space:
             schemes = Counter(match[0] for row in first if (match := _SCHEME.match(row.dropped)))
             self._hidden_scheme = "".join(scheme for scheme, _ in schemes.most_common(1))
             self.dropped, self.original = self._widest(first)
-        self.dropped = min(self.dropped, max(_NARROWEST_COLUMN, space // 2, space - self.original))
+        self.dropped = min(self.dropped, max(NARROWEST_COLUMN, space // 2, space - self.original))
         self.original = space - self.dropped
 
     def show(self, duplicate: Duplicate) -> tuple[str, str]:
         dropped, original = self._keys(duplicate)
         if not self._is_cut:
             return dropped, original
-        return _fit(dropped, self.dropped, original), _fit(original, self.original, dropped)
+        return fit(dropped, self.dropped, original), fit(original, self.original, dropped)
 
     def _widest(self, rows: Sequence[Duplicate]) -> list[int]:
         return [max(map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
@@ -180,7 +190,8 @@ class _UrlColumns:
         return dropped, original
 
 
-def _summary(totals: Mapping[Verdict, Total]) -> Iterator[str]:
+def _summary(report: Report) -> Iterator[str]:
+    totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
     documents, size = _everything(totals)
     unit, factor = unit_for(size)
@@ -189,7 +200,7 @@ def _summary(totals: Mapping[Verdict, Total]) -> Iterator[str]:
     yield f"{dropped}: {exact.documents - exact.kept:,} exact, {near.documents - near.kept:,} near{_ranges(near)}"
     if kept:
         duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
-        yield f"{_KEPT} {duplicates} kept: better copies, or by the brake, or before their clusters were joined"
+        yield f"{_KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
 
@@ -208,31 +219,3 @@ def _ranges(near: Total) -> str:
 
 def _range(least: str, most: str) -> str:
     return least if least == most else f"{least}-{most}"
-
-
-def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
-    """Align a first column of names, which is cut if need be, and columns of numbers.
-
-    Args:
-        heading: what stands over the columns.
-        rows: as many cells each.
-        width: columns of the terminal; None where nothing has to be cut.
-
-    Yields:
-        The lines, without line ends.
-    """
-    sizes = [max(map(columns_of, column)) for column in zip(heading, *rows, strict=True)]
-    if width is not None:
-        sizes[0] = max(_NARROWEST_COLUMN, min(sizes[0], width - sum(sizes[1:]) - len(_GAP) * len(sizes[1:])))
-    for name, *numbers in (heading, *rows):
-        cells = [pad(cut(name, sizes[0]), sizes[0])]
-        yield _GAP.join(cells + [f"{number:>{size}}" for number, size in zip(numbers, sizes[1:], strict=True)])
-
-
-def _more(count: int, what: str) -> Iterator[str]:
-    if count > 0:
-        yield f"and {count:,} more {what}{'s' if what and count > 1 else ''}".rstrip()
-
-
-def _fit(text: str, width: int | None, beside: str = "") -> str:
-    return text if width is None else cut(text, max(width, _NARROWEST_COLUMN), beside)

@@ -20,15 +20,15 @@ from dedup.errors import DedupError
 from dedup.index.design import TableDesign
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
-from dedup.letting_go import let_go
+from dedup.letting_go import let_go_by_ids
+from dedup.notes import remove_some_notes
 from dedup.runs.rows import take_back_rows
-from dedup.schema import brakes, documents, hosts, properties, runs, verdicts
+from dedup.schema import brakes, documents, hosts, properties, runs, skipped, unexamined, verdicts
 from dedup.scope import Scope, Scopes
 
 _VERDICTS_AT_ONCE = 1_000
 _MEMBERS_AT_ONCE = 1_000
 _RUNS_NAMED = 5
-_NOBODY = -1
 
 # Not the bare column: a database might look through all verdicts of the run for those on one document.
 _run_of_verdict = verdicts.c.run_id + 0
@@ -97,10 +97,11 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
         for each in (database, *others):
             for table, count in take_back_rows(each, name, standing).items():
                 taken.rows[table] = taken.rows.get(table, 0) + count
+        _take_back_notes(database, run_id)
         with database.write() as connection:
             # Whoever was still at work on it may have gone on writing.
             if not connection.scalar(select(exists().where(verdicts.c.run_id == run_id))):
-                for counts in (hosts, brakes):
+                for counts in (hosts, brakes, unexamined, skipped):
                     connection.execute(delete(counts).where(counts.c.run_id == run_id))
                 connection.execute(delete(runs).where(runs.c.id == run_id))
                 return taken
@@ -122,6 +123,13 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
         ended = {"outcome": ledger.CANCELLING, "finished": run.finished or time.time()}
         connection.execute(update(runs).where(runs.c.id == run.id).values(ended))
         return int(run.id)
+
+
+def _take_back_notes(database: Database, run_id: int) -> None:
+    is_left = True
+    while is_left:
+        with database.write() as connection:
+            is_left = remove_some_notes(connection, run_id) > 0
 
 
 def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken: TakenBack) -> None:
@@ -182,25 +190,9 @@ def _let_go_of_own(
         .limit(_MEMBERS_AT_ONCE)
     )
     while ids and (found := connection.execute(members).all()):
-        _let_go(connection, tables, {row.id for row in found})
+        let_go_by_ids(connection, tables.index, tables.scopes, {row.id for row in found})
         taken.freed += sum(row.content_run_id != run_id for row in found)
-    _let_go(connection, tables, ids)
-
-
-def _let_go(connection: Connection, tables: _Tables, ids: Collection[int]) -> None:
-    if not ids:
-        return
-    stored = ledger.find_with_leaders(connection, ids)
-    let_go(connection, tables.index, tables.scopes, [stored[each] for each in ids])
-    # Who is the keeper is asked when a copy comes again: by which rules, only crawls know.
-    for column in (documents.c.keeper_id, documents.c.exported_id):
-        connection.execute(update(documents).where(column.in_(ids)).values({column: _NOBODY}))
-    members = documents.alias()
-    is_alone = ~exists().where(members.c.leader_id == documents.c.id)
-    leaders = {stored[each].leader_id for each in ids} | set(ids)
-    connection.execute(
-        update(documents).where(documents.c.id.in_(leaders - {None}), is_alone).values(keeper_id=None, exported_id=None)
-    )
+    let_go_by_ids(connection, tables.index, tables.scopes, ids)
 
 
 def _remove_empty(connection: Connection, ids: Collection[int]) -> set[int]:
@@ -260,13 +252,14 @@ def _count(
 def _find_standing(connection: Connection, key_digests: list[bytes]) -> dict[bytes, str]:
     """Return which documents stand as originals, with the name of the run that saw each last."""
     found = (
-        select(documents.c.key_digest, runs.c.name)
+        select(documents.c.key_digest, documents.c.given_digest, runs.c.name)
         .join(runs, runs.c.id == documents.c.last_run_id)
         .where(
-            documents.c.key_digest.in_(key_digests),
+            or_(documents.c.key_digest.in_(key_digests), documents.c.given_digest.in_(key_digests)),
             documents.c.text_digest.is_not(None),
             documents.c.leader_id.is_(None),
             or_(runs.c.outcome.is_(None), runs.c.outcome != ledger.CANCELLING),
         )
     )
-    return {bytes(digest): name for digest, name in connection.execute(found)}
+    # Another class, spider or run may have a document of the same key.
+    return {bytes(row.given_digest or row.key_digest): row.name for row in connection.execute(found)}

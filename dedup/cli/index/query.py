@@ -15,11 +15,12 @@ from dedup.corpus.saved.querying import Found, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.display import cut, plain, readable, similarity
 from dedup.errors import InputError
+from dedup.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory import files as index_files
+from dedup.report.columns import aligned
 from dedup.report.output import open_output
-from dedup.report.table import aligned
 
 _RADIUS = 3
 _WIDEST = 15
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {_WIDEST}, for fingerprints; default: 3"
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
+    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
     parser.add_argument("--json", action="store_true", help="print an object for a program")
 
 
@@ -67,7 +69,9 @@ def run(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise InputError(f"--limit {options.limit}: expected at least 1")
     asked = [_fingerprint(text) for text in options.fingerprint]
-    materials = [_material(name) for name in options.documents]
+    if options.encoding:
+        require_encoding(options.encoding)
+    materials = [_material(name, options.encoding or "") for name in options.documents]
     with ExitStack() as stack:
         is_file = options.index.is_file()
         saved = None if is_file else stack.enter_context(closing(SavedIndex(options.index)))
@@ -89,11 +93,11 @@ def _fingerprint(text: str) -> int:
     return int(text, 16)
 
 
-def _material(name: str) -> Material:
+def _material(name: str, encoding: str) -> Material:
     if name.startswith(TEXT_PREFIX):
         text = name.removeprefix(TEXT_PREFIX)
         return Material(text, Origin.TEXT, text)
-    material = read_file(name)
+    material = read_file(name, encoding)
     if material is None:
         shown = cut(plain(name), _NAME_WIDTH)
         raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")

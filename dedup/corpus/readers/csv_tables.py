@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.fields import BadRecordError, content_of, key_of, storable
+from dedup.corpus.fields import BadRecordError, content_of, key_of, others_there, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.streams import DAMAGE, Stream, TooLongError, why_damaged
 
@@ -67,8 +67,7 @@ def _check_header(names: list[str], options: ReadOptions) -> list[str]:
     if twice:
         raise BadRecordError(f"the header has the column {twice[0][:100]!r} twice")
     if options.text_field not in names and options.html_field not in names:
-        known = ", ".join(map(repr, names))[:200]
-        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; there are {known}")
+        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; {others_there(names)}")
     if options.key_field is not None and options.key_field not in names:
         raise BadRecordError(f"no column {options.key_field!r}")
     return names

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dedup.corpus.documents import MEGABYTE, CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.fields import KEY_FIELDS, BadRecordError, content_of, key_of, storable
+from dedup.corpus.fields import KEY_FIELDS, BadRecordError, content_of, key_of, others_there, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.readers.streams import why_damaged
@@ -60,8 +60,8 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[str]:
         BadRecordError: a column that is needed is not there, or its type cannot be used.
     """
     if options.text_field not in schema.names and options.html_field not in schema.names:
-        known = ", ".join(map(repr, schema.names))[:200]
-        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; there are {known}")
+        others = others_there(schema.names)
+        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; {others}")
     if options.key_field is not None and options.key_field not in schema.names:
         raise BadRecordError(f"no column {options.key_field!r}")
     keys = KEY_FIELDS if options.key_field is None else (options.key_field,)

@@ -15,7 +15,7 @@ from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.sketch import Sketch
 from dedup.schema import documents, properties, to_unsigned, words
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import fewest_tokens
+from dedup.verification import is_comparable
 
 _ROWS_AT_ONCE = 1_000
 
@@ -118,5 +118,5 @@ class _Adding:
         if number is not None:
             return number
         is_left_out = settings.mode is Mode.PAPER and leader is not None
-        indexed = sketch.tokens >= fewest_tokens(settings) and not is_left_out
+        indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
         return self._known.add(row.key, identity, signed, leader, indexed=indexed, words=bool(deflated))

@@ -15,7 +15,7 @@ from dedup.errors import InputError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import compare
 from dedup.settings import DedupSettings
-from dedup.verification import belongs_to_cluster, fewest_tokens
+from dedup.verification import belongs_to_cluster, is_comparable
 
 
 @dataclass
@@ -82,7 +82,9 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
             leader = None if document.leader_id is None else int(numbers[document.leader_id])
             leader = _leader(document, leader, known, settings)
             # In the paper's mode no duplicate is indexed; this may be none any more.
-            indexed = document.indexed or (leader is None and document.sketch.tokens >= fewest_tokens(settings))
+            indexed = document.indexed or (
+                leader is None and is_comparable(document.sketch.tokens, document.fingerprint, settings)
+            )
             found = known.add(
                 document.key, signed.text_digest, signed, leader, indexed=indexed, words=bool(signed.words)
             )

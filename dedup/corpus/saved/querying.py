@@ -15,7 +15,7 @@ from dedup.fingerprint.sketch import compare
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from dedup.settings import Mode
-from dedup.verification import fewest_tokens, plan_of
+from dedup.verification import is_comparable, plan_of
 
 _ROWS_AT_ONCE = 1 << 18
 
@@ -61,7 +61,7 @@ class Query:
         Args:
             signature: that of the text, by the scheme of the index.
         """
-        if signature.sketch.tokens < fewest_tokens(self._settings):
+        if not is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
             # Such texts do not stand among the fingerprints: they are compared exactly.
             numbers = self._same_text(signature.text_digest) if signature.sketch.tokens else []
         else:

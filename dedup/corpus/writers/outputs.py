@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -107,6 +108,15 @@ class FinishedOutput:
 
     def suspend(self) -> None:
         """Do nothing: the file is whole."""
+
+
+def discard_part(path: Path) -> None:
+    """Remove what was written of an output that has not got its name."""
+    part = part_of(path)
+    if part.is_dir():
+        shutil.rmtree(part)
+    else:
+        part.unlink(missing_ok=True)
 
 
 def part_of(path: Path) -> Path:
