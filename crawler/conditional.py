@@ -20,7 +20,7 @@ from crawler.revisits import Revisits
 from crawler.spiders.arguments import SiteArguments
 from crawler.spiders.kinds import PAGE, is_page
 from crawler.visits import Visit
-from dedup.failures import read_settings
+from dedup.failures import read_item_settings
 from dedup.pipelines import NearDuplicatePipeline
 
 NOT_MODIFIED = "not modified"
@@ -69,7 +69,7 @@ class ConditionalMiddleware:
         self._crawler = crawler
         self._is_recrawl = arguments.recrawl
         self._seen_since = math.inf if arguments.max_age is None else time.time() - arguments.max_age
-        self._follows_duplicates = read_settings(crawler).follow_duplicates
+        self._follows_duplicates = read_item_settings(crawler).follow_duplicates
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

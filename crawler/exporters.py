@@ -1,4 +1,4 @@
-"""The feed format that Scrapy does not have: Parquet."""
+"""The feed format that Scrapy does not have, Parquet; and one that cannot write times, Marshal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from io import BytesIO
 from typing import Any
 
-from scrapy.exporters import BaseItemExporter
+from scrapy.exporters import BaseItemExporter, MarshalItemExporter
 
 ROWS_A_GROUP = 1_000
 
@@ -68,6 +68,15 @@ class ParquetItemExporter(BaseItemExporter):
 
     def _kind_of(self, name: str) -> type:
         return next((type(row[name]) for row in self._rows if row.get(name) is not None), str)
+
+
+class MarshalTextExporter(MarshalItemExporter):
+    """Writes items as Scrapy's exporter does, and times, of which Marshal knows nothing, as text."""
+
+    def serialize_field(self, field: Any, name: str, value: Any) -> Any:
+        """Return what is written of a field."""
+        value = super().serialize_field(field, name, value)
+        return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _fit(value: Any, is_text: bool) -> Any:

@@ -7,6 +7,9 @@ from datetime import datetime
 
 from dedup import Signature
 
+DESCRIBED = ("title", "author", "date", "language", "description")
+"""The fields that only pages have that are kept: metadata cost as much as the text."""
+
 
 @dataclass
 class Page:

@@ -12,25 +12,25 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem, NotConfigured
 
 from crawler.extraction import Description, describe_page
-from crawler.items import Page
+from crawler.items import DESCRIBED, Page
 from crawler.revisits import Revisits, RevisitSettings
 from crawler.storage import PageStore, Settled
 from crawler.visits import Visit
 from crawler.workers import Workers
-from dedup.batching import MicroBatcher
+from dedup.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.database import Database
 from dedup.deflating import deflate
 from dedup.dropping import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.errors import DatabaseError, DedupError
 from dedup.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import BATCH_PATIENCE
+from dedup.pipelines import NearDuplicatePipeline
+from dedup.runs.naming import name_by_time
 from dedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
-_DESCRIBED = ("title", "author", "date", "language", "description")
-_STORED = ("url", "canonical", *_DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
+_STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
 
 
 class OverLimit(DropItem):
@@ -120,7 +120,8 @@ class StoragePipeline:
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
     - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
       clusters to be one, the copies of one of them are taken away.
-    - Stats: `crawler/stored`, `crawler/html_bytes`.
+    - Stats: `crawler/stored`, `crawler/html_bytes`, `crawler/replaced` (pages that this crawl has kept, and a better
+      copy has taken the place of).
 
     Attributes:
         revisits: the pages that the database knows, from the opening of the spider on.
@@ -149,6 +150,13 @@ class StoragePipeline:
             )
         except DedupError as error:
             refuse_to_start(error)
+        stage = self._crawler.get_item_pipeline(NearDuplicatePipeline)
+        if stage is not None:
+            # Now, and not with the first page: URLs and feeds belong to the run from the start.
+            await stage.open_run()
+        else:
+            run = self._settings.run or name_by_time()
+            self._crawler.stats.set_value("dedup/run", run)
         self.revisits = Revisits(self._crawler, self._store, self._known.gone)
         self._saving = MicroBatcher(self._store.settle, self._settings.batch_size, BATCH_PATIENCE)
         self._restoring = MicroBatcher(self._restore_all, self._settings.batch_size)
@@ -220,7 +228,7 @@ class StoragePipeline:
 
     async def _describe_and_save(self, page: Page) -> None:
         description = await self._describe(page)
-        for name in _DESCRIBED:
+        for name in DESCRIBED:
             setattr(page, name, getattr(description, name))
         page.text = page.text or description.text or ""
         page.run = self._crawler.stats.get_value("dedup/run")
@@ -231,9 +239,20 @@ class StoragePipeline:
         self._crawler.stats.inc_value("crawler/html_bytes", len(page.html))
 
     async def _settle(self, settled: Settled) -> None:
+        if settled.replaces:
+            self._crawler.stats.inc_value("crawler/replaced", await self._kept_here(settled.replaces))
         moving = await self._saving.submit(settled)
         if moving and self.revisits is not None:
             await self.revisits.finish_moving(moving)
+
+    async def _kept_here(self, urls: tuple[str, ...]) -> int:
+        """Return how many of some pages are stored and were counted as kept by this crawl."""
+        stats = self._crawler.stats
+        found = await asyncio.to_thread(self._store.find_visits, [clean(url) for url in urls])
+        # What another process of the run has kept, it has counted; the counts of those that share one are added up.
+        since = 0 if stats.get_value("frontier/is_shared") else stats.get_value("start_time").timestamp()
+        run = stats.get_value("dedup/run")
+        return sum(visit.is_stored and visit.run == run and visit.seen >= since for visit in found.values())
 
     def _visit(self, page: Page) -> Visit:
         return Visit(

@@ -14,7 +14,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from crawler.skipping import PREFIX as SKIPPED
-from crawler.summary import DROPPED, KEPT, count_verdicts, duration, summarise, take_verdicts_of_run
+from crawler.summary import DROPPED, count_kept, count_verdicts, duration, summarise, take_verdicts_of_run
 from dedup.failures import fail_at_the_end
 from dedup.pipelines import RUN_GOES_ON
 
@@ -28,8 +28,8 @@ _ERASE_LINE = "\r\x1b[K"
 class Progress:
     """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
 
-    The live line goes to standard error, the summary to standard output. A crawl that fetched
-    nothing at all ends with status 1. Of a run that workers share the last one tells, of all.
+    The live line goes to standard error, the summary to standard output, unless a feed is written there. A crawl
+    that fetched nothing at all ends with status 1. Of a run that workers share the last one tells, of all.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -79,7 +79,9 @@ class Progress:
         if stats.get_value("frontier/workers"):
             take_verdicts_of_run(self._crawler)
             seconds = stats.get_value("frontier/seconds")
-        print(summarise(self._crawler, self._reason, seconds), flush=True)
+        # A feed may be written there.
+        is_taken = any(str(uri).startswith("stdout:") for uri in self._crawler.settings.getdict("FEEDS"))
+        print(summarise(self._crawler, self._reason, seconds), file=sys.stderr if is_taken else sys.stdout, flush=True)
 
     def _show(self) -> None:
         line = progress_line(self._crawler.stats, time.monotonic() - self._started)
@@ -97,7 +99,7 @@ def progress_line(stats: StatsCollector, seconds: float) -> str:
         seconds: since its start.
     """
     fetched = stats.get_value("crawler/fetched", 0)
-    kept, dropped = count_verdicts(stats, *KEPT), count_verdicts(stats, *DROPPED)
+    kept, dropped = count_kept(stats), count_verdicts(stats, *DROPPED)
     queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
     # What other workers have queued or taken is not known here.
     is_shared = stats.get_value("frontier/is_shared")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -14,9 +11,12 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
+from crawler.continuing import line_to_continue, program
+from crawler.options import without_password
 from crawler.skipping import PREFIX as SKIPPED
+from crawler.skipping import ROBOTS_TXT, named_pages
 from dedup.database import open_existing_database
-from dedup.display import readable
+from dedup.display import columns_of, pad, readable
 from dedup.engines import shown_url
 from dedup.errors import DatabaseError
 from dedup.pipelines import STAT_OF_KEPT
@@ -26,9 +26,9 @@ _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
 KEPT = ("new", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
 DROPPED = ("exact_duplicate", "near_duplicate")
+_REPLACED = "crawler/replaced"
 _LABEL_WIDTH = 12
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
-_OWN_SETTINGS = ("DEDUP_", "CRAWLER_")
 
 
 def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
@@ -46,14 +46,16 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         for verdict in KEPT
         if count_verdicts(stats, verdict)
     ]
+    if replaced := stats.get_value(_REPLACED, 0):
+        kept.append(f"less {replaced:,} replaced by better copies")
     exact, near = (count_verdicts(stats, verdict) for verdict in DROPPED)
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
-    forbidden = skipped.pop(f"{SKIPPED}robots_txt", 0)
+    forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps) if arguments else ""),
         ("fetched", f"{fetched:,} pages in {duration(seconds)}, {fetched / seconds:.0f} a second"),
-        ("kept", _counted(count_verdicts(stats, *KEPT), "page", kept)),
+        ("kept", _counted(count_kept(stats), "page", kept)),
         ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
         *_known(stats),
         ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
@@ -66,8 +68,9 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))
         if stats.get_value("frontier/left", 0) and crawler.spider is not None:
-            lines.append(("continue", _command_to_continue(crawler)))
+            lines.append(("continue", line_to_continue(crawler, reason)))
     screen = [f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines]
+    screen += _skipped_pages(crawler, sum(skipped.values()))
     clusters = _largest_clusters(crawler) if exact + near else []
     if clusters:
         screen += [
@@ -110,14 +113,6 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def program(name: str) -> str:
-    """Return how to call another program of the environment that this one runs in."""
-    path = Path(sys.executable).with_name(name)
-    if not path.exists():
-        return name
-    return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
-
-
 def _workers(stats: StatsCollector) -> list[tuple[str, str]]:
     workers = stats.get_value("frontier/workers")
     return [("workers", f"{workers:,}")] if workers else []
@@ -129,7 +124,7 @@ def _not_followed(on_duplicates: int, forbidden: int) -> str:
 
 
 def _site(urls: Sequence[str]) -> str:
-    named = ", ".join(readable(url) for url in urls[:_SITES_NAMED])
+    named = ", ".join(readable(without_password(url)) for url in urls[:_SITES_NAMED])
     return named if len(urls) <= _SITES_NAMED else f"{named} and {len(urls) - _SITES_NAMED:,} more"
 
 
@@ -139,24 +134,6 @@ def _report_command(crawler: Crawler) -> str:
     if is_named or crawler.stats.get_value("frontier/workers"):
         command += f" --database {shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL']))}"
     return command
-
-
-def _command_to_continue(crawler: Crawler) -> str:
-    words = [program("scrapy"), "crawl", getattr(crawler.spider, "name", "")]
-    if crawler.stats.get_value("frontier/is_shared"):
-        database = shown_url(make_url(crawler.settings["DEDUP_DATABASE_URL"]))
-        told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": crawler.settings["DEDUP_RUN"]}
-        words = ["env", *(f"{name}={value}" for name, value in told.items()), *words]
-    for name, value in getattr(crawler.spider, "given", {}).items():
-        words += ["-a", f"{name}={value}"]
-    settings = crawler.settings
-    for name in sorted(settings):
-        if name.startswith(_OWN_SETTINGS) and settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]:
-            value = settings[name]
-            words += ["-s", f"{name}={shown_url(make_url(value)) if name.endswith('_URL') else value}"]
-    if "DEDUP_RUN" not in settings or not settings["DEDUP_RUN"]:
-        words += ["-s", f"DEDUP_RUN={crawler.stats.get_value('dedup/run')}"]
-    return shlex.join(words)
 
 
 def _largest_clusters(crawler: Crawler) -> list[Cluster]:
@@ -172,6 +149,11 @@ def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
     return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
 
 
+def count_kept(stats: StatsCollector) -> int:
+    """Return how many pages a crawl has kept so far: what was passed on, less what a better copy has replaced."""
+    return count_verdicts(stats, *KEPT) - int(stats.get_value(_REPLACED, 0))
+
+
 def _counted(number: int, thing: str, parts: list[str]) -> str:
     plural = thing if number == 1 else f"{thing}s"
     return f"{number:,} {plural}" + (f"   {', '.join(parts)}" if number and parts else "")
@@ -179,6 +161,19 @@ def _counted(number: int, thing: str, parts: list[str]) -> str:
 
 def _skip_line(name: str, count: int) -> str:
     return f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}"
+
+
+def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
+    """Name the first pages that were skipped, and where a link to each of them stands."""
+    rows = [(page, readable(without_password(page.url))) for page in named_pages(crawler)]
+    width = max((columns_of(url) for _, url in rows), default=0)
+    lines = []
+    for page, url in rows:
+        linked = f"   linked from {readable(without_password(page.referrer))}" if page.referrer else ""
+        lines.append(f"{page.reason.replace('_', ' '):{_LABEL_WIDTH}}  {pad(url, width) if linked else url}{linked}")
+    if count > len(lines) and lines:
+        lines.append(f"{'':{_LABEL_WIDTH}}  and {count - len(lines):,} more")
+    return ["", "skipped pages", *lines] if lines else []
 
 
 def _saved(stats: StatsCollector) -> str:

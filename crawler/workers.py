@@ -12,9 +12,12 @@ from scrapy.crawler import Crawler
 
 from dedup.errors import SettingsError
 from dedup.failures import close_when_forced, refuse_to_start
-from dedup.workers import PRELOAD, WorkerPool
+from dedup.warming import prepare_crawl
+from dedup.workers import PRELOAD, WorkerPool, load_ahead
 
 N = TypeVar("N", int, float)
+
+_PRELOAD = (*PRELOAD, "crawler.extraction")
 
 
 class Workers:
@@ -39,10 +42,13 @@ class Workers:
             WorkerPool(
                 _above_0("CRAWLER_WORKERS", workers, int),
                 _above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float),
-                (*PRELOAD, "crawler.extraction"),
+                _PRELOAD,
             )
         )
         close_when_forced(extension.pool)
+        # Before anything is fetched: loading takes a second.
+        prepare_crawl()
+        load_ahead(_PRELOAD)
         crawler.signals.connect(extension.close, signals.spider_closed)
         return extension
 

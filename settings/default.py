@@ -1,4 +1,4 @@
-"""Settings of the crawl on one machine: everything in one SQLite file."""
+"""Settings of the project, for any spider, on one machine: everything in one SQLite file."""
 
 import os
 
@@ -9,6 +9,8 @@ keep_single_threaded()
 
 BOT_NAME = "neardup"
 SPIDER_MODULES = ["crawler.spiders"]
+NEWSPIDER_MODULE = "crawler.spiders"
+COMMANDS_MODULE = "crawler.commands"
 
 # Who crawls, and where to complain.
 CRAWLER_CONTACT = os.environ.get("CRAWLER_CONTACT", "no contact given")
@@ -22,10 +24,14 @@ AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 0.5
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 
-# Breadth-first: originals are usually linked closer to the front page than their copies.
-DEPTH_PRIORITY = 1
-# In the database, so that a crawl that was killed goes on where it was.
-SCHEDULER = "crawler.frontier.FrontierScheduler"
+DOWNLOADER_MIDDLEWARES = {
+    # In the place of Scrapy's, which asks servers of others for a list of domains.
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
+    "crawler.cookies.OfflineCookiesMiddleware": 700,
+    # In the place of Scrapy's, which lets pass what waits for the same robots.txt.
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "crawler.robots.ObeyedRobotsMiddleware": 100,
+}
 
 # Limits against hosts that stall and bodies that never end or unpack to gigabytes.
 DOWNLOAD_TIMEOUT = 30
@@ -36,62 +42,21 @@ REDIRECT_MAX_TIMES = 10
 
 # The database: documents, permuted tables, verdicts, runs, pages.
 DEDUP_DATABASE_URL = "sqlite:///crawl.db"
-DEDUP_VERDICT_FIELD = "verdict"
-DEDUP_REPLACES_FIELD = "replaces"
-# Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
-DEDUP_HTML_FIELD = "unread"
 
 ADDONS = {"dedup.DedupAddon": 500}
-ITEM_PIPELINES = {
-    "crawler.pipelines.PageLimitPipeline": 100,
-    "crawler.pipelines.StoragePipeline": 800,
-}
-DOWNLOADER_MIDDLEWARES = {
-    # Closer to the downloader than redirects (600) and compression (590).
-    "crawler.conditional.ConditionalMiddleware": 650,
-}
-REQUEST_FINGERPRINTER_CLASS = "crawler.spiders.kinds.KindFingerprinter"
 EXTENSIONS = {
-    "crawler.workers.Workers": 100,
-    "crawler.garbage.RareCollection": 200,
-    "crawler.progress.Progress": 500,
-    # Its lines say less than those of Progress.
-    "scrapy.extensions.logstats.LogStats": None,
+    # Before the others start anything: it may refuse a file.
+    "crawler.feeds.Feeds": 0,
+    "scrapy.extensions.feedexport.FeedExporter": None,
 }
 
-# The spider yields one item a page; Scrapy makes this many tasks for each response.
-CONCURRENT_ITEMS = 2
-
-# Each of these takes time on every page and does nothing for this spider: it follows meta refresh
-# as a link, bounds the length of links itself, and passes no meta on.
-METAREFRESH_ENABLED = False
-SPIDER_MIDDLEWARES = {
-    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
-    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
-    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+FEED_EXPORTERS = {
+    "parquet": "crawler.exporters.ParquetItemExporter",
+    "marshal": "crawler.exporters.MarshalTextExporter",
 }
-
-FEED_EXPORTERS = {"parquet": "crawler.exporters.ParquetItemExporter"}
 FEED_EXPORT_ENCODING = "utf-8"
-FEED_EXPORT_FIELDS = [
-    "url",
-    "canonical",
-    "title",
-    "author",
-    "date",
-    "language",
-    "description",
-    "text",
-    "fetched",
-    "depth",
-    "referrer",
-    "run",
-    "verdict",
-    "problem",
-]
 
 LOG_LEVEL = "INFO"
-STATS_DUMP = False
 # Both run what other processes on this machine send them.
 TELNETCONSOLE_ENABLED = False
 REMOTE_CONTROL_ENABLED = False

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
@@ -15,12 +16,26 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
+from scrapy.utils.log import _uninstall_scrapy_root_handler
 
+from tests.crawling import ExitedError, Outcome, crawl_here
 from tests.deciding import Crawl, empty
+from tests.passing import ADDONS, ItemsSpider
 
 settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
+
+
+@pytest.fixture(autouse=True)
+def _logging_not_configured() -> None:
+    """Begin each test with logging as it is before Scrapy configures it for this process, which is for good.
+
+    From then on its own logger tells everything, and with its handler each crawl lets the root logger do so.
+    """
+    _uninstall_scrapy_root_handler()
+    logging.getLogger("scrapy").setLevel(logging.NOTSET)
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 class PostgresqlServer:
@@ -133,3 +148,21 @@ def start(database_url: str) -> Iterator[Callable[..., Crawl]]:
     finally:
         for crawl in crawls:
             crawl.database.close()
+
+
+@pytest.fixture
+def pass_on(tmp_path: Path) -> Callable[..., Outcome]:
+    """Send items through a crawl with the add-on; the same database each time."""
+
+    def pass_on(
+        items: list[Any], settings: Mapping[str, Any] | None = None, spider_name: str = "items", *, fails: bool = False
+    ) -> Outcome:
+        values = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", **(settings or {})}
+        try:
+            return crawl_here(ItemsSpider, values, items=items, name=spider_name)
+        except ExitedError as error:
+            if not fails:
+                raise
+            return error.outcome
+
+    return pass_on

@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
+from unittest.mock import patch
 
 from scrapy import Spider, signals
 from scrapy.crawler import AsyncCrawlerRunner, Crawler
@@ -316,6 +317,8 @@ def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = N
 def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float = 30, **arguments: Any) -> Outcome:
     """Run a spider in this process, without Twisted's reactor; any number of times.
 
+    Errors are handled as in the `scrapy` command.
+
     Args:
         spider: its class.
         settings: Scrapy settings.
@@ -352,7 +355,8 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
     status: object = None
     with _logged_to(outcome.log):
         try:
-            asyncio.run(crawl_it())
+            with patch("dedup.failures.owns_the_process", return_value=True):
+                asyncio.run(crawl_it())
         except SystemExit as ended:
             status = ended.code
     if status is not None:

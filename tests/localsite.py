@@ -180,6 +180,10 @@ class LocalSite:
                     else:
                         self._send(reply)
 
+            def do_CONNECT(self) -> None:
+                # What a proxy is asked for on behalf of https: there is nothing, but it is noted.
+                self.do_GET()
+
             def _send(self, reply: Reply) -> None:
                 self.send_response(reply.status)
                 headers = reply.headers.items() if isinstance(reply.headers, Mapping) else reply.headers

@@ -18,7 +18,20 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-GLUE = {"addon", "dropping", "pipelines", "spidermiddlewares", "commands", "failures"}
+GLUE = {
+    "addon",
+    "commands",
+    "crawl_run",
+    "dropping",
+    "failures",
+    "items",
+    "origins",
+    "pipelines",
+    "placement",
+    "project",
+    "scrapy_version",
+    "spidermiddlewares",
+}
 
 
 def python(code: str, *arguments: str) -> str:

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from crawler.spiders.arguments import KNOWN
+from dedup.items.settings import ItemSettings
 from dedup.settings import DedupSettings
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+YOUR_PROJECT = (ROOT / "docs" / "your-project.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("field", dataclasses.fields(DedupSettings), ids=lambda field: field.name)
@@ -19,6 +22,18 @@ def test_every_setting_is_in_the_readme_with_its_default(field: dataclasses.Fiel
     row = re.search(rf"^\| `DEDUP_{field.name.upper()}` \|(.*?)\|", README, re.MULTILINE)
     assert row is not None
     assert row[1].strip() == str(getattr(DedupSettings(), field.name))
+
+
+@pytest.mark.parametrize("field", dataclasses.fields(ItemSettings), ids=lambda field: field.name)
+def test_every_setting_of_items_is_in_the_readme_with_its_default(field: dataclasses.Field[object]) -> None:
+    row = re.search(rf"^\| `DEDUP_{field.name.upper()}` \|(.*?)\|", README, re.MULTILINE)
+    assert row is not None
+    default = str(getattr(ItemSettings(), field.name))
+    if row[1].strip().endswith(", ..."):
+        assert all(f"`{name}`" in YOUR_PROJECT for name in default.split(", "))
+        assert set(row[1].strip().removesuffix(", ...").split(", ")) < set(default.split(", "))
+    else:
+        assert row[1].strip() == default
 
 
 @pytest.mark.parametrize("argument", KNOWN)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import scrapy
+from scrapy import signals
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from tests.crawling import Outcome, crawl_here, crawl_site_here
@@ -76,11 +79,13 @@ def site() -> Iterator[LocalSite]:
 
 @pytest.fixture
 def follow(site: LocalSite, tmp_path: Path) -> Callable[..., Outcome]:
-    """Crawl the site breadth-first with the add-on."""
+    """Crawl the site breadth-first with the add-on; the links of duplicates are not followed."""
 
     def follow(spider: type[scrapy.Spider] = PagesSpider, settings: Mapping[str, Any] | None = None) -> Outcome:
         values = {
             "ADDONS": {"dedup.DedupAddon": 500},
+            "DEDUP_FOLLOW_DUPLICATES": False,
+            "DEDUP_AFTER": 300,
             "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
             "DEPTH_PRIORITY": 1,
             "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
@@ -119,8 +124,11 @@ def test_crawl_ends_however_few_items_may_be_under_way(
     assert len(outcome.items) == 6
 
 
-def test_links_of_duplicates_are_followed_on_request(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"DEDUP_FOLLOW_DUPLICATES": True})
+@pytest.mark.parametrize("setting", [None, True])
+def test_links_of_duplicates_are_followed_unless_it_is_asked_for(
+    setting: bool | None, follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    outcome = follow(settings={"DEDUP_FOLLOW_DUPLICATES": setting})
     assert site.hits["/of-copy"] == 1
     assert outcome.count("dedup/exact_duplicate") == 1
     assert outcome.count("dedup/links_not_followed") == 0
@@ -363,20 +371,153 @@ def test_middleware_that_eats_items_does_not_hold_up_the_crawl(follow: Callable[
     assert site.hits["/of-copy"] == 1
 
 
-class ExpandingPipeline:
+class SlowPipeline:
     """An item pipeline that takes its time."""
 
-    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
-        import asyncio
+    seconds = 0.05
 
-        await asyncio.sleep(0.05)
+    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        await asyncio.sleep(self.seconds)
         return item
 
 
 def test_slow_pipeline_behind_the_stage_does_no_harm(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"ITEM_PIPELINES": {ExpandingPipeline: 900}, "CONCURRENT_ITEMS": 1})
+    outcome = follow(settings={"ITEM_PIPELINES": {SlowPipeline: 900}, "CONCURRENT_ITEMS": 1})
     assert len(outcome.items) == 6
     assert site.hits["/of-copy"] == 0
+
+
+class WaitingForTheEnd:
+    """An item pipeline that keeps an item until the last page of the site was fetched."""
+
+    site: LocalSite
+
+    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        while not self.site.hits["/of-both"]:
+            await asyncio.sleep(0.01)
+        return item
+
+
+def test_links_go_on_with_the_verdict_and_not_after_all_later_pipelines(
+    follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WaitingForTheEnd, "site", site, raising=False)
+    outcome = follow(settings={"ITEM_PIPELINES": {WaitingForTheEnd: 900}})
+    assert len(outcome.items) == 6
+    assert site.hits["/of-copy"] == 0
+
+
+class LeavingItemsOut:
+    """A spider middleware that is closer to the engine, and leaves out every item of the site but those of copies."""
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in result:
+            if not isinstance(output, dict) or output["url"].endswith("copy"):
+                yield output
+
+
+class SortingItems(LeavingItemsOut):
+    """One that hands on items when all the rest is done."""
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        items = []
+        async for output in result:
+            if isinstance(output, dict):
+                items.append(output)
+            else:
+                yield output
+        for item in items:
+            yield item
+
+
+@pytest.mark.parametrize("middleware", [LeavingItemsOut, SortingItems])
+def test_middleware_closer_to_the_engine_that_keeps_items_back_does_not_hold_up_the_crawl(
+    middleware: type, follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 3600)
+    outcome = follow(settings={"SPIDER_MIDDLEWARES": {middleware: 1}})
+    assert outcome.stats["finish_reason"] == "finished"
+    assert site.hits["/later"] == 1
+
+
+class ReplacingItems(LeavingItemsOut):
+    """One that puts other objects in the place of items."""
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        async for output in result:
+            yield {**output, "more": 1} if isinstance(output, dict) else output
+
+
+class ReplacingPipeline:
+    """An item pipeline that does so."""
+
+    def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        return {**item, "more": 1}
+
+
+@pytest.mark.parametrize(
+    "setting", [{"SPIDER_MIDDLEWARES": {ReplacingItems: 1}}, {"ITEM_PIPELINES": {ReplacingPipeline: 100}}]
+)
+def test_items_that_are_replaced_by_others_do_not_hold_up_the_crawl(
+    setting: dict[str, Any], follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 3600)
+    outcome = follow(settings=setting)
+    assert outcome.stats["finish_reason"] == "finished"
+    assert outcome.count("dedup/exact_duplicate") == 1
+    assert site.hits["/later"] == 1
+
+
+class Stuck:
+    """An item pipeline that comes to no end with the item of a page before a link of that page goes on."""
+
+    def __init__(self) -> None:
+        self._scheduled: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        pipeline = cls()
+        crawler.signals.connect(pipeline.request_scheduled, signals.request_scheduled)
+        return pipeline
+
+    def request_scheduled(self, request: scrapy.Request) -> None:
+        self._scheduled.add(request.url.rpartition("/")[2])
+
+    async def process_item(self, item: dict[str, str]) -> dict[str, str]:
+        while item["url"].endswith("/of-page") and "later" not in self._scheduled:
+            await asyncio.sleep(0.01)
+        return item
+
+
+def test_links_wait_no_longer_than_so_many_seconds_and_that_is_said_once(
+    follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 0.3)
+    outcome = follow(settings={"ITEM_PIPELINES": {Stuck: 100}})
+    assert site.hits["/later"] == 1
+    assert outcome.stats["finish_reason"] == "finished"
+    [line] = [message for message in outcome.messages if "no verdict" in message]
+    assert f"{site.url}/of-page" in line
+
+
+@pytest.mark.parametrize("reason", ["enough", "shutdown"])
+def test_links_do_not_hold_up_the_end_of_a_crawl_that_is_being_closed(
+    reason: str, follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class ClosingSpider(PagesSpider):
+        async def parse(self, response: Response) -> AsyncIterator[Any]:
+            if response.url.endswith("/of-both-early"):
+                while not site.hits["/of-page"]:
+                    await asyncio.sleep(0.01)
+                if reason == "enough":
+                    raise scrapy.exceptions.CloseSpider(reason)
+                asyncio.get_running_loop().create_task(self.crawler.stop_async())
+            for output in super().parse(response):
+                yield output
+
+    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 3600)
+    outcome = follow(ClosingSpider, {"ITEM_PIPELINES": {Stuck: 100}})
+    assert outcome.stats["finish_reason"] == reason
 
 
 # The site spider

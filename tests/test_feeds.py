@@ -19,7 +19,7 @@ import pytest
 from crawler import exporters
 from crawler.exporters import ParquetItemExporter
 from crawler.items import Page
-from settings import default
+from settings import site as site_settings
 from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import LocalSite, Reply, article
 from tests.texts import CHINESE, document
@@ -82,10 +82,10 @@ def test_feed_holds_the_kept_pages_and_no_others(kind: str, feeds: Feeds) -> Non
 def test_feed_has_the_named_columns_in_their_order(kind: str, feeds: Feeds) -> None:
     rows = feeds.read(kind)
     columns = list(max(rows, key=len))
-    assert columns == [name for name in default.FEED_EXPORT_FIELDS if name in columns]
+    assert columns == [name for name in site_settings.FEED_EXPORT_FIELDS if name in columns]
     assert {"url", "title", "text", "language", "fetched", "depth", "run", "verdict"} <= set(columns)
     if kind in ("csv", "parquet"):
-        assert columns == default.FEED_EXPORT_FIELDS
+        assert columns == site_settings.FEED_EXPORT_FIELDS
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,7 +144,7 @@ def test_feeds_of_a_crawl_that_keeps_nothing_are_valid(tmp_path: Path) -> None:
         feeds = {str(tmp_path / f"pages.{kind}"): {"format": kind, "store_empty": True} for kind in ("parquet", "csv")}
         crawl_site_here(tmp_path / "crawl.db", {"FEEDS": feeds}, url=f"{site.url}/")
     table = pq.read_table(tmp_path / "pages.parquet")
-    assert (table.num_rows, table.column_names) == (0, default.FEED_EXPORT_FIELDS)
+    assert (table.num_rows, table.column_names) == (0, site_settings.FEED_EXPORT_FIELDS)
 
 
 # The Parquet exporter by itself

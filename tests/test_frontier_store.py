@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -413,3 +415,13 @@ def test_table_does_what_the_model_does_on_postgresql(new_postgresql_url: Callab
         play(new_postgresql_url(), actions)
 
     check()
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell")
+def test_process_that_has_ended_unnoticed_by_its_parent_is_gone() -> None:
+    with subprocess.Popen(["true"]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        me = worker_name()
+        host = me.split(":")[0]
+        assert is_gone(f"{host}:{process.pid}:x", me)
+        assert not is_gone(f"{host}:{os.getppid()}:x", me)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -416,6 +417,16 @@ def test_a_script_without_a_main_guard_is_not_run_again_by_its_workers(tmp_path:
         [sys.executable, str(script)], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
     )
     assert (done.stdout, done.stderr, done.returncode) == ("main\nFalse\n", "", 0)
+
+
+def test_a_daemonic_process_which_may_have_no_children_works_in_a_thread(capfd: pytest.CaptureFixture[str]) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=worker_jobs.use_a_pool, daemon=True)
+    process.start()
+    process.join(LONG)
+    assert process.exitcode == 0
+    lines = capfd.readouterr().err.splitlines()
+    assert [line for line in lines if "daemonic" in line] == lines
+    assert len(lines) == 1
 
 
 SCRIPT_THAT_IS_KILLED = """

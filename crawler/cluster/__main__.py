@@ -16,11 +16,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 
 from crawler.cluster.server import postgresql_server
 from crawler.cluster.workers import PROJECT, crawl
 from crawler.demo.__main__ import server_at_its_usual_address
+from dedup.runs.naming import name_by_time
 
 _FOLDER = PROJECT / ".postgresql"
 _DATABASE = "crawl"
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def _crawl(database: str, site: str, workers: int, arguments: list[str]) -> int:
-    run = os.environ.get("DEDUP_RUN") or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    run = os.environ.get("DEDUP_RUN") or name_by_time()
     # Each worker has processes for extraction of its own.
     processes = max(1, (os.cpu_count() or 1) // workers)
     given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"CRAWLER_WORKERS={processes}", *arguments]

@@ -48,6 +48,8 @@ def crawl(scrapy_arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, lambda signum, frame: None)
     with server_at_its_usual_address() as server:
         command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={server.url}/"]
+        # `scrapy continue` serves the site itself.
+        command += ["-s", f"DEMO_PORT={server.port}"]
         finished = subprocess.run([*command, *scrapy_arguments], check=False)  # noqa: S603 -- the user's own arguments
         return finished.returncode
 

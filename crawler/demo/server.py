@@ -36,9 +36,14 @@ class DemoServer:
         self._thread = Thread(target=self._http.serve_forever, name="demo-site", daemon=True)
 
     @property
+    def port(self) -> int:
+        """Return the port that the site is served at."""
+        return self._http.server_port
+
+    @property
     def url(self) -> str:
         """Return the address of the site, without a slash at its end."""
-        return f"http://127.0.0.1:{self._http.server_port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
         self._thread.start()

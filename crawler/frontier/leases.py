@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 from uuid import uuid4
 
 LEASE_SECONDS = 60.0
@@ -32,7 +33,16 @@ def is_gone(worker: str, me: str) -> bool:
         return True
     except (OSError, ValueError):  # it is there, and somebody else's
         return False
-    return False
+    return _is_zombie(rest)
+
+
+def _is_zombie(number: str) -> bool:
+    """Say whether a process has ended and only its parent has not noticed, as in containers where nobody does."""
+    try:
+        status = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not every system has these files
+        return False
+    return status.rpartition(")")[2].split()[:1] == ["Z"]
 
 
 def worker_name() -> str:

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Self, TypeVar, cast
 
@@ -19,6 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
+from crawler.continuing import name_unfinished
 from crawler.frontier.delays import read_delays, set_delays
 from crawler.frontier.entries import FrontierSpider, carried, to_entry, to_request
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
@@ -29,11 +29,14 @@ from crawler.frontier.settings import FrontierSettings
 from crawler.frontier.shared import SharedFrontierStore
 from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
+from crawler.frontier.unfinished import UnfinishedRun, find_unfinished, save_options
+from crawler.options import RunOptions
 from crawler.skipping import skip
 from dedup.database import Database
 from dedup.errors import DedupError
 from dedup.failures import CrawlStopper, outages_of, refuse_to_start
 from dedup.pipelines import RUN_GOES_ON
+from dedup.runs.naming import name_by_time
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +81,9 @@ class FrontierScheduler(BaseScheduler):
         self._valid_until = 0.0
         self._changes = Changes()
         self._is_left = True
+        self._me = worker_name()
         self._store: FrontierStore | None = None
+        self._unfinished: list[UnfinishedRun] = []
         self._pacer: Pacer | None = None
         self._has_failed = False
 
@@ -91,13 +96,16 @@ class FrontierScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         self._spider = cast("FrontierSpider", spider)
         self._thread = ThreadPoolExecutor(1)
-        if self._settings.is_shared:
-            self._store = self._join_run()
+        settings = self._settings
+        try:
+            self._database = Database(settings.database_url, settings.lock_timeout, writers=_FRONTIER_WRITERS)
+            self._store = self._join_run() if settings.is_shared else None
+        except DedupError as error:
+            refuse_to_start(error)
 
     async def spider_opened(self) -> None:
-        # Only now has the run a name.
         stats = self._crawler.stats
-        run = stats.get_value("dedup/run") or self._settings.run or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        run = stats.get_value("dedup/run") or self._settings.run or name_by_time()
         try:
             opened = await self._in_thread(partial(self._outages.survive, partial(self._open_store, run)))
         except Exception as error:  # whatever it is, without its frontier the crawl would wait for ever
@@ -112,7 +120,8 @@ class FrontierScheduler(BaseScheduler):
         if opened.queued or opened.done:
             logger.info("run %s goes on: %d done, %d queued", run, opened.done, opened.queued)
         else:
-            logger.info("run %s begins; -s DEDUP_RUN=%s goes on with it should it be interrupted", run, run)
+            logger.info("run %s begins; `scrapy continue` goes on with it should it be interrupted", run)
+        name_unfinished(self._crawler, self._unfinished)
         self._pacer = Pacer(self._exchange)
 
     def close(self, reason: str) -> Deferred[None] | None:
@@ -203,27 +212,24 @@ class FrontierScheduler(BaseScheduler):
 
     def _open_store(self, run: str) -> Opened:
         if self._store is None:
-            self._store = FrontierStore(self._open_database(), run, self._settings.max_attempts, worker_name())
-        return self._store.open()
+            self._store = FrontierStore(self._database, run, self._settings.max_attempts, self._me)
+        opened = self._store.open()
+        if not opened.is_over:
+            save_options(self._database, run, RunOptions.of(self._crawler).dump())
+        if not self._settings.is_shared and not opened.done:
+            self._unfinished = find_unfinished(self._database, self._me, but=run)
+        return opened
 
     def _join_run(self) -> SharedFrontierStore:
         """Return the store of a run that others crawl too, or end the process if they have finished it."""
         settings = self._settings
-        try:
-            store = SharedFrontierStore(
-                self._open_database(), settings.run, settings.max_attempts, worker_name(), delay=settings.delay
-            )
-            is_over = store.is_over()
-        except DedupError as error:
-            refuse_to_start(error)
-        if is_over:
+        arguments = self._database, settings.run, settings.max_attempts, self._me
+        store = SharedFrontierStore(*arguments, delay=settings.delay)
+        if store.is_over():
             store.close()
             logger.info("run %s has finished already: nothing is left to do", settings.run)
             raise SystemExit(0)
         return store
-
-    def _open_database(self) -> Database:
-        return Database(self._settings.database_url, self._settings.lock_timeout, writers=_FRONTIER_WRITERS)
 
     def _standing(self) -> Standing:
         held = frozenset(self._under_way.rows | self._ready.rows)

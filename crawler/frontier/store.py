@@ -13,7 +13,7 @@ from crawler.frontier import statements
 from crawler.frontier.entries import Taken
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
-from crawler.frontier.table import ROWS_OF_RUNS, State, hosts, metadata, runs, urls, workers
+from crawler.frontier.table import ROWS_OF_RUNS, State, hosts, metadata, options, runs, urls, workers
 from dedup.database import Database
 from dedup.runs.rows import register_rows
 
@@ -183,7 +183,7 @@ class FrontierStore:
             with self._database.write() as connection:
                 deleted = connection.execute(delete(urls).where(urls.c.id.in_(some))).rowcount
                 if not deleted:
-                    for table in (hosts, workers):
+                    for table in (hosts, options, workers):
                         connection.execute(delete(table).where(table.c.run_id == finished))
                     connection.execute(delete(runs).where(runs.c.name == self._name, runs.c.finished.is_not(None)))
 

@@ -57,8 +57,18 @@ urls = Table(
 )
 Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
 
+# Not a column of frontier_runs, which databases made by earlier versions have without it.
+options = Table(
+    "frontier_options",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("frontier_runs.id"), nullable=False, unique=True),
+    Column("options", Text, nullable=False),
+    Column("saved", Float, nullable=False),
+    comment="with what each run was started last, as JSON, to go on with it; saved: seconds since 1970",
+)
 
-_TABLES_OF_RUNS = ("frontier", "frontier_hosts", "frontier_workers")
+_TABLES_OF_RUNS = ("frontier", "frontier_hosts", "frontier_options", "frontier_workers")
 ROWS_OF_RUNS = (
     *(RowsOfRuns(name, "run_id", runs_table="frontier_runs") for name in _TABLES_OF_RUNS),
     RowsOfRuns("frontier_runs", "name"),

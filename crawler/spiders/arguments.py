@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from crawler.extraction import ascii_host
 from dedup.errors import SettingsError
+from dedup.memory import SECONDS
 
 KNOWN = (
     "url",
@@ -24,8 +25,7 @@ KNOWN = (
     "max_age",
 )
 
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(_UNITS)}])", re.ASCII)
+_AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
 _WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 _HOST = re.compile(r"[^\s,/\\]+")
 
@@ -183,4 +183,4 @@ def _age(name: str, text: str | None) -> float | None:
     found = _AGE.fullmatch(text.strip())
     if found is None:
         raise ArgumentError(f"{name} {text!r} is no time; write it like 90s, 30m, 12h, 7d or 2w")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(found[1]) * SECONDS[found[2]]

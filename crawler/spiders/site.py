@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import UTC, datetime
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
+from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider, StopDownload
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from scrapy.linkextractors import IGNORED_EXTENSIONS
+from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
-from crawler.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate, read_validators
+from crawler.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
 from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
 from crawler.frontier.entries import KIND
 from crawler.items import Page
+from crawler.progress import Progress
 from crawler.sitemaps import SitemapError, read_sitemap
 from crawler.skipping import keep_log_lines_short, reason_of, skip
 from crawler.spiders.arguments import SiteArguments
+from crawler.spiders.defaults import add_defaults
 from crawler.spiders.kinds import PAGE, ROBOTS, SITEMAP, is_page
 from crawler.spiders.known import KnownPages
+from crawler.spiders.pages import make_page
 from crawler.spiders.recent import RecentUrls
 from crawler.workers import Workers
 from dedup.errors import SettingsError
@@ -80,6 +84,25 @@ class SiteSpider(Spider):
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
         self._known = known
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        add_defaults(settings, "settings.site")
+        if cls._is_tried_out():
+            # The requests are the command's own, which no run remembers.
+            settings.set("SCHEDULER", Scheduler, priority="cmdline")
+            settings.set_in_component_priority_dict("EXTENSIONS", Progress, None)
+
+    @classmethod
+    def _is_tried_out(cls) -> bool:
+        """Say whether `scrapy parse` or `scrapy fetch` has put a start in the place of ours."""
+        return cls.start.__module__.startswith("scrapy.commands.")
+
+    @classmethod
+    def handles_request(cls, request: Request) -> bool:
+        """Say that no address is this spider's without being asked for: its name is a domain, too."""
+        return False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
@@ -151,13 +174,13 @@ class SiteSpider(Spider):
         if is_known_duplicate(response):
             if not is_passed_over:
                 await self._known.prepare_moving(response)
-                yield self._page(response, response.meta[VISIT].body_digest, Extraction(), None, depth)
+                yield make_page(response, response.meta[VISIT].body_digest, Extraction(), depth=depth)
             return
         if not response.body.strip():
-            skip(self.crawler, response.url, "empty")
+            skip(self.crawler, response.url, "empty", request=response.request)
             return
         if not isinstance(response, HtmlResponse) or response.body.startswith(_NOT_HTML):
-            skip(self.crawler, response.url, "not_html")
+            skip(self.crawler, response.url, "not_html", request=response.request)
             return
         body_digest = digest(response.body)
         at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
@@ -168,11 +191,13 @@ class SiteSpider(Spider):
             by_header = read_directives(header)
             noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
         if noindex:
-            skip(self.crawler, response.url, "noindex")
+            skip(self.crawler, response.url, "noindex", request=response.request)
             await self._known.note_gone([response.url])
         elif not is_passed_over:
             await self._known.prepare_moving(response)
-            yield self._page(response, body_digest, extraction, problem, depth)
+            if self._is_tried_out():
+                extraction.signature = None  # which these commands cannot print
+            yield make_page(response, body_digest, extraction, problem, depth=depth)
         if not nofollow:
             for request in self._follow(extraction.links, depth + 1):
                 yield request
@@ -181,7 +206,7 @@ class SiteSpider(Spider):
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
         error = failure.value or Exception()
-        skip(self.crawler, request.url, *reason_of(error))
+        skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
         if is_gone and is_page(request.meta.get(KIND)):
             await self._known.note_gone([request.url, *request.meta.get("redirect_urls", [])])
@@ -222,28 +247,6 @@ class SiteSpider(Spider):
             return Extraction(), problem
         return extraction, None
 
-    def _page(
-        self, response: Response, body_digest: bytes, extraction: Extraction, problem: str | None, depth: int
-    ) -> Page:
-        referrer = response.request.headers.get("Referer") if response.request else None
-        etag, last_modified = read_validators(response.headers)
-        return Page(
-            url=response.url,
-            html=response.body,
-            body_digest=None if problem else body_digest,
-            fetched=datetime.now(UTC),
-            depth=depth,
-            referrer=referrer.decode("latin-1") if referrer else None,
-            text=extraction.text,
-            signature=extraction.signature,
-            unread=response.body if extraction.signature is None and problem is None else None,
-            canonical=extraction.canonical,
-            redirected=bool(response.meta.get("redirect_urls")),
-            problem=problem,
-            etag=etag,
-            last_modified=last_modified,
-        )
-
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
         for url in links:
             if url in self._scheduled:
@@ -273,14 +276,14 @@ class SiteSpider(Spider):
         # and may be found again on a page that is kept.
         redirected_from = request.meta.get("redirect_urls")
         if redirected_from and not self._rules.is_on_site(request.url):
-            skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url)
+            skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url, request=request)
         self._scheduled.add(request.url)
 
     def note_dropped(self, request: Request) -> None:
         """Name a page that redirects to where it came from; it has been seen, so it ends there."""
         redirected_from = request.meta.get("redirect_urls", [])
         if request.url in redirected_from:
-            skip(self.crawler, redirected_from[0], "redirect_loop", request.url)
+            skip(self.crawler, redirected_from[0], "redirect_loop", request.url, request=request)
 
     def stop_what_is_not_html(self, headers: Headers, body_length: object, request: Request) -> None:
         """Break off the download of a film, an archive and the like once its headers are here."""

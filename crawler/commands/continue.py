@@ -1,0 +1,89 @@
+"""`scrapy continue`: a crawl that was interrupted goes on, with the options that it had."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import AbstractContextManager, closing, nullcontext
+
+from scrapy.commands import BaseRunSpiderCommand
+from scrapy.exceptions import UsageError
+
+# Scrapy names a command by its module, and loads this one for every command.
+# ruff: noqa: N999, PLC0415
+
+_WRONG_USE = 2
+_FAILURE = 1
+
+
+class Command(BaseRunSpiderCommand):
+    """Goes on with an unfinished run; what the command line says again takes the place of what was said before."""
+
+    requires_project = True
+
+    def syntax(self) -> str:
+        return "[options] [RUN]"
+
+    def short_desc(self) -> str:
+        return "Go on with a crawl that was interrupted"
+
+    def long_desc(self) -> str:
+        return (
+            "Go on with a crawl that was interrupted: with the one that was started last, or the run of this name. "
+            "It has the arguments, settings and feeds that it was started with; those that are given here take "
+            "their place."
+        )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        from dedup.errors import DedupError, SettingsError
+
+        super().process_options(args, opts)
+        unknown = [word for word in args if word.startswith("-")] + args[1:]
+        if unknown:
+            raise UsageError(f"{unknown[0]!r} is not understood", print_help=False)
+        try:
+            self._take_over(args[0] if args else "", opts)
+        except DedupError as error:
+            sys.stderr.write(f"error: {error}\n")
+            sys.exit(_WRONG_USE if isinstance(error, SettingsError) else _FAILURE)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.crawler_process is not None
+        assert self.settings is not None
+        with _demo_site(self.settings.getint("DEMO_PORT")):
+            self.crawler_process.crawl(self._create_crawler(self._spider), **opts.spargs)
+            self.crawler_process.start()
+        if self.crawler_process.bootstrap_failed:
+            self.exitcode = _FAILURE
+
+    def _take_over(self, name: str, opts: argparse.Namespace) -> None:
+        """Let settings and arguments be those of the run, but for what was given here."""
+        from crawler.continuing import choose_run, take_over
+        from crawler.frontier.leases import worker_name
+        from crawler.frontier.unfinished import find_unfinished
+        from dedup.database import Database, require_file
+        from dedup.settings import DedupSettings
+
+        assert self.settings is not None
+        settings = self.settings
+        url = settings.get("CRAWLER_DATABASE_URL") or DedupSettings.read(settings.get).database_url
+        with closing(Database(url, read_only=True)) as database:
+            require_file(database)
+            found = find_unfinished(database, worker_name())
+            is_shared = settings.getbool("CRAWLER_SHARED_RUN")
+            run, options = choose_run(found, name or settings["DEDUP_RUN"] or "", database.name, is_shared=is_shared)
+        opts.spargs = take_over(run, options, settings, opts.spargs)
+        self._spider = options.spider
+        sys.stderr.write(f"run {run.name} of {options.site} goes on: {run.kept:,} pages kept, {run.left:,} left\n")
+
+
+def _demo_site(port: int) -> AbstractContextManager[object]:
+    from crawler.demo.server import DemoServer
+
+    if not port:
+        return nullcontext()
+    try:
+        return DemoServer(port)
+    except OSError as error:
+        sys.stderr.write(f"error: the demo site cannot be served at port {port}: {error.strerror}\n")
+        sys.exit(_FAILURE)

@@ -1,0 +1,175 @@
+"""How an interrupted run is gone on with: the command for it, and who names it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from sqlalchemy.engine import make_url
+
+from crawler.options import HIDDEN, RunOptions
+from dedup.display import plain
+from dedup.engines import shown_url
+from dedup.errors import DedupError, SettingsError
+
+if TYPE_CHECKING:
+    # The frontier names unfinished runs by this module.
+    from crawler.frontier.unfinished import UnfinishedRun
+
+logger = logging.getLogger(__name__)
+
+_DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
+_COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+
+
+def program(name: str) -> str:
+    """Return how to call another program of the environment that this one runs in."""
+    path = Path(sys.executable).with_name(name)
+    if not path.exists():
+        return name
+    return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
+
+
+def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
+    """Return the command line that goes on with a run in the database of a crawl.
+
+    Args:
+        crawler: the crawl.
+        run: the run's name; "" for the one that was interrupted last.
+        arguments: more of the command line.
+    """
+    settings = crawler.settings
+    told: dict[str, str] = {}
+    if settings.getbool("CRAWLER_SHARED_RUN"):
+        database = shown_url(make_url(settings["DEDUP_DATABASE_URL"]))
+        told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": settings["DEDUP_RUN"]}
+    words = ["env", *(f"{name}={value}" for name, value in told.items())] if told else []
+    words += [program("scrapy"), "continue", *([run] if run else []), *arguments]
+    for name in _DATABASES:
+        if name not in told and settings.getpriority(name) == _COMMAND_LINE:
+            words += ["-s", f"{name}={shown_url(make_url(settings[name]))}"]
+    return shlex.join(words)
+
+
+def line_to_continue(crawler: Crawler, reason: str) -> str:
+    """Return the command line that goes on with a crawl that has ended, and what is to be known of it.
+
+    Args:
+        crawler: the crawl.
+        reason: why it ended, as Scrapy names it.
+    """
+    options = RunOptions.of(crawler)
+    limit = options.arguments.get("max_pages", "") if reason == "max_pages" else ""
+    arguments = _more_pages(int(limit)) if limit else []
+    for option in options.hidden():
+        if not any(option.startswith(f"-s {name}=") for name in _DATABASES):
+            arguments += option.split(" ", 1)
+    why = f"   for {int(limit):,} pages more" if limit else ""
+    return command_to_continue(crawler, arguments=arguments) + why
+
+
+def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
+    """Warn of the last run of the same site that was interrupted, as another crawl begins.
+
+    Args:
+        crawler: the crawl.
+        others: the unfinished runs of its database, the last one first.
+    """
+    arguments = getattr(crawler.spider, "arguments", None)
+    for other in others:
+        if arguments is None or other.options is None or other.is_under_way:
+            continue
+        options = RunOptions.load(other.options)
+        # A run that has kept as many pages as it was to keep has done what it was asked for.
+        if options.shares_domains(arguments.allowed_domains) and not _has_all(other, options.arguments):
+            logger.warning(
+                "run %s of %s is not finished: %s pages kept, %s addresses left. This crawl begins anew; "
+                "to go on with that one: %s",
+                plain(other.name),
+                plain(options.site),
+                f"{other.kept:,}",
+                f"{other.left:,}",
+                command_to_continue(crawler, other.name),
+            )
+            return
+
+
+def choose_run(
+    found: Sequence[UnfinishedRun], name: str, database: str, *, is_shared: bool
+) -> tuple[UnfinishedRun, RunOptions]:
+    """Return the run to go on with, and with what it was started.
+
+    Args:
+        found: the unfinished runs, the last one first.
+        name: which of them; "" for the last one that no process is at.
+        database: the database, as it may be shown.
+        is_shared: whether several processes may be at one run.
+
+    Raises:
+        DedupError: there is no such run.
+    """
+    named = [run for run in found if name in ("", run.name)]
+    what = f"run {plain(name)!r}" if name else "an unfinished run"
+    if not named:
+        raise DedupError(f"{database} knows nothing of {what}: there is nothing to go on with")
+    free = [run for run in named if is_shared or not run.is_under_way]
+    if not free:
+        raise DedupError(f"run {plain(named[0].name)} is under way in another process: wait for it to end, or stop it")
+    if free[0].options is None:
+        raise DedupError(
+            f"with what run {plain(free[0].name)} was started is not known: "
+            f"repeat its command with -s DEDUP_RUN={plain(free[0].name)}"
+        )
+    return free[0], RunOptions.load(free[0].options)
+
+
+def take_over(
+    run: UnfinishedRun, options: RunOptions, settings: BaseSettings, given: Mapping[str, str]
+) -> dict[str, str]:
+    """Let the settings be those that a run was started with, but for those of the command line.
+
+    Args:
+        run: the run.
+        options: with what it was started.
+        settings: what they are added to.
+        given: the arguments of the spider on the command line.
+
+    Returns:
+        The arguments of the spider.
+
+    Raises:
+        SettingsError: a password is missing, or the run has kept as many pages as it may.
+    """
+    for name, value in options.settings.items():
+        is_unknown_database = name in _DATABASES and HIDDEN in value
+        if (settings.getpriority(name) or 0) < _COMMAND_LINE and not is_unknown_database:
+            settings.set(name, value, "cmdline")
+    settings.set("DEDUP_RUN", run.name, "cmdline")
+    arguments = {**options.arguments, **given}
+    now = {name: settings[name] for name in options.settings if name not in _DATABASES}
+    missing = RunOptions(options.spider, arguments, now).hidden()
+    if missing:
+        raise SettingsError(f"passwords are not stored: say once more, with the password, {' '.join(missing)}")
+    if _has_all(run, arguments):
+        raise SettingsError(
+            f"run {plain(run.name)} has kept the {run.kept:,} pages that max_pages allows: "
+            f"add {' '.join(_more_pages(run.kept))} for as many more"
+        )
+    return arguments
+
+
+def _has_all(run: UnfinishedRun, arguments: Mapping[str, str]) -> bool:
+    """Say whether a run has kept as many pages as it may: it would end again at once."""
+    limit = arguments.get("max_pages", "")
+    return limit.isdecimal() and run.kept >= int(limit)
+
+
+def _more_pages(kept: int) -> list[str]:
+    return ["-a", f"max_pages={2 * kept}"]

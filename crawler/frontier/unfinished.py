@@ -1,0 +1,92 @@
+"""Runs that were interrupted: with what they were started, and how far they came."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, inspect, select
+
+from crawler.frontier import statements
+from crawler.frontier.leases import is_gone
+from crawler.frontier.table import State, options, runs, urls
+from dedup.database import Database
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that has URLs left to fetch.
+
+    Attributes:
+        name: its name.
+        options: with what it was started last, as it was given to `save_options`; None where that is not known.
+        kept: how many pages it has kept.
+        left: how many URLs are left, as far as they are known.
+        is_under_way: whether a process is at it now, as far as the database knows.
+    """
+
+    name: str
+    options: str | None
+    kept: int
+    left: int
+    is_under_way: bool
+
+
+def save_options(database: Database, run: str, value: str) -> None:
+    """Remember with what a run was started; it is forgotten with the run.
+
+    Args:
+        database: that of the frontier, with its tables.
+        run: the run's name.
+        value: what `find_unfinished` is to return.
+
+    Raises:
+        DatabaseError: the database cannot be written.
+    """
+    with database.write() as connection:
+        run_id = connection.execute(select(runs.c.id).where(runs.c.name == run)).scalar_one()
+        connection.execute(delete(options).where(options.c.run_id == run_id))
+        connection.execute(insert(options), {"run_id": run_id, "options": value, "saved": time.time()})
+
+
+def find_unfinished(
+    database: Database, me: str, *, but: str = "", has_ended: Callable[[str, str], bool] = is_gone
+) -> list[UnfinishedRun]:
+    """Return the runs that have URLs left, the one that was started or continued last first.
+
+    Args:
+        database: where the frontier is, if there is one.
+        me: the name of this process, see `worker_name`.
+        but: the name of a run that is of no interest.
+        has_ended: says of another worker and of this one, by their names, whether the other is known to have ended.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        tables = set(inspect(connection).get_table_names())
+        if runs.name not in tables:
+            return []
+        query = select(runs.c.id, runs.c.name, runs.c.started).where(runs.c.finished.is_(None), runs.c.name != but)
+        if options.name in tables:
+            query = query.outerjoin(options, options.c.run_id == runs.c.id)
+            query = query.add_columns(options.c.options, options.c.saved)
+        rows = [row._asdict() for row in connection.execute(query)]
+        rows.sort(key=lambda row: (row.get("saved") or row["started"], row["id"]), reverse=True)
+        found = [_read(connection, row, lambda worker: has_ended(worker, me)) for row in rows]
+    return [run for run in found if run.left]
+
+
+def _read(connection: Connection, row: Mapping[str, Any], has_ended: Callable[[str], bool]) -> UnfinishedRun:
+    of_run = {"run": row["id"]}
+    counts = {state: (count, kept) for state, count, kept in connection.execute(statements.COUNTS, of_run)}
+    left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN))
+    _, kept = counts.get(State.DONE.value, (0, 0))
+    leased = select(urls.c.worker).where(
+        statements.OF_RUN, statements.is_in(State.TAKEN), urls.c.lease_until >= time.time()
+    )
+    workers = connection.execute(leased.distinct(), of_run).scalars()
+    is_under_way = any(not has_ended(worker) for worker in workers)
+    return UnfinishedRun(row["name"], row.get("options"), int(kept), left, is_under_way)

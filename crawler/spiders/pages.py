@@ -1,0 +1,43 @@
+"""The item that a response becomes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from scrapy.http import Response
+
+from crawler.conditional import read_validators
+from crawler.extraction import Extraction
+from crawler.items import Page
+
+
+def make_page(
+    response: Response, body_digest: bytes, extraction: Extraction, problem: str | None = None, *, depth: int
+) -> Page:
+    """Return the page that a response holds, fetched now.
+
+    Args:
+        response: the response.
+        body_digest: the digest of its bytes.
+        extraction: what was found in it.
+        problem: why nothing was found, if that went wrong.
+        depth: how many links from the start.
+    """
+    referrer = response.request.headers.get("Referer") if response.request else None
+    etag, last_modified = read_validators(response.headers)
+    return Page(
+        url=response.url,
+        html=response.body,
+        body_digest=None if problem else body_digest,
+        fetched=datetime.now(UTC),
+        depth=depth,
+        referrer=referrer.decode("latin-1") if referrer else None,
+        text=extraction.text,
+        signature=extraction.signature,
+        unread=response.body if extraction.signature is None and problem is None else None,
+        canonical=extraction.canonical,
+        redirected=bool(response.meta.get("redirect_urls")),
+        problem=problem,
+        etag=etag,
+        last_modified=last_modified,
+    )

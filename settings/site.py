@@ -1,0 +1,66 @@
+"""Settings that only the spider `site` has, see `crawler.spiders.defaults`.
+
+Those of settings.default, and of the command line, come before these.
+"""
+
+# Breadth-first: originals are usually linked closer to the front page than their copies.
+DEPTH_PRIORITY = 1
+# In the database, so that a crawl that was killed goes on where it was.
+SCHEDULER = "crawler.frontier.FrontierScheduler"
+REQUEST_FINGERPRINTER_CLASS = "crawler.spiders.kinds.KindFingerprinter"
+
+DEDUP_VERDICT_FIELD = "verdict"
+DEDUP_REPLACES_FIELD = "replaces"
+# Pages bring their signature, but for known bytes. One that could not be analysed is not tried again.
+DEDUP_HTML_FIELD = "unread"
+DEDUP_TITLE_FIELD = ""
+# A page that is visited again in the same run has changed, and the paper's crawler follows no links of duplicates.
+DEDUP_SAME_KEY = "update"
+DEDUP_FOLLOW_DUPLICATES = False
+
+DEDUP_AFTER = ["crawler.pipelines.PageLimitPipeline"]
+ITEM_PIPELINES = {
+    "crawler.pipelines.PageLimitPipeline": 100,
+    "crawler.pipelines.StoragePipeline": 800,
+}
+DOWNLOADER_MIDDLEWARES = {
+    # Closer to the downloader than redirects (600) and compression (590).
+    "crawler.conditional.ConditionalMiddleware": 650,
+}
+EXTENSIONS = {
+    "crawler.workers.Workers": 100,
+    "crawler.garbage.RareCollection": 200,
+    "crawler.progress.Progress": 500,
+    # Its lines say less than those of Progress.
+    "scrapy.extensions.logstats.LogStats": None,
+}
+STATS_DUMP = False
+
+# The spider yields one item a page; Scrapy makes this many tasks for each response.
+CONCURRENT_ITEMS = 2
+
+# Each of these takes time on every page and does nothing for this spider: it follows meta refresh
+# as a link, bounds the length of links itself, and passes no meta on.
+METAREFRESH_ENABLED = False
+SPIDER_MIDDLEWARES = {
+    "scrapy.spidermiddlewares.metacopy.MetaCopyDetectionMiddleware": None,
+    "scrapy.spidermiddlewares.urllength.UrlLengthMiddleware": None,
+    "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
+}
+
+FEED_EXPORT_FIELDS = [
+    "url",
+    "canonical",
+    "title",
+    "author",
+    "date",
+    "language",
+    "description",
+    "text",
+    "fetched",
+    "depth",
+    "referrer",
+    "run",
+    "verdict",
+    "problem",
+]

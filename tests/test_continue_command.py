@@ -1,0 +1,269 @@
+"""`scrapy continue`: an interrupted crawl goes on with its options, and each command that is printed gets further."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+from scrapy.utils.test import get_crawler
+from sqlalchemy.exc import OperationalError
+
+from crawler.demo.truth import expected_totals
+from crawler.options import RunOptions, without_password
+from crawler.spiders.site import SiteSpider
+from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
+from tests.localsite import LocalSite, Reply, article
+from tests.test_interrupt import EndlessSite, wait_until
+
+
+def forty_pages(stall: float = 0.0) -> dict[str, Reply]:
+    pages = {"/": Reply(article("front", [f"/{number}" for number in range(40)]).encode())}
+    return pages | {f"/{number}": Reply(article(number).encode(), stall=stall) for number in range(40)}
+
+
+def url_of(database: Path) -> str:
+    return f"sqlite:///{database}"
+
+
+def go_on(database: Path, *words: str) -> Crawl:
+    command = [sys.executable, "-m", "scrapy", "continue", "-s", f"DEDUP_DATABASE_URL={url_of(database)}", *words]
+    return run(command, database_url=url_of(database))
+
+
+def kept(database: Path) -> list[str]:
+    return sorted(row["url"] for row in ask(url_of(database), "SELECT url FROM pages"))
+
+
+def done(database: Path) -> int:
+    """How many addresses the frontier knows to be dealt with; 0 where there is none yet."""
+    try:
+        [row] = ask(url_of(database), "SELECT count(*) AS done FROM frontier WHERE state = 'done'")
+    except OperationalError:
+        return 0
+    return int(row["done"])
+
+
+def interrupt(process: Popen[str], condition: Callable[[], bool], number: int) -> Crawl:
+    wait_until(condition)
+    os.killpg(process.pid, number)
+    return finish(process, accidents=number == signal.SIGKILL)
+
+
+def begin(database: Path, site: LocalSite, *options: str, **arguments: object) -> Popen[str]:
+    settings = {"DEDUP_DATABASE_URL": url_of(database), "CONCURRENT_REQUESTS_PER_DOMAIN": 4}
+    return start(crawl_command({"url": f"{site.url}/", **arguments}, settings, options))
+
+
+def printed(crawl: Crawl) -> list[str]:
+    """The command that a summary names, without what is said about it."""
+    return shlex.split(crawl.summary["continue"].split("   ")[0])
+
+
+def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_them(tmp_path: Path) -> None:
+    database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
+    with LocalSite(forty_pages(0.3)) as site:
+        process = begin(
+            database, site, "-o", str(feed), "--logfile", str(tmp_path / "log"), "-L", "INFO", "-s", "USER_AGENT=me"
+        )
+        interrupt(process, lambda: done(database) > 10, signal.SIGKILL)
+        before, asked = site.hits, len(site.asked)
+        result = go_on(database)
+        again = site.hits - before
+        agents = {request.headers["User-Agent"] for request in site.asked[asked:]}
+    assert (result.status, result.summary["fetched"].split()[0] != "0") == (0, True)
+    assert agents == {"me"}
+    assert len(again) < 38
+    assert len(kept(database)) == 41
+    assert "goes on" in result.stderr
+    log = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "goes on: " in log
+    fed = {json.loads(line)["url"] for line in feed.read_text(encoding="utf-8").splitlines()}
+    assert {f"{site.url}{path}" for path in again} - fed <= {f"{site.url}/robots.txt"}
+    [runs] = ask(url_of(database), "SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
+    assert runs == {"runs": 1, "outcome": "finished"}
+    assert ask(url_of(database), "SELECT * FROM frontier_options") == []
+
+
+def test_command_of_the_summary_goes_on_with_feeds_and_settings(tmp_path: Path) -> None:
+    database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
+    with EndlessSite() as site:
+        process = begin(database, site, "-O", str(feed), max_depth=4)
+        stopped = interrupt(process, lambda: len(site.asked) > 30, signal.SIGINT)
+        first = feed.read_text(encoding="utf-8").splitlines()
+        assert first
+        result = run(printed(stopped), database_url=url_of(database))
+    assert (result.status, result.errors) == (0, [])
+    assert "continue" not in result.summary
+    urls = [json.loads(line)["url"] for line in feed.read_text(encoding="utf-8").splitlines()]
+    assert sorted(set(urls)) == kept(database)
+
+
+def test_limit_of_pages_is_raised_by_the_printed_command_until_all_are_there(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages()) as site:
+        result = crawl(database, url=f"{site.url}/", max_pages=12)
+        counts = [len(kept(database))]
+        while "continue" in result.summary:
+            result = run(printed(result), database_url=url_of(database))
+            counts.append(len(kept(database)))
+    assert counts == [12, 24, 41]
+
+
+def test_limit_that_is_reached_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages()) as site:
+        crawl(database, url=f"{site.url}/", max_pages=12)
+        asked = len(site.asked)
+        result = go_on(database)
+        assert len(site.asked) == asked
+    assert (result.status, result.stdout) == (2, "")
+    assert "add -a max_pages=24" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages(0.3)) as site, LocalSite({"/": article("other")}) as other:
+        interrupt(begin(database, site), lambda: done(database) > 10, signal.SIGKILL)
+        elsewhere = crawl(database, options=["-L", "WARNING"], url=f"{other.other_url}/")
+        limited = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/", max_pages=3)
+        third = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/")
+    assert not elsewhere.says("is not finished")
+    [line] = [line for line in limited.stderr.splitlines() if "is not finished" in line]
+    assert f"{site.url}/" in line
+    [name] = ask(url_of(database), "SELECT name FROM frontier_runs ORDER BY id LIMIT 1")
+    assert f"scrapy continue {name['name']} -s DEDUP_DATABASE_URL={url_of(database)}" in line
+    # What stopped because it had all that it was to keep is no accident.
+    [line] = [line for line in third.stderr.splitlines() if "is not finished" in line]
+    assert name["name"] in line
+
+
+def test_run_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages(20)) as site:
+        process = begin(database, site)
+        wait_until(lambda: site.hits["/0"] > 0)
+        result = go_on(database)
+        interrupt(process, lambda: True, signal.SIGKILL)
+    assert (result.status, result.stdout) == (1, "")
+    assert "is under way in another process" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        ([], 1, "there is nothing to go on with"),
+        (["monday"], 1, "'monday'"),
+        (["monday", "tuesday"], 2, "'tuesday' is not understood"),
+        (["--output-all"], 2, "'--output-all' is not understood"),
+    ],
+)
+def test_wrong_use_is_told_in_a_line(words: list[str], status: int, told: str, tmp_path: Path) -> None:
+    with LocalSite({"/": article("front")}) as site:
+        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    result = go_on(tmp_path / "crawl.db", *words)
+    assert (result.status, result.stdout) == (status, "")
+    assert told in result.stderr.splitlines()[-1]
+
+
+def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    result = go_on(tmp_path / "crawl.db")
+    assert result.status == 1
+    assert "there is no database" in result.stderr
+    assert not (tmp_path / "crawl.db").exists()
+
+
+def test_run_of_an_earlier_version_is_named_with_what_to_do(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages()) as site:
+        crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=3)
+        forget(database)
+        result = go_on(database)
+    assert result.status == 1
+    assert "-s DEDUP_RUN=x" in result.stderr
+
+
+def forget(database: Path) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TABLE frontier_options")
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://me:secret@a.example/x", "https://me:***@a.example/x"),
+        ("ftp://:secret@a.example/x", "ftp://:***@a.example/x"),
+        ("postgresql:///crawl?user=me&password=secret", "postgresql:///crawl?user=me&password=***"),
+        ("https://a.example:80/@secret", "https://a.example:80/@secret"),
+    ],
+)
+def test_passwords_of_urls_are_hidden(text: str, shown: str) -> None:
+    assert without_password(text) == shown
+
+
+def test_passwords_are_neither_stored_nor_printed_and_asked_for_again(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    with LocalSite(forty_pages()) as site:
+        address = f"{site.url}/,{site.url.replace('http://', 'http://me:hunter2@')}/x"
+        result = crawl(database, {"FTP_PASSWORD": "hunter3"}, url=address, max_pages=3, allowed_domains="127.0.0.1")
+        stored = ask(url_of(database), "SELECT options FROM frontier_options")
+        refused = go_on(database, "-a", "max_pages=6")
+        given = ["-a", "max_pages=6", "-a", f"url={address}", "-s", "FTP_PASSWORD=hunter3"]
+        accepted = go_on(database, *given)
+    assert "hunter" not in str(stored)
+    assert "hunter" not in result.stdout + refused.stderr + accepted.stdout
+    assert refused.status == 2
+    assert f"-a url={site.url}/,http://me:***@127.0.0.1" in refused.stderr
+    assert "-s FTP_PASSWORD=***" in refused.stderr
+    assert accepted.status == 0
+    assert len(kept(database)) == 6
+
+
+def test_options_are_those_of_the_command_line_alone() -> None:
+    crawler = get_crawler(SiteSpider, {"DEPTH_LIMIT": 3})
+    crawler.settings.frozen = False
+    crawler.settings.set("FEEDS", {"ftp://me:secret@a.example/x.csv": {"format": "csv"}}, "cmdline")
+    crawler.settings.set("LOG_ENABLED", False, "cmdline")
+    crawler.spider = SiteSpider.from_crawler(crawler, url="http://a.example/")
+    options = RunOptions.of(crawler)
+    assert options.arguments == {"url": "http://a.example/"}
+    assert options.settings == {"FEEDS": {"ftp://me:***@a.example/x.csv": {"format": "csv"}}, "LOG_ENABLED": False}
+    assert RunOptions.load(options.dump()) == options
+    assert options.hidden() == ["-o ftp://me:***@a.example/x.csv"]
+
+
+def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
+    process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
+    interrupt(process, lambda: done(database) > 3, signal.SIGKILL)
+    result = go_on(database)
+    assert result.status == 0
+    assert result.summed_up("fetched") > 0
+    # Which copy comes first, and so what is kept, may differ by a page; a site that is away would skip them all.
+    assert abs(len(kept(database)) - expected_totals()["kept"]) <= 2
+    assert "connection" not in result.summary["skipped"]
+    assert "continue" not in result.summary
+    [runs] = ask(url_of(database), "SELECT count(*) AS runs, max(outcome) AS outcome FROM dedup_runs")
+    assert runs == {"runs": 1, "outcome": "finished"}
+
+
+def test_keys_of_documents_are_no_secrets() -> None:
+    given = {"DEDUP_KEY_FIELD": "link", "DEDUP_SAME_KEY": "update", "AWS_SECRET_ACCESS_KEY": "s", "FTP_PASSWORD": "s"}
+    crawler = get_crawler(SiteSpider)
+    crawler.settings.frozen = False
+    crawler.settings.setdict(given, "cmdline")
+    options = RunOptions.of(crawler)
+    assert options.settings == given | {"AWS_SECRET_ACCESS_KEY": "***", "FTP_PASSWORD": "***"}
+    assert options.hidden() == ["-s AWS_SECRET_ACCESS_KEY=***", "-s FTP_PASSWORD=***"]

@@ -1,0 +1,165 @@
+"""Scrapy's commands and other spiders in this project: they work, and know nothing of the site spider's run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from scrapy import Request
+
+from crawler.items import Page
+from crawler.spiders.site import SiteSpider
+from tests.crawling import ROOT, Crawl, crawl_site_here, run
+from tests.localsite import LocalSite, article
+
+SPIDER = """
+import scrapy
+
+
+class OtherSpider(scrapy.Spider):
+    name = "other"
+    allowed_domains = ["127.0.0.1"]
+
+    async def start(self):
+        yield scrapy.Request(self.url)
+
+    def parse(self, response):
+        yield {"url": response.url, "text": response.css("article").get(), "price": 3}
+        yield from response.follow_all(css="nav a")
+"""
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    pages = {
+        "/": article("front", ["/1", "/copy", "/2"]),
+        "/1": article("one"),
+        "/copy": article("one"),
+        "/2": article("two"),
+    }
+    with LocalSite(pages) as site:
+        yield site
+
+
+def scrapy(*words: str, database: Path, folder: Path = ROOT) -> Crawl:
+    settings = {
+        "DEDUP_DATABASE_URL": f"sqlite:///{database}",
+        "DEDUP_WORKERS": "0",
+        "CRAWLER_WORKERS": "1",
+        "AUTOTHROTTLE_ENABLED": "False",
+    }
+    given = [word for name, value in settings.items() for word in ("-s", f"{name}={value}")]
+    command = [sys.executable, "-m", "scrapy", *words, *given]
+    return run(command, folder=folder, database_url=f"sqlite:///{database}")
+
+
+def tables(database: Path) -> set[str]:
+    with closing(sqlite3.connect(database)) as connection:
+        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def assert_no_crawl_of_a_site(database: Path) -> None:
+    assert [name for name in tables(database) if name.startswith(("frontier", "pages", "visits"))] == []
+
+
+def test_crawl_of_a_site_has_tables_of_its_own(site: LocalSite, tmp_path: Path) -> None:
+    crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert {"frontier", "frontier_runs", "pages", "visits"} <= tables(tmp_path / "crawl.db")
+
+
+def test_fetch_prints_the_page(site: LocalSite, tmp_path: Path) -> None:
+    result = scrapy("fetch", "--nolog", f"{site.url}/1", database=tmp_path / "crawl.db")
+    assert (result.status, result.stderr) == (0, "")
+    assert result.stdout.strip() == article("one").strip()
+    assert_no_crawl_of_a_site(tmp_path / "crawl.db")
+
+
+def test_shell_has_the_response(site: LocalSite, tmp_path: Path) -> None:
+    code = "(response.status, response.css('title::text').get())"
+    result = scrapy("shell", "--nolog", f"{site.url}/1", "-c", code, database=tmp_path / "crawl.db")
+    assert (result.status, result.stdout.strip()) == (0, "(200, 'one')")
+    assert_no_crawl_of_a_site(tmp_path / "crawl.db")
+
+
+def test_no_address_is_taken_for_one_of_the_site_spider() -> None:
+    assert not SiteSpider.handles_request(Request("https://example.site/"))
+
+
+def test_parse_shows_what_the_site_spider_makes_of_a_page(site: LocalSite, tmp_path: Path) -> None:
+    words = ("parse", "--nolog", "--nocolour", "--spider=site", "-a", f"url={site.url}/", f"{site.url}/")
+    result = scrapy(*words, database=tmp_path / "crawl.db")
+    items, _, requests = result.stdout.partition("# Requests")
+    assert result.status == 0
+    assert f"'url': '{site.url}/'" in items
+    assert f"<GET {site.url}/copy>" in requests
+    assert [name for name in tables(tmp_path / "crawl.db") if name.startswith("frontier")] == []
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the project, to add a spider to."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for name in ("crawler", "settings"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "scrapy.cfg", folder)
+    return folder
+
+
+def spider_by_runspider(project: Path) -> Sequence[str]:
+    (project / "other.py").write_text(SPIDER, encoding="utf-8")
+    return ("runspider", "other.py")
+
+
+def spider_by_genspider(project: Path) -> Sequence[str]:
+    made = scrapy("genspider", "other", "127.0.0.1", database=project / "crawl.db", folder=project)
+    assert made.status == 0
+    path = project / "crawler" / "spiders" / "other.py"
+    assert "class OtherSpider" in path.read_text(encoding="utf-8")
+    path.write_text(SPIDER, encoding="utf-8")
+    return ("crawl", "other")
+
+
+@pytest.mark.parametrize("make", [spider_by_runspider, spider_by_genspider])
+def test_second_spider_is_deduplicated_and_keeps_its_own_fields(
+    make: Callable[[Path], Sequence[str]], project: Path, site: LocalSite
+) -> None:
+    database, feed = project / "crawl.db", project / "items.jsonl"
+    words = make(project)
+    result = scrapy(*words, "-a", f"url={site.url}/", "-o", str(feed), database=database, folder=project)
+    assert (result.status, result.errors) == (0, [])
+    items = [json.loads(line) for line in feed.read_text(encoding="utf-8").splitlines()]
+    assert {tuple(item) for item in items} == {("url", "text", "price")}
+    paths = sorted(item["url"].removeprefix(site.url) for item in items)
+    assert paths in (["/", "/1", "/2"], ["/", "/2", "/copy"])
+    assert result.stats["dedup/exact_duplicate"] == 1
+    assert "fetched" not in result.stdout
+    assert_no_crawl_of_a_site(database)
+
+
+def test_site_spider_takes_what_the_project_says_before_its_own(site: LocalSite, tmp_path: Path) -> None:
+    feeds = {str(tmp_path / "pages.csv"): {"format": "csv"}}
+    settings = {"FEED_EXPORT_FIELDS": ["url"], "FEEDS": feeds, "ITEM_PIPELINES": {"tests.test_other_spiders.Seen": 900}}
+    crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/")
+    rows = (tmp_path / "pages.csv").read_text(encoding="utf-8").split()
+    assert len(rows) == 4
+    assert rows[0] == "url"
+    assert len(Seen.urls) == 3
+
+
+class Seen:
+    """A pipeline of a project beside those of the site spider."""
+
+    urls: ClassVar[set[str]] = set()
+
+    async def process_item(self, item: Page) -> Page:
+        assert item.run, "it comes behind storage, which names the run"
+        self.urls.add(item.url)
+        return item

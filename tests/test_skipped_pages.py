@@ -1,0 +1,83 @@
+"""Skipped pages are named on the screen of a crawl, with the page that links to them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from tests.crawling import Crawl, crawl, crawl_site_here, run
+from tests.localsite import LocalSite, Reply, article, redirect
+
+
+def block(result: Crawl) -> list[str]:
+    """The lines about skipped pages."""
+    _, _, rest = result.stdout.partition("\nskipped pages\n")
+    return rest.split("\n\n")[0].splitlines()
+
+
+def test_screen_names_skipped_pages_and_where_they_are_linked_from(tmp_path: Path) -> None:
+    pages = {
+        "/": article("front", ["/list", "/forbidden"]),
+        "/list": article("list", ["/gone", "/moved", "/%E6%A1%A5"]),
+        "/moved": redirect("/nothing"),
+        "/nothing": Reply(status=204),
+        "/%E6%A1%A5": Reply(b"%PDF-1.4", headers={"Content-Type": "application/pdf"}),
+        "/robots.txt": "User-agent: *\nDisallow: /forbidden\n",
+    }
+    with LocalSite(pages) as site:
+        result = crawl(tmp_path / "crawl.db", options=["-L", "WARNING"], url=f"{site.url}/")
+    told = {re.sub(" {2,}", "  ", line) for line in block(result)}
+    assert told == {
+        f"http 404  {site.url}/gone  linked from {site.url}/list",
+        f"empty  {site.url}/nothing  linked from {site.url}/moved",
+        f"not html  {site.url}/桥  linked from {site.url}/list",
+    }
+
+
+def test_screen_names_five_and_counts_the_others(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", [f"/{number}" for number in range(8)])}) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    lines = block(result)
+    assert len(lines) == 6
+    assert lines[-1].strip() == "and 3 more"
+    assert result.says(f"skipped {site.url}/7: http 404")
+
+
+def test_page_that_was_asked_for_by_name_is_linked_from_nowhere(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front")}) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/,{site.url}/typo")
+    assert block(result) == [f"http 404      {site.url}/typo"]
+
+
+def test_log_says_from_where_a_redirect_led_to_a_skipped_page(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", ["/old"]), "/old": redirect("/new")}) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert result.says(f"skipped {site.url}/new: http 404 (redirected from {site.url}/old)")
+
+
+def test_crawl_that_skips_nothing_does_not_speak_of_it(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front")}) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert "skipped pages" not in result.stdout
+
+
+def test_report_has_every_skipped_page_and_the_page_that_links_to_it(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    pages = {
+        "/": article("front", ["/gone", "/old", "/forbidden"]),
+        "/old": redirect("/new"),
+        "/robots.txt": "User-agent: *\nDisallow: /forbidden\n",
+    }
+    with LocalSite(pages) as site:
+        crawl_site_here(database, url=f"{site.url}/")
+    front = f"{site.url}/"
+    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", f"sqlite:///{database}", "--format", "json"]
+    report = json.loads(run(command).stdout)
+    told = [(row["key"], row["reason"], row["detail"], row["referrer"]) for row in report["skipped"]]
+    assert sorted(told) == [
+        (f"{site.url}/forbidden", "robots txt", "Forbidden by robots.txt", front),
+        (f"{site.url}/gone", "http 404", "", front),
+        (f"{site.url}/new", "http 404", f"redirected from {site.url}/old", f"{site.url}/old"),
+    ]
