@@ -106,6 +106,12 @@ MEASUREMENTS = (
         (_number("--documents", 100, "texts of a language"), _number("--rounds", 5, "how often all are measured")),
     ),
     Measurement(
+        "first-start",
+        "first_start",
+        "a crawl where nothing is compiled, where all is, and where nothing can be kept",
+        (_number("--documents", 200, "items of the crawl"),),
+    ),
+    Measurement(
         "index",
         "index",
         "the index in memory beside peers and brute force",
@@ -177,6 +183,17 @@ MEASUREMENTS = (
             _number("--pairs", 2000, "pairs of copies"),
             _number("--pages", 480, "pages of a crawl that is timed"),
             _number("--most", 4, "workers at most"),
+        ),
+    ),
+    Measurement(
+        "chain",
+        "chain",
+        "what the stage costs another project: a chain of pages, a page, the start",
+        (
+            _number("--pages", 100, "pages of the chain"),
+            _number("--many", 1000, "pages that are linked from one"),
+            _number("--latency", 20, "milliseconds before a page of the chain is answered"),
+            _number("--rounds", 3, "how often everything is measured"),
         ),
     ),
     Measurement(

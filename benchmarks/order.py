@@ -104,7 +104,8 @@ def run(folder: Path, *, shuffles: int, seed: int, json_file: Path | None) -> in
     if shuffles < 1:
         raise ValueError(f"--shuffles {shuffles}: expected at least 1")
     labelled = read_set(folder)
-    settings = DedupSettings()
+    # Keepers are elected only where better copies take the place of others.
+    settings = DedupSettings(swap_keeper=True)
     [analysed] = analyse_documents([labelled], settings.scheme)
     arriving = make_documents({name: each.signature for name, each in analysed.items()}, labelled)
     pairs = [LabelledPair(_address(each.a), _address(each.b), each.is_duplicate, each.kind) for each in labelled.pairs]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -33,19 +34,23 @@ class Usage:
     peak_bytes: int
 
 
-def run_measured(command: list[str], folder: Path) -> Usage:
+def run_measured(
+    command: list[str], folder: Path, environment: Mapping[str, str] | None = None, memory_every: int = MEMORY_EVERY
+) -> Usage:
     """Run a command to its end.
 
     Args:
         command: program and arguments.
         folder: where it runs.
+        environment: what is added to the environment variables.
+        memory_every: each how many samples include memory.
 
     Raises:
         ValueError: it ended with another status than 0.
     """
     started = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder)
-    sampler = _Sampler(process.pid)
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **(environment or {})})
+    sampler = _Sampler(process.pid, memory_every)
     sampler.start()
     # Unlike Popen.wait this gives the times of the process itself to the end.
     _, status, usage = os.wait4(process.pid, 0)
@@ -62,8 +67,9 @@ def run_measured(command: list[str], folder: Path) -> Usage:
 class _Sampler(threading.Thread):
     """Looks at the times of a process and all below it ten times a second, and now and then at their memory."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, memory_every: int) -> None:
         super().__init__(daemon=True)
+        self._memory_every = memory_every
         self.peak = 0
         self.cpu_seconds: dict[int, float] = {}
         self._process = psutil.Process(pid)
@@ -73,7 +79,7 @@ class _Sampler(threading.Thread):
         for number in count():
             if self._ended.wait(SAMPLE_SECONDS):
                 return
-            self._sample(with_memory=number % MEMORY_EVERY == 0)
+            self._sample(with_memory=number % self._memory_every == 0)
 
     def end(self) -> None:
         self._ended.set()

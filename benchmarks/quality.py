@@ -12,7 +12,6 @@ from dedup.evaluation import output
 from dedup.evaluation.labelled import read_set
 from dedup.evaluation.methods import Method, Pipeline
 from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
-from dedup.fingerprint.schemes import DEFAULT
 from dedup.settings import DedupSettings
 
 _NAME_WIDTH = 34
@@ -32,7 +31,7 @@ def run(folders: Sequence[Path], *, json_file: Path | None) -> int:
         InputError: a folder holds no labelled set, or one that is not what it should be.
     """
     settings = DedupSettings()
-    methods: list[Method] = [Pipeline("dedup", settings, settings.scheme, DEFAULT.bits), *peers()]
+    methods: list[Method] = [Pipeline("dedup", settings, settings.scheme), *peers()]
     sets = [read_set(folder) for folder in _sets_in(folders)]
     documents = analyse_documents(sets, settings.scheme)
     results = {

@@ -17,15 +17,16 @@ def path_of(document_id: str) -> str:
 
 
 @contextmanager
-def serve(pages: dict[str, bytes]) -> Iterator[str]:
+def serve(pages: dict[str, bytes], latency: float = 0.0) -> Iterator[str]:
     """Serve pages, and an index page that links to them all; yield the site's address.
 
     Args:
         pages: the bytes of each page, by document id.
+        latency: seconds before each answer.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    server = context.Process(target=_serve, args=(pages, there), daemon=True)
+    server = context.Process(target=_serve, args=(pages, latency, there), daemon=True)
     server.start()
     try:
         yield f"http://127.0.0.1:{here.recv()}"
@@ -34,7 +35,7 @@ def serve(pages: dict[str, bytes]) -> Iterator[str]:
         server.join()
 
 
-def _serve(pages: dict[str, bytes], pipe: Connection) -> None:
+def _serve(pages: dict[str, bytes], latency: float, pipe: Connection) -> None:
     links = "".join(f'<li><a href="{path_of(name)}">{name}</a></li>' for name in pages)
     index = f"<!DOCTYPE html><html lang=en><title>All pages</title><body><ul>{links}</ul></body></html>"
     replies = {INDEX: _reply(index.encode()), **{path_of(name): _reply(body) for name, body in pages.items()}}
@@ -44,6 +45,8 @@ def _serve(pages: dict[str, bytes], pipe: Connection) -> None:
         try:
             while request := await reader.readuntil(b"\r\n\r\n"):
                 path = request.split(b" ", 2)[1].decode("latin-1")
+                if latency:
+                    await asyncio.sleep(latency)
                 writer.write(replies.get(path, not_found))
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):

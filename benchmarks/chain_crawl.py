@@ -1,0 +1,69 @@
+"""`python -m benchmarks.chain_crawl URL off|on|held DATABASE`: one crawl of a stranger's project, timed."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import psutil
+import scrapy
+from scrapy import signals
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import Response
+
+
+class PagesSpider(scrapy.Spider):
+    """Yields an item a page and follows every link, as a new project does."""
+
+    name = "pages"
+    url = ""
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        """Ask for the first page."""
+        yield scrapy.Request(self.url)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """Yield the page and its links."""
+        if text := response.css("p::text").get():
+            yield {"url": response.url, "text": text}
+        yield from response.follow_all(response.css("a::attr(href)").getall())
+
+
+def main() -> None:
+    """Crawl, and print the seconds as JSON."""
+    url, case, database = sys.argv[1:]
+    settings: dict[str, Any] = {
+        "LOG_LEVEL": "ERROR",
+        "DOWNLOAD_DELAY": 0,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+    }
+    if case != "off":
+        settings |= {"ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_DATABASE_URL": database}
+        settings["DEDUP_FOLLOW_DUPLICATES"] = case == "on"
+    # All that the process did before this line counts as its start.
+    before = time.monotonic() - (time.time() - psutil.Process().create_time())
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(PagesSpider)
+    times: dict[str, float] = {}
+    crawler.signals.connect(lambda: times.setdefault("opened", time.monotonic()), signals.spider_opened, weak=False)
+    crawler.signals.connect(lambda: times.update(fetched=time.monotonic()), signals.response_received, weak=False)
+    process.crawl(crawler, url=url)
+    process.start()
+    children = sum(sum(child.cpu_times()[:2]) for child in psutil.Process().children(recursive=True))
+    figures = {
+        "start": times["opened"] - before,
+        "fetching": times["fetched"] - times["opened"],
+        "all": time.monotonic() - before,
+        "cpu": time.process_time() + children,
+        "items": crawler.stats.get_value("item_scraped_count", 0),
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
