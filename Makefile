@@ -1,5 +1,6 @@
 # make crawl                           crawl the bundled demo site
 # make crawl URL=https://example.com   crawl a site
+# make continue                        go on with a crawl that was interrupted, the last one
 # make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
 # make test                            run the tests
@@ -7,7 +8,7 @@
 # make bench                           measure every figure that the README names, and chart them
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
-# make clean-kernels                   forget compiled kernels, after editing one
+# make clean-kernels                   forget what was compiled
 # ARGS="..." adds arguments to any of them
 
 PYTHON ?= python3
@@ -18,7 +19,7 @@ WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := all
 
-.PHONY: crawl cluster cluster-report test check bench clean clean-kernels
+.PHONY: crawl continue cluster cluster-report test check bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -28,6 +29,9 @@ crawl: $(VENV)/crawl
 	@$(BIN)/python -m crawler.demo crawl -L WARNING $(ARGS)
 endif
 
+continue: $(VENV)/crawl
+	@$(BIN)/scrapy continue $(ARGS)
+
 cluster: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster crawl --workers $(WORKERS) $(if $(URL),--url "$(URL)") $(ARGS)
 
@@ -35,6 +39,8 @@ cluster-report: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster report $(ARGS)
 
 test: $(VENV)/dev
+	@# Else each test that is the first to need something would wait until it is compiled.
+	@$(BIN)/dedup warm-up --all
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 check: $(VENV)/dev
@@ -51,8 +57,8 @@ $(VENV)/bin/python:
 $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/crawl.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@# Compiles what makes signatures, which the first crawl would wait for.
-	$(BIN)/python -m dedup.preloaded
+	@# What makes signatures, which the first crawl would wait for.
+	$(BIN)/dedup warm-up
 	@touch $@
 
 $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
@@ -73,4 +79,4 @@ clean: clean-kernels
 	rm -rf $(VENV)
 
 clean-kernels:
-	find dedup -name '*.nb[ci]' -delete
+	rm -rf dedup/__pycache__/compiled
