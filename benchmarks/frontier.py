@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parent.parent
 _SCHEDULERS = {
-    "frontier": "crawler.frontier.FrontierScheduler",
+    "frontier": "crawler.frontier.scheduler.FrontierScheduler",
     "Scrapy, disk queues": "scrapy.core.scheduler.Scheduler",
 }
 

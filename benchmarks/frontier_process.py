@@ -22,8 +22,8 @@ from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.test import get_crawler
 
-from crawler.frontier import FrontierScheduler
-from crawler.spiders.site import SiteSpider
+from crawler.frontier.scheduler import FrontierScheduler
+from crawler.spider.site import SiteSpider
 from settings import default
 
 DEQUEUED = 20_000

@@ -28,7 +28,7 @@ from sqlalchemy import text
 from benchmarks.kill_crawls import DATABASE, Crawled, Moment, crawl_alone, crawl_together
 from benchmarks.kill_site import Site, make_site, serve
 from crawler.cluster.server import postgresql_server
-from crawler.extraction import LinkRules, extract_page
+from crawler.pages.extraction import LinkRules, extract_page
 from dedup.database import Database
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme

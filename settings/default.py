@@ -8,8 +8,8 @@ from dedup.loading import keep_single_threaded
 keep_single_threaded()
 
 BOT_NAME = "neardup"
-SPIDER_MODULES = ["crawler.spiders"]
-NEWSPIDER_MODULE = "crawler.spiders"
+SPIDER_MODULES = ["crawler.spider"]
+NEWSPIDER_MODULE = "crawler.spider"
 COMMANDS_MODULE = "crawler.commands"
 
 # Who crawls, and where to complain.
@@ -27,10 +27,10 @@ AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 DOWNLOADER_MIDDLEWARES = {
     # In the place of Scrapy's, which asks servers of others for a list of domains.
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
-    "crawler.cookies.OfflineCookiesMiddleware": 700,
+    "crawler.runtime.cookies.OfflineCookiesMiddleware": 700,
     # In the place of Scrapy's, which lets pass what waits for the same robots.txt.
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "crawler.robots.ObeyedRobotsMiddleware": 100,
+    "crawler.runtime.robots.ObeyedRobotsMiddleware": 100,
 }
 
 # Limits against hosts that stall and bodies that never end or unpack to gigabytes.
@@ -46,13 +46,13 @@ DEDUP_DATABASE_URL = "sqlite:///crawl.db"
 ADDONS = {"dedup.DedupAddon": 500}
 EXTENSIONS = {
     # Before the others start anything: it may refuse a file.
-    "crawler.feeds.Feeds": 0,
+    "crawler.feeds.extension.Feeds": 0,
     "scrapy.extensions.feedexport.FeedExporter": None,
 }
 
 FEED_EXPORTERS = {
-    "parquet": "crawler.exporters.ParquetItemExporter",
-    "marshal": "crawler.exporters.MarshalTextExporter",
+    "parquet": "crawler.feeds.exporters.ParquetItemExporter",
+    "marshal": "crawler.feeds.exporters.MarshalTextExporter",
 }
 FEED_EXPORT_ENCODING = "utf-8"
 

@@ -1,4 +1,4 @@
-"""Settings that only the spider `site` has, see `crawler.spiders.defaults`.
+"""Settings that only the spider `site` has, see `crawler.spider.defaults`.
 
 Those of settings.default, and of the command line, come before these.
 """
@@ -6,8 +6,8 @@ Those of settings.default, and of the command line, come before these.
 # Breadth-first: originals are usually linked closer to the front page than their copies.
 DEPTH_PRIORITY = 1
 # In the database, so that a crawl that was killed goes on where it was.
-SCHEDULER = "crawler.frontier.FrontierScheduler"
-REQUEST_FINGERPRINTER_CLASS = "crawler.spiders.kinds.KindFingerprinter"
+SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
+REQUEST_FINGERPRINTER_CLASS = "crawler.spider.fingerprints.KindFingerprinter"
 
 DEDUP_VERDICT_FIELD = "verdict"
 DEDUP_REPLACES_FIELD = "replaces"
@@ -18,19 +18,19 @@ DEDUP_TITLE_FIELD = ""
 DEDUP_SAME_KEY = "update"
 DEDUP_FOLLOW_DUPLICATES = False
 
-DEDUP_AFTER = ["crawler.pipelines.PageLimitPipeline"]
+DEDUP_AFTER = ["crawler.pages.limit.PageLimitPipeline"]
 ITEM_PIPELINES = {
-    "crawler.pipelines.PageLimitPipeline": 100,
-    "crawler.pipelines.StoragePipeline": 800,
+    "crawler.pages.limit.PageLimitPipeline": 100,
+    "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {
     # Closer to the downloader than redirects (600) and compression (590).
-    "crawler.conditional.ConditionalMiddleware": 650,
+    "crawler.spider.conditional.ConditionalMiddleware": 650,
 }
 EXTENSIONS = {
-    "crawler.workers.Workers": 100,
-    "crawler.garbage.RareCollection": 200,
-    "crawler.progress.Progress": 500,
+    "crawler.runtime.workers.Workers": 100,
+    "crawler.runtime.garbage.RareCollection": 200,
+    "crawler.output.progress.Progress": 500,
     # Its lines say less than those of Progress.
     "scrapy.extensions.logstats.LogStats": None,
 }

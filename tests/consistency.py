@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Table, select
 
 from crawler.frontier.table import urls
-from crawler.tables import pages
-from crawler.visits import visits
+from crawler.pages.tables import pages
+from crawler.pages.visits import visits
 from dedup import schema
 from dedup.database import Database
 from dedup.fingerprint.normalise import clean

@@ -24,8 +24,8 @@ from scrapy.crawler import AsyncCrawlerRunner, Crawler
 from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
 
-from crawler.spiders.site import SiteSpider
-from crawler.workers import Workers
+from crawler.runtime.workers import Workers
+from crawler.spider.site import SiteSpider
 from dedup.workers import WorkerPool
 from settings import default
 
@@ -307,7 +307,7 @@ def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = N
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
-    project["EXTENSIONS"] = {**default.EXTENSIONS, "crawler.workers.Workers": None, ThreadWorkers: 100}
+    project["EXTENSIONS"] = {**default.EXTENSIONS, "crawler.runtime.workers.Workers": None, ThreadWorkers: 100}
     project |= {"DEDUP_DATABASE_URL": database_url, "AUTOTHROTTLE_ENABLED": False}
     return crawl_here(
         SiteSpider, {**project, **(settings or {})}, **{name: str(value) for name, value in arguments.items()}

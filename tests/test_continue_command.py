@@ -16,8 +16,8 @@ from scrapy.utils.test import get_crawler
 from sqlalchemy.exc import OperationalError
 
 from crawler.demo.truth import expected_totals
-from crawler.options import RunOptions, without_password
-from crawler.spiders.site import SiteSpider
+from crawler.runs.options import RunOptions, without_password
+from crawler.spider.site import SiteSpider
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
 from tests.localsite import LocalSite, Reply, article
 from tests.test_interrupt import EndlessSite, wait_until

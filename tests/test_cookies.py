@@ -50,7 +50,7 @@ def test_cookie_of_a_domain_is_sent_back_and_no_third_party_is_asked(
 def test_cookie_of_a_public_suffix_is_refused(tmp_path: Path) -> None:
     program = (
         "from scrapy.downloadermiddlewares import cookies; from scrapy.utils.test import get_crawler;"
-        "from crawler.cookies import OfflineCookiesMiddleware as Middleware;"
+        "from crawler.runtime.cookies import OfflineCookiesMiddleware as Middleware;"
         "Middleware.from_crawler(get_crawler());"
         "print([cookies._is_public_domain(name) for name in ('co.uk', 'github.io', 'shop.example', 'a.github.io')])"
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from crawler.storage import PageStore
+from crawler.pages.store import PageStore
 from dedup import Deduplicator, DedupSettings
 from dedup.database import Database
 from dedup.outages import Outages

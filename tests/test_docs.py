@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.spiders.arguments import KNOWN
+from crawler.spider.arguments import KNOWN
 from dedup.items.settings import ItemSettings
 from dedup.settings import DedupSettings
 

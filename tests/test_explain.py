@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from crawler.storage import PageStore, Settled
-from crawler.visits import Visit
+from crawler.pages.store import PageStore, Settled
+from crawler.pages.visits import Visit
 from dedup import Deduplicator, DedupSettings, Document, make_signature
 from dedup.cli.main import main
 from dedup.database import Database

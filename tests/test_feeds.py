@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crawler import exporters
-from crawler.exporters import ParquetItemExporter
-from crawler.items import Page
+from crawler.feeds import exporters
+from crawler.feeds.exporters import ParquetItemExporter
+from crawler.page import Page
 from settings import site as site_settings
 from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import LocalSite, Reply, article

@@ -19,8 +19,8 @@ from crawler.frontier.entries import KIND, ROW, Taken, to_entry, to_request
 from crawler.frontier.scheduler import BATCH, FrontierScheduler
 from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
-from crawler.spiders.recent import RecentUrls
-from crawler.spiders.site import SiteSpider
+from crawler.spider.recent import RecentUrls
+from crawler.spider.site import SiteSpider
 from tests.crawling import ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
 from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 from tests.test_interrupt import EndlessSite, wait_until

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crawler.extraction import LinkRules, extract_page
+from crawler.pages.extraction import LinkRules, extract_page
 
 RULES = LinkRules(("example.com",))
 BASES = ["http://example.com/a/b?c", "https://example.com", "http://example.com:80/x/../y", "http://example.com/;p?q"]

@@ -14,8 +14,8 @@ from typing import ClassVar
 import pytest
 from scrapy import Request
 
-from crawler.items import Page
-from crawler.spiders.site import SiteSpider
+from crawler.page import Page
+from crawler.spider.site import SiteSpider
 from tests.crawling import ROOT, Crawl, crawl_site_here, run
 from tests.localsite import LocalSite, article
 

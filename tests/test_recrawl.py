@@ -16,9 +16,9 @@ import pytest
 from sqlalchemy import delete, select, update
 from sqlalchemy import text as sql
 
-from crawler.tables import page_versions
-from crawler.tables import pages as stored_pages
-from crawler.visits import visits
+from crawler.pages.tables import page_versions
+from crawler.pages.tables import pages as stored_pages
+from crawler.pages.visits import visits
 from dedup.database import Database
 from dedup.pipelines import NearDuplicatePipeline
 from tests.consistency import inconsistencies
@@ -695,7 +695,7 @@ def test_a_page_that_could_not_be_analysed_is_tried_again_and_its_last_text_stay
         known.crawl()
         site.pages["/"] = page(text("new"))
         with monkeypatch.context() as patched:
-            patched.setattr("crawler.spiders.site.extract_page", broken)
+            patched.setattr("crawler.spider.site.extract_page", broken)
             known.crawl(recrawl="true")
         assert known.stored() == {"/": text("old")}
         known.crawl(recrawl="true")

@@ -14,7 +14,7 @@ from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.http import HtmlResponse, Response
 
-from crawler.spiders.arguments import SiteArguments
+from crawler.spider.arguments import SiteArguments
 from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
 
@@ -468,7 +468,8 @@ def test_wrong_argument_is_one_line_and_status_2(
     ],
 )
 def test_wrong_setting_is_one_line_and_status_2(name: str, value: str, tmp_path: Path, site: LocalSite) -> None:
-    settings = {**NO_NETWORK, "EXTENSIONS": {"crawler.workers.Workers": 100, "crawler.progress.Progress": 500}}
+    extensions = {"crawler.runtime.workers.Workers": 100, "crawler.output.progress.Progress": 500}
+    settings = {**NO_NETWORK, "EXTENSIONS": extensions}
     with pytest.raises(ExitedError) as ended:
         crawl_site_here(tmp_path / "crawl.db", {**settings, name: value}, url=f"{site.url}/b")
     assert ended.value.status == 2

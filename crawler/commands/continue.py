@@ -58,9 +58,9 @@ class Command(BaseRunSpiderCommand):
 
     def _take_over(self, name: str, opts: argparse.Namespace) -> None:
         """Let settings and arguments be those of the run, but for what was given here."""
-        from crawler.continuing import choose_run, take_over
         from crawler.frontier.leases import worker_name
         from crawler.frontier.unfinished import find_unfinished
+        from crawler.runs.continuing import choose_run, take_over
         from dedup.database import Database, require_file
         from dedup.settings import DedupSettings
 

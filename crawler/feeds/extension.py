@@ -25,8 +25,8 @@ from crawler.feeds.files import (
 )
 from crawler.feeds.guarding import FeedError, GuardedStorage, explain, fail, guard, has_failed
 from crawler.feeds.run import FeedRun
-from crawler.items import Page
-from crawler.spiders.site import SiteSpider
+from crawler.page import Page
+from crawler.spider.site import SiteSpider
 from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.failures import CrawlStopper, refuse_to_start
 

@@ -23,7 +23,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from crawler.feeds.kept import RESTORED
 from crawler.feeds.records import Part
-from crawler.items import Page
+from crawler.page import Page
 from dedup.errors import SettingsError
 
 _APPENDED = (JsonLinesItemExporter, CsvItemExporter, MarshalItemExporter, PickleItemExporter, PprintItemExporter)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, select
 
-from crawler.items import DESCRIBED, Page
-from crawler.tables import pages
-from crawler.visits import visits
+from crawler.page import DESCRIBED, Page
+from crawler.pages.tables import pages
+from crawler.pages.visits import visits
 from dedup.database import Database
 from dedup.decision import Verdict
 from dedup.runs.decided import Decided, find_decided

@@ -14,7 +14,8 @@ from scrapy.crawler import Crawler
 from crawler.feeds.kept import PagesOfRun, read_kept_pages
 from crawler.feeds.records import Part, find_parts, find_standing, forget, note_begun, note_ended
 from crawler.frontier.settings import FrontierSettings
-from crawler.items import Page
+from crawler.page import Page
+from crawler.runs.naming import name_of_run
 from dedup.database import Database, require_file
 from dedup.errors import DatabaseError
 from dedup.failures import outages_of, read_item_settings, read_settings
@@ -119,7 +120,7 @@ class FeedRun:
 
     @property
     def _name(self) -> str:
-        return str(self._crawler.stats.get_value("dedup/run") or self._settings.run)
+        return name_of_run(self._crawler)
 
     def _opened(self, *, read_only: bool = True) -> closing[Database]:
         return closing(Database(self._settings.database_url, self._settings.lock_timeout, read_only=read_only))

@@ -1,5 +1,1 @@
 """The frontier: the URLs known to a crawl and what became of each, in the database, so that no crash loses any."""
-
-from crawler.frontier.scheduler import FrontierScheduler
-
-__all__ = ["FrontierScheduler"]

@@ -8,13 +8,11 @@ from typing import Any, NamedTuple, Protocol
 from scrapy import Request
 from scrapy.utils.httpobj import urlparse_cached
 
+from crawler.page import KIND
 from dedup.fingerprint.normalise import clean
 
 ROW = "frontier_row"
 """Key of a request's meta: the id of the row that it was made from."""
-
-KIND = "kind"
-"""Key of a request's meta: which of the spider's callbacks it is for."""
 
 _HOPS = "depth"
 # Longer ones are none, and would not fit an index.

@@ -18,7 +18,6 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from crawler.continuing import name_unfinished
 from crawler.frontier.delays import read_delays, set_delays
 from crawler.frontier.entries import FrontierSpider, carried, to_entry, to_request
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
@@ -29,14 +28,15 @@ from crawler.frontier.settings import FrontierSettings
 from crawler.frontier.shared import SharedFrontierStore
 from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
-from crawler.frontier.unfinished import UnfinishedRun, find_unfinished, save_options
-from crawler.options import RunOptions
-from crawler.skipping import skip
+from crawler.frontier.unfinished import find_unfinished, save_options
+from crawler.output.skipping import skip
+from crawler.runs.continuing import UnfinishedRun, name_unfinished
+from crawler.runs.naming import name_of_run
+from crawler.runs.options import RunOptions
 from dedup.database import Database
 from dedup.errors import DedupError
 from dedup.failures import CrawlStopper, outages_of, refuse_to_start
 from dedup.pipelines import RUN_GOES_ON
-from dedup.runs.naming import name_by_time
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class FrontierScheduler(BaseScheduler):
 
     async def spider_opened(self) -> None:
         stats = self._crawler.stats
-        run = stats.get_value("dedup/run") or self._settings.run or name_by_time()
+        run = name_of_run(self._crawler)
         try:
             opened = await self._in_thread(partial(self._outages.survive, partial(self._open_store, run)))
         except Exception as error:  # whatever it is, without its frontier the crawl would wait for ever

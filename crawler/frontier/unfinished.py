@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, inspect, select
@@ -12,26 +11,8 @@ from sqlalchemy import Connection, delete, insert, inspect, select
 from crawler.frontier import statements
 from crawler.frontier.leases import is_gone
 from crawler.frontier.table import State, options, runs, urls
+from crawler.runs.continuing import UnfinishedRun
 from dedup.database import Database
-
-
-@dataclass(frozen=True)
-class UnfinishedRun:
-    """A run that has URLs left to fetch.
-
-    Attributes:
-        name: its name.
-        options: with what it was started last, as it was given to `save_options`; None where that is not known.
-        kept: how many pages it has kept.
-        left: how many URLs are left, as far as they are known.
-        is_under_way: whether a process is at it now, as far as the database knows.
-    """
-
-    name: str
-    options: str | None
-    kept: int
-    left: int
-    is_under_way: bool
 
 
 def save_options(database: Database, run: str, value: str) -> None:

@@ -1,14 +1,25 @@
-"""The item of the crawl."""
+"""What all rooms of the crawl know: the item, the kinds of requests, and the exceptions of the pipelines."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from scrapy.exceptions import DropItem
+
 from dedup import Signature
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that only pages have that are kept: metadata cost as much as the text."""
+
+KIND = "kind"
+"""Key of a request's meta: what it leads to, one of the following."""
+
+PAGE = "page"
+SITEMAP = "sitemap"
+ROBOTS = "robots"
+AGAIN = ("page again", "page again 2", "page again 3")
+"""Pages that are fetched once more in the same run; the next one if even that has not settled them."""
 
 
 @dataclass
@@ -65,3 +76,20 @@ class Page:
     language: str | None = None
     description: str | None = field(default=None, repr=False)
     run: str | None = None
+
+
+class OverLimit(DropItem):
+    """As many pages as `max_pages` allows are kept already."""
+
+
+class NotStored(DropItem):
+    """The database failed; the next crawl of this page stores it."""
+
+
+class Unseen(DropItem):
+    """A duplicate whose server said that it is the same as before, when that was not known any more."""
+
+
+def is_page(kind: str | None) -> bool:
+    """Say whether requests of a kind lead to pages."""
+    return kind == PAGE or kind in AGAIN

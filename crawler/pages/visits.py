@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from crawler.tables import metadata, pages
+from crawler.pages.tables import metadata, pages
 from dedup.ledger import key_digest
 from dedup.runs.rows import RowsOfRuns
 from dedup.schema import Id

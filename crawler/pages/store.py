@@ -13,10 +13,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from crawler import visits
-from crawler.tables import metadata, pages
-from crawler.versions import Reason, Versions
-from crawler.visits import ROWS_OF_RUNS, Target, Visit
+from crawler.pages import visits
+from crawler.pages.tables import metadata, pages
+from crawler.pages.versions import Reason, Versions
+from crawler.pages.visits import ROWS_OF_RUNS, Target, Visit
 from dedup.database import Database
 from dedup.ledger import key_digest
 from dedup.outages import Outages

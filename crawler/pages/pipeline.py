@@ -1,4 +1,4 @@
-"""The stages of a page around deduplication: the limit of pages before it, storage after it."""
+"""The stage after deduplication: metadata, and storage."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DropItem, NotConfigured
 
-from crawler.extraction import Description, describe_page
-from crawler.items import DESCRIBED, Page
-from crawler.revisits import Revisits, RevisitSettings
-from crawler.storage import PageStore, Settled
-from crawler.visits import Visit
-from crawler.workers import Workers
+from crawler.page import DESCRIBED, NotStored, Page, Unseen
+from crawler.pages.extraction import Description, describe_page
+from crawler.pages.revisits import Revisits, RevisitSettings
+from crawler.pages.store import PageStore, Settled
+from crawler.pages.visits import Visit
+from crawler.runs.naming import name_of_run
+from crawler.runtime.workers import Workers
 from dedup.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.database import Database
 from dedup.deflating import deflate
@@ -25,89 +25,11 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.pipelines import NearDuplicatePipeline
-from dedup.runs.naming import name_by_time
 from dedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
 _STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
-
-
-class OverLimit(DropItem):
-    """As many pages as `max_pages` allows are kept already."""
-
-
-class NotStored(DropItem):
-    """The database failed; the next crawl of this page stores it."""
-
-
-class Unseen(DropItem):
-    """A duplicate whose server said that it is the same as before, when that was not known any more."""
-
-
-class PageLimitPipeline:
-    """Item pipeline, before deduplication: keeps exactly `max_pages` pages, then ends the crawl.
-
-    Duplicates do not count, so a page may only be looked at while it would still fit if it and
-    all that are being looked at were kept; the others wait.
-    """
-
-    def __init__(self, crawler: Crawler, limit: int) -> None:
-        self._crawler = crawler
-        self._limit = limit
-        self._kept = 0
-        self._under_way = 0
-        self._changed = asyncio.Condition()
-        self._closing: asyncio.Task[None] | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None or arguments.max_pages is None:
-            raise NotConfigured
-        pipeline = cls(crawler, arguments.max_pages)
-        crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
-        crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
-        crawler.signals.connect(pipeline.item_error, signals.item_error)
-        return pipeline
-
-    async def process_item(self, item: Any) -> Any:
-        async with self._changed:
-            while self._kept < self._left <= self._kept + self._under_way:
-                await self._changed.wait()
-            if self._kept >= self._left:
-                self._end()
-                raise OverLimit(f"{self._limit} pages are kept", log_level="DEBUG")
-            self._under_way += 1
-        return item
-
-    async def item_scraped(self) -> None:
-        await self._settle(kept=1)
-        if self._kept == self._left:
-            self._end()
-
-    async def item_dropped(self, exception: BaseException) -> None:
-        if not isinstance(exception, OverLimit):
-            await self._settle(kept=0)
-
-    async def item_error(self) -> None:
-        await self._settle(kept=0)
-
-    @property
-    def _left(self) -> int:
-        # What another process has kept counts, where this one goes on with its run.
-        return self._limit - int(self._crawler.stats.get_value("frontier/kept_before", 0))
-
-    def _end(self) -> None:
-        if self._closing is None:
-            # Closing waits for all items, this one too.
-            self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
-
-    async def _settle(self, kept: int) -> None:
-        async with self._changed:
-            self._under_way -= 1
-            self._kept += kept
-            self._changed.notify_all()
 
 
 class StoragePipeline:
@@ -116,7 +38,7 @@ class StoragePipeline:
     - Metadata cost as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
-    - A stored page that has become a duplicate is taken away; see `crawler.versions`.
+    - A stored page that has become a duplicate is taken away; see `crawler.pages.versions`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
     - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
       clusters to be one, the copies of one of them are taken away.
@@ -154,9 +76,6 @@ class StoragePipeline:
         if stage is not None:
             # Now, and not with the first page: URLs and feeds belong to the run from the start.
             await stage.open_run()
-        else:
-            run = self._settings.run or name_by_time()
-            self._crawler.stats.set_value("dedup/run", run)
         self.revisits = Revisits(self._crawler, self._store, self._known.gone)
         self._saving = MicroBatcher(self._store.settle, self._settings.batch_size, BATCH_PATIENCE)
         self._restoring = MicroBatcher(self._restore_all, self._settings.batch_size)
@@ -231,7 +150,7 @@ class StoragePipeline:
         for name in DESCRIBED:
             setattr(page, name, getattr(description, name))
         page.text = page.text or description.text or ""
-        page.run = self._crawler.stats.get_value("dedup/run")
+        page.run = name_of_run(self._crawler)
         row = {name: _storable(getattr(page, name)) for name in _STORED}
         row |= {"text": clean(page.text), "html": description.compressed_html}
         await self._settle(Settled(self._visit(page), page=row, replaces=tuple(page.replaces)))
@@ -251,7 +170,7 @@ class StoragePipeline:
         found = await asyncio.to_thread(self._store.find_visits, [clean(url) for url in urls])
         # What another process of the run has kept, it has counted; the counts of those that share one are added up.
         since = 0 if stats.get_value("frontier/is_shared") else stats.get_value("start_time").timestamp()
-        run = stats.get_value("dedup/run")
+        run = name_of_run(self._crawler)
         return sum(visit.is_stored and visit.run == run and visit.seen >= since for visit in found.values())
 
     def _visit(self, page: Page) -> Visit:
@@ -263,7 +182,7 @@ class StoragePipeline:
             last_modified=None if page.problem else page.last_modified,
             body_digest=page.body_digest,
             seen=page.fetched.timestamp(),
-            run=self._crawler.stats.get_value("dedup/run"),
+            run=name_of_run(self._crawler),
         )
 
     async def _describe(self, page: Page) -> Description:

@@ -11,10 +11,11 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
-from crawler.continuing import line_to_continue, program
-from crawler.options import without_password
-from crawler.skipping import PREFIX as SKIPPED
-from crawler.skipping import ROBOTS_TXT, named_pages
+from crawler.output.skipping import PREFIX as SKIPPED
+from crawler.output.skipping import ROBOTS_TXT, named_pages
+from crawler.runs.continuing import line_to_continue, program
+from crawler.runs.naming import name_of_run
+from crawler.runs.options import without_password
 from dedup.database import open_existing_database
 from dedup.display import columns_of, pad, readable
 from dedup.engines import shown_url
@@ -88,7 +89,7 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
     """
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
-            run = crawler.stats.get_value("dedup/run")
+            run = name_of_run(crawler)
             totals, kept = read_totals(database, run), read_kept(database, run)
     except DatabaseError:  # as below
         return
@@ -139,7 +140,7 @@ def _report_command(crawler: Crawler) -> str:
 def _largest_clusters(crawler: Crawler) -> list[Cluster]:
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
-            return read_largest_clusters(database, crawler.stats.get_value("dedup/run"), _CLUSTERS_NAMED)
+            return read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
     except DatabaseError:  # it has failed during the crawl, which has been said
         return []
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, literal, select
 
-from crawler.tables import page_versions, pages
+from crawler.pages.tables import page_versions, pages
 
 
 class Reason(StrEnum):

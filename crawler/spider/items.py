@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from scrapy.http import Response
 
-from crawler.conditional import read_validators
-from crawler.extraction import Extraction
-from crawler.items import Page
+from crawler.page import Page
+from crawler.pages.extraction import Extraction
+from crawler.spider.conditional import read_validators
 
 
 def make_page(

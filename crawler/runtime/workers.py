@@ -17,7 +17,7 @@ from dedup.workers import PRELOAD, WorkerPool, load_ahead
 
 N = TypeVar("N", int, float)
 
-_PRELOAD = (*PRELOAD, "crawler.extraction")
+_PRELOAD = (*PRELOAD, "crawler.pages.extraction")
 
 
 class Workers:
@@ -61,7 +61,7 @@ class Workers:
         """
         extension = crawler.get_extension(cls)
         if extension is None:
-            raise SettingsError("the extension crawler.workers.Workers is missing from EXTENSIONS")
+            raise SettingsError("the extension crawler.runtime.workers.Workers is missing from EXTENSIONS")
         return extension.pool
 
     def close(self) -> None:

@@ -7,26 +7,41 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from sqlalchemy.engine import make_url
 
-from crawler.options import HIDDEN, RunOptions
+from crawler.runs.options import HIDDEN, RunOptions
 from dedup.display import plain
 from dedup.engines import shown_url
 from dedup.errors import DedupError, SettingsError
-
-if TYPE_CHECKING:
-    # The frontier names unfinished runs by this module.
-    from crawler.frontier.unfinished import UnfinishedRun
 
 logger = logging.getLogger(__name__)
 
 _DATABASES = ("DEDUP_DATABASE_URL", "CRAWLER_DATABASE_URL")
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
+
+
+@dataclass(frozen=True)
+class UnfinishedRun:
+    """A run that has URLs left to fetch.
+
+    Attributes:
+        name: its name.
+        options: with what it was started last, as `RunOptions.dump` has written it; None where that is not known.
+        kept: how many pages it has kept.
+        left: how many URLs are left, as far as they are known.
+        is_under_way: whether a process is at it now, as far as the database knows.
+    """
+
+    name: str
+    options: str | None
+    kept: int
+    left: int
+    is_under_way: bool
 
 
 def program(name: str) -> str:
@@ -88,7 +103,7 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
             continue
         options = RunOptions.load(other.options)
         # A run that has kept as many pages as it was to keep has done what it was asked for.
-        if options.shares_domains(arguments.allowed_domains) and not _has_all(other, options.arguments):
+        if set(options.domains).intersection(arguments.allowed_domains) and not _has_all(other, options.arguments):
             logger.warning(
                 "run %s of %s is not finished: %s pages kept, %s addresses left. This crawl begins anew; "
                 "to go on with that one: %s",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from crawler.extraction import ascii_host
+from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
 from dedup.memory import SECONDS
 

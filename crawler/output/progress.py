@@ -13,8 +13,8 @@ from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
-from crawler.skipping import PREFIX as SKIPPED
-from crawler.summary import DROPPED, count_kept, count_verdicts, duration, summarise, take_verdicts_of_run
+from crawler.output.skipping import PREFIX as SKIPPED
+from crawler.output.summary import DROPPED, count_kept, count_verdicts, duration, summarise, take_verdicts_of_run
 from dedup.failures import fail_at_the_end
 from dedup.pipelines import RUN_GOES_ON
 

@@ -10,9 +10,10 @@ from enum import StrEnum
 
 from scrapy.crawler import Crawler
 
-from crawler.storage import KEPT_VERSIONS, PageStore
-from crawler.versions import Reason
-from crawler.visits import Target, Visit
+from crawler.pages.store import KEPT_VERSIONS, PageStore
+from crawler.pages.versions import Reason
+from crawler.pages.visits import Target, Visit
+from crawler.runs.naming import name_of_run
 from dedup.batching import MicroBatcher
 from dedup.errors import DatabaseError, SettingsError
 from dedup.failures import CrawlStopper, refuse_to_start
@@ -181,7 +182,9 @@ class Revisits:
         """
         olds = [clean(url) for url in urls]
         try:
-            found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run, seen_since)
+            found = await asyncio.to_thread(
+                self._store.note_moving, olds, clean(target), self._run, seen_since
+            )
             if found is Target.THERE:
                 await self.finish_moving(olds)
             elif found is Target.GONE:
@@ -220,7 +223,7 @@ class Revisits:
 
     @property
     def _run(self) -> str:
-        return str(self._crawler.stats.get_value("dedup/run", ""))
+        return name_of_run(self._crawler)
 
     @property
     def _dedup(self) -> NearDuplicatePipeline | None:

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.conditional import NOT_MODIFIED
-from crawler.extraction import LinkRules
-from crawler.pipelines import StoragePipeline
-from crawler.revisits import Revisits
-from crawler.spiders.arguments import SiteArguments
-from crawler.spiders.kinds import AGAIN
-from crawler.visits import Visit
+from crawler.page import AGAIN
+from crawler.pages.extraction import LinkRules
+from crawler.pages.pipeline import StoragePipeline
+from crawler.pages.revisits import Revisits
+from crawler.pages.visits import Visit
+from crawler.spider.arguments import SiteArguments
+from crawler.spider.conditional import NOT_MODIFIED
 
 
 class KnownPages:

@@ -11,8 +11,6 @@ from typing import Any, Self
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
-from crawler.spiders.arguments import ArgumentError, SiteArguments
-
 HIDDEN = "***"
 """What stands in the place of a password."""
 
@@ -30,11 +28,13 @@ class RunOptions:
         spider: the name of the spider.
         arguments: those of the spider, `-a`.
         settings: by their names; what `-s`, `-o`, `-O`, `-L`, `--logfile` and `--nolog` stand for.
+        domains: the hosts that it fetches from.
     """
 
     spider: str
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    domains: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Self:
@@ -45,6 +45,7 @@ class RunOptions:
             spider.name if spider else "",
             _without_passwords(dict(getattr(spider, "given", {}))),
             {name: HIDDEN if _SECRET_NAME.search(name) else _without_passwords(given[name]) for name in sorted(given)},
+            list(getattr(spider, "allowed_domains", [])),
         )
 
     @classmethod
@@ -54,19 +55,12 @@ class RunOptions:
 
     def dump(self) -> str:
         """Write them as JSON."""
-        return json.dumps({"spider": self.spider, "arguments": self.arguments, "settings": self.settings}, default=str)
+        return json.dumps(vars(self), default=str)
 
     @property
     def site(self) -> str:
         """Where the crawl starts, as it was said."""
         return ", ".join(filter(None, map(self.arguments.get, ("url", "urls_file", "sitemap"))))
-
-    def shares_domains(self, domains: tuple[str, ...]) -> bool:
-        """Say whether the crawl fetches from one of these hosts."""
-        try:
-            return not set(domains).isdisjoint(SiteArguments.parse(self.arguments).allowed_domains)
-        except ArgumentError:  # the file with its addresses has gone, say
-            return False
 
     def hidden(self) -> list[str]:
         """Return what has to be given again, since it holds a password: the options of the command line."""

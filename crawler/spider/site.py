@@ -19,20 +19,18 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
-from crawler.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
-from crawler.extraction import Extraction, LinkRules, extract_page, read_directives
-from crawler.frontier.entries import KIND
-from crawler.items import Page
-from crawler.progress import Progress
-from crawler.sitemaps import SitemapError, read_sitemap
-from crawler.skipping import keep_log_lines_short, reason_of, skip
-from crawler.spiders.arguments import SiteArguments
-from crawler.spiders.defaults import add_defaults
-from crawler.spiders.kinds import PAGE, ROBOTS, SITEMAP, is_page
-from crawler.spiders.known import KnownPages
-from crawler.spiders.pages import make_page
-from crawler.spiders.recent import RecentUrls
-from crawler.workers import Workers
+from crawler.output.progress import Progress
+from crawler.output.skipping import keep_log_lines_short, reason_of, skip
+from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
+from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives
+from crawler.runtime.workers import Workers
+from crawler.spider.arguments import SiteArguments
+from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
+from crawler.spider.defaults import add_defaults
+from crawler.spider.items import make_page
+from crawler.spider.known import KnownPages
+from crawler.spider.recent import RecentUrls
+from crawler.spider.sitemaps import SitemapError, read_sitemap
 from dedup.errors import SettingsError
 from dedup.failures import read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
@@ -260,7 +258,7 @@ class SiteSpider(Spider):
         """Return the request for a URL.
 
         Args:
-            kind: what it leads to, see `crawler.spiders.kinds`.
+            kind: what it leads to, see `crawler.page`.
             url: the URL.
             depth: how many links from the start; pages alone are told.
         """

@@ -1,4 +1,4 @@
-"""The kinds of requests: pages, pages once more, sitemaps, robots.txt."""
+"""The fingerprints of requests."""
 
 from __future__ import annotations
 
@@ -7,18 +7,7 @@ from hashlib import blake2b
 from scrapy import Request
 from scrapy.utils.request import RequestFingerprinter
 
-from crawler.frontier.entries import KIND
-
-PAGE = "page"
-SITEMAP = "sitemap"
-ROBOTS = "robots"
-AGAIN = ("page again", "page again 2", "page again 3")
-"""Pages that are fetched once more in the same run; the next one if even that has not settled them."""
-
-
-def is_page(kind: str | None) -> bool:
-    """Say whether requests of a kind lead to pages."""
-    return kind == PAGE or kind in AGAIN
+from crawler.page import AGAIN, KIND
 
 
 class KindFingerprinter(RequestFingerprinter):

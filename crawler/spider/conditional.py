@@ -14,12 +14,11 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from w3lib.url import safe_url_string
 
-from crawler.frontier.entries import KIND
-from crawler.pipelines import StoragePipeline
-from crawler.revisits import Revisits
-from crawler.spiders.arguments import SiteArguments
-from crawler.spiders.kinds import PAGE, is_page
-from crawler.visits import Visit
+from crawler.page import KIND, PAGE, is_page
+from crawler.pages.pipeline import StoragePipeline
+from crawler.pages.revisits import Revisits
+from crawler.pages.visits import Visit
+from crawler.spider.arguments import SiteArguments
 from dedup.failures import read_item_settings
 from dedup.pipelines import NearDuplicatePipeline
 

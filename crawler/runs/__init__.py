@@ -1,0 +1,1 @@
+"""How an interrupted run is gone on with."""
