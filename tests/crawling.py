@@ -28,9 +28,9 @@ from crawler.runtime.workers import Workers
 from crawler.spider.site import SiteSpider
 from dedup.workers import WorkerPool
 from settings import default
+from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
-_SECONDS = 30
 # What no crawl may ever show, whatever a site or a user does.
 _ACCIDENTS = (
     "Traceback (most recent call last)",
@@ -161,7 +161,7 @@ def crawl(
     *,
     accidents: bool = False,
     before: Callable[[], None] | None = None,
-    seconds: float = _SECONDS,
+    seconds: float = HANG,
     **arguments: object,
 ) -> Crawl:
     """Run `scrapy crawl site`.
@@ -187,7 +187,7 @@ def run(
     database_url: str = "",
     accidents: bool = False,
     before: Callable[[], None] | None = None,
-    seconds: float = _SECONDS,
+    seconds: float = HANG,
 ) -> Crawl:
     """Run a command to its end."""
     process = start(command, folder=folder, before=before)
@@ -214,7 +214,7 @@ def start(
 
 
 def finish(
-    process: subprocess.Popen[str], *, database_url: str = "", accidents: bool = False, seconds: float = _SECONDS
+    process: subprocess.Popen[str], *, database_url: str = "", accidents: bool = False, seconds: float = HANG
 ) -> Crawl:
     """Wait for a command's end; whatever does not end is killed and fails the test."""
     try:
@@ -314,7 +314,7 @@ def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = N
     )
 
 
-def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float = 30, **arguments: Any) -> Outcome:
+def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float = HANG, **arguments: Any) -> Outcome:
     """Run a spider in this process, without Twisted's reactor; any number of times.
 
     Errors are handled as in the `scrapy` command.

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 from tests.texts import document
 
 HTML = "text/html; charset=utf-8"
+_PAUSE = 0.01
 
 
 class Asked(NamedTuple):
@@ -110,11 +111,13 @@ class LocalSite:
 
     Attributes:
         asked: every request, in the order of arrival.
+        answers: how many requests are answered; later ones wait for a larger number, or for None, which is any.
     """
 
     def __init__(self, pages: Mapping[str, Page] | None = None) -> None:
         self.pages: dict[str, Page] = dict(pages or {})
         self.asked: list[Asked] = []
+        self.answers: int | None = None
         self.closing = Event()
         self._lock = Lock()
         self._http = _QuietServer(("127.0.0.1", 0), self._handler_class())
@@ -154,6 +157,9 @@ class LocalSite:
     def _answer(self, asked: Asked) -> Reply:
         with self._lock:
             self.asked.append(asked)
+            number = len(self.asked)
+        while self.answers is not None and number > self.answers and not self.closing.wait(_PAUSE):
+            pass
         page = self.pages.get(asked.path, Reply(b"not found", 404, {"Content-Type": "text/plain"}))
         if callable(page):
             page = page(asked)
@@ -209,6 +215,18 @@ class LocalSite:
                 pass
 
         return Handler
+
+
+class EndlessSite(LocalSite):
+    """Every page is slow and leads to three others; each fourth one is a copy of the one before."""
+
+    def _answer(self, asked: Asked) -> Reply:
+        number = asked.path.removeprefix("/") or "0"
+        if number.isdecimal() and asked.path not in self.pages:
+            links = [f"/{int(number) * 3 + step}" for step in (1, 2, 3)]
+            seed = int(number) - (int(number) % 4 == 3)
+            self.pages[asked.path] = Reply(article(seed, links).encode(), stall=0.05)
+        return super()._answer(asked)
 
 
 class _QuietServer(ThreadingHTTPServer):

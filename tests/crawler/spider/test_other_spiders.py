@@ -146,7 +146,11 @@ def test_second_spider_is_deduplicated_and_keeps_its_own_fields(
 
 def test_site_spider_takes_what_the_project_says_before_its_own(site: LocalSite, tmp_path: Path) -> None:
     feeds = {str(tmp_path / "pages.csv"): {"format": "csv"}}
-    settings = {"FEED_EXPORT_FIELDS": ["url"], "FEEDS": feeds, "ITEM_PIPELINES": {"tests.test_other_spiders.Seen": 900}}
+    settings = {
+        "FEED_EXPORT_FIELDS": ["url"],
+        "FEEDS": feeds,
+        "ITEM_PIPELINES": {f"{__name__}.Seen": 900},
+    }
     crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/")
     rows = (tmp_path / "pages.csv").read_text(encoding="utf-8").split()
     assert len(rows) == 4

@@ -25,6 +25,7 @@ from tests.consistency import inconsistencies
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_command, crawl_site_here, run, start
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.texts import document, edited
+from tests.waiting import HANG
 
 # One page after the other, each settled before the next one is asked for.
 SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_BATCH_SIZE": 1, "RETRY_TIMES": 3}
@@ -770,9 +771,9 @@ def test_a_recrawl_that_is_killed_goes_on_and_ends_as_if_it_had_not_been(sqlite_
         process = start(crawl_command(arguments, settings))
         # When the other one of the two has been dropped as a copy of what this one was.
         site.pages["/k-swap"] = killing(process, site.pages["/k-swap"])
-        process.communicate(timeout=120)
+        process.communicate(timeout=HANG)
         assert process.returncode == -signal.SIGKILL
-        result = run(crawl_command(arguments, settings), database_url=sqlite_url, seconds=120)
+        result = run(crawl_command(arguments, settings), database_url=sqlite_url)
         assert (result.status, result.errors) == (0, [])
         assert inconsistencies(sqlite_url) == []
         stored = known.stored()

@@ -22,8 +22,8 @@ from crawler.frontier.tracking import UnderWay
 from crawler.spider.recent import RecentUrls
 from crawler.spider.site import SiteSpider
 from tests.crawling import ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
-from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
-from tests.test_interrupt import EndlessSite, wait_until
+from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -206,9 +206,11 @@ def test_crawl_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path: Path) -> N
     database = tmp_path / "crawl.db"
     with EndlessSite() as site:
         arguments = {"url": f"{site.url}/", "max_depth": 4}
+        site.answers = 30
         process = start(crawl_command(arguments, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}))
         wait_until(lambda: len(site.asked) > 30)
         os.killpg(process.pid, signal.SIGINT)
+        site.answers = None
         stopped = finish(process, database_url=f"sqlite:///{database}")
         before = site.hits
         left = {path for path, state in states(database).items() if state != "done"}

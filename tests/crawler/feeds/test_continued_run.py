@@ -21,7 +21,7 @@ from tests.conftest import PostgresqlServer
 from tests.crawling import Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
 from tests.feeds import READERS, read_feed, urls_of
 from tests.localsite import LocalSite, Reply, article
-from tests.test_interrupt import wait_until
+from tests.waiting import wait_until
 
 PAGES = 60
 KINDS = tuple(sorted(READERS))
@@ -90,23 +90,29 @@ def test_feeds_of_a_run_that_was_killed_again_and_again_are_complete(
     option: str, tmp_path: Path, site: LocalSite
 ) -> None:
     options = outputs(tmp_path, option)
+    site.answers = 20
     process = begin(tmp_path / "crawl.db", site, *options)
     wait_until(lambda: len(site.asked) > 20 and (tmp_path / "pages.json").exists())
     kill(process)
     with pytest.raises(json.JSONDecodeError):
         read_feed(tmp_path / "pages.json")
+    already = len(site.asked)
+    site.answers = already + 20
     process = begin(tmp_path / "crawl.db", site, *options)
-    wait_until(lambda: len(site.asked) > 40)
+    wait_until(lambda: len(site.asked) > already + 20)
     kill(process)
+    site.answers = None
     result = go_on(tmp_path, site, options)
     assert_complete(tmp_path, site, result)
     assert result.rows("SELECT * FROM feed_parts") == []
 
 
 def test_feeds_of_a_run_that_was_interrupted_are_complete(tmp_path: Path, site: LocalSite) -> None:
+    site.answers = 20
     process = begin(tmp_path / "crawl.db", site, *outputs(tmp_path))
     wait_until(lambda: len(site.asked) > 20)
     os.killpg(process.pid, signal.SIGINT)
+    site.answers = None
     first = finish(process, database_url=f"sqlite:///{tmp_path / 'crawl.db'}")
     for path in files(tmp_path):
         assert urls_of(path) == sorted(first.pages), path
@@ -115,9 +121,11 @@ def test_feeds_of_a_run_that_was_interrupted_are_complete(tmp_path: Path, site: 
 
 
 def test_scrapy_continue_completes_the_feeds_that_were_overwritten(tmp_path: Path, site: LocalSite) -> None:
+    site.answers = 20
     process = begin(tmp_path / "crawl.db", site, *outputs(tmp_path, "-O"))
     wait_until(lambda: len(site.asked) > 20 and (tmp_path / "pages.json").exists())
     kill(process)
+    site.answers = None
     database = f"sqlite:///{tmp_path / 'crawl.db'}"
     command = [sys.executable, "-m", "scrapy", "continue", "-s", f"DEDUP_DATABASE_URL={database}"]
     result = run(command, database_url=database)
@@ -289,9 +297,11 @@ def test_file_that_others_have_changed_is_not_written_to(tmp_path: Path, site: L
 
 def test_file_that_a_killed_run_was_writing_waits_for_that_run(tmp_path: Path, site: LocalSite) -> None:
     feed = tmp_path / "pages.jsonl"
+    site.answers = 20
     process = begin(tmp_path / "crawl.db", site, "-o", str(feed))
     wait_until(lambda: feed.exists() and feed.stat().st_size > 0)
     kill(process)
+    site.answers = None
     assert f"-s DEDUP_RUN={RUN}" in refused(tmp_path, site, as_feed(feed), run="tuesday")
     # It is in nobody's way elsewhere, and once the file is gone.
     crawl_some(tmp_path, site, as_feed(tmp_path / "others.jsonl"), run="tuesday", max_pages=2)
@@ -325,7 +335,7 @@ def test_workers_that_share_a_run_write_one_feed(
     settings = {"DEDUP_DATABASE_URL": url, "DEDUP_RUN": RUN, "CRAWLER_SHARED_RUN": True}
     command = crawl_command({"url": f"{site.url}/"}, settings, outputs(tmp_path))
     processes = [start(command) for _ in range(3)]
-    results = [finish(process, database_url=url, seconds=60) for process in processes]
+    results = [finish(process, database_url=url) for process in processes]
     assert [(result.status, result.errors) for result in results] == [(0, [])] * 3
     assert_complete(tmp_path, site, results[0])
     # Who comes late has nothing to do, and spoils nothing.

@@ -19,13 +19,13 @@ from crawler.demo.truth import expected_totals
 from crawler.runs.options import RunOptions, without_password
 from crawler.spider.site import SiteSpider
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
-from tests.localsite import LocalSite, Reply, article
-from tests.test_interrupt import EndlessSite, wait_until
+from tests.localsite import EndlessSite, LocalSite, Page, article
+from tests.waiting import wait_until
 
 
-def forty_pages(stall: float = 0.0) -> dict[str, Reply]:
-    pages = {"/": Reply(article("front", [f"/{number}" for number in range(40)]).encode())}
-    return pages | {f"/{number}": Reply(article(number).encode(), stall=stall) for number in range(40)}
+def forty_pages() -> dict[str, Page]:
+    pages: dict[str, Page] = {f"/{number}": article(number) for number in range(40)}
+    return {"/": article("front", pages), **pages}
 
 
 def url_of(database: Path) -> str:
@@ -50,9 +50,11 @@ def done(database: Path) -> int:
     return int(row["done"])
 
 
-def interrupt(process: Popen[str], condition: Callable[[], bool], number: int) -> Crawl:
+def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
+    """Send a signal to a crawl of a site that answers no more for a while."""
     wait_until(condition)
     os.killpg(process.pid, number)
+    site.answers = None
     return finish(process, accidents=number == signal.SIGKILL)
 
 
@@ -68,11 +70,12 @@ def printed(crawl: Crawl) -> list[str]:
 
 def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_them(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
-    with LocalSite(forty_pages(0.3)) as site:
+    with LocalSite(forty_pages()) as site:
+        site.answers = 20
         process = begin(
             database, site, "-o", str(feed), "--logfile", str(tmp_path / "log"), "-L", "INFO", "-s", "USER_AGENT=me"
         )
-        interrupt(process, lambda: done(database) > 10, signal.SIGKILL)
+        interrupt(process, site, lambda: done(database) > 10, signal.SIGKILL)
         before, asked = site.hits, len(site.asked)
         result = go_on(database)
         again = site.hits - before
@@ -94,8 +97,9 @@ def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_th
 def test_command_of_the_summary_goes_on_with_feeds_and_settings(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
     with EndlessSite() as site:
+        site.answers = 30
         process = begin(database, site, "-O", str(feed), max_depth=4)
-        stopped = interrupt(process, lambda: len(site.asked) > 30, signal.SIGINT)
+        stopped = interrupt(process, site, lambda: len(site.asked) > 30, signal.SIGINT)
         first = feed.read_text(encoding="utf-8").splitlines()
         assert first
         result = run(printed(stopped), database_url=url_of(database))
@@ -130,8 +134,9 @@ def test_limit_that_is_reached_is_refused_before_anything_is_fetched(tmp_path: P
 
 def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
-    with LocalSite(forty_pages(0.3)) as site, LocalSite({"/": article("other")}) as other:
-        interrupt(begin(database, site), lambda: done(database) > 10, signal.SIGKILL)
+    with LocalSite(forty_pages()) as site, LocalSite({"/": article("other")}) as other:
+        site.answers = 20
+        interrupt(begin(database, site), site, lambda: done(database) > 10, signal.SIGKILL)
         elsewhere = crawl(database, options=["-L", "WARNING"], url=f"{other.other_url}/")
         limited = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/", max_pages=3)
         third = crawl(database, options=["-L", "WARNING"], url=f"{site.url}/")
@@ -147,11 +152,12 @@ def test_next_crawl_of_the_site_names_the_one_that_was_killed(tmp_path: Path) ->
 
 def test_run_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
-    with LocalSite(forty_pages(20)) as site:
+    with LocalSite(forty_pages()) as site:
+        site.answers = 4
         process = begin(database, site)
-        wait_until(lambda: site.hits["/0"] > 0)
+        wait_until(lambda: len(site.asked) > 4)
         result = go_on(database)
-        interrupt(process, lambda: True, signal.SIGKILL)
+        interrupt(process, site, lambda: True, signal.SIGKILL)
     assert (result.status, result.stdout) == (1, "")
     assert "is under way in another process" in result.stderr
 
@@ -247,7 +253,9 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     database = tmp_path / "crawl.db"
     settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
     process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
-    interrupt(process, lambda: done(database) > 3, signal.SIGKILL)
+    wait_until(lambda: done(database) > 3)
+    os.killpg(process.pid, signal.SIGKILL)
+    finish(process, accidents=True)
     result = go_on(database)
     assert result.status == 0
     assert result.summed_up("fetched") > 0

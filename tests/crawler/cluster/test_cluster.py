@@ -26,7 +26,7 @@ def cluster(database_url: str, *arguments: str) -> Crawl:
         text=True,
         start_new_session=True,
     )
-    return finish(process, database_url=database_url, seconds=120)
+    return finish(process, database_url=database_url)
 
 
 def test_two_workers_crawl_the_demo_site_as_one_does_and_one_of_them_tells(postgresql_url: str) -> None:

@@ -106,7 +106,7 @@ def test_compressed_feeds_are_added_to_or_refused(kind: str, packed: str, tmp_pa
 def test_compression_of_which_nothing_is_known_is_not_added_to(tmp_path: Path, site: LocalSite) -> None:
     feed = tmp_path / "pages.jsonl"
     feed.write_text("{}\n")
-    refused(tmp_path, site, feed, postprocessing=["tests.test_feed_files.Reversed"])
+    refused(tmp_path, site, feed, postprocessing=["tests.crawler.feeds.test_files.Reversed"])
 
 
 class Reversed:

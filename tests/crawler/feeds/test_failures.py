@@ -19,6 +19,7 @@ from scrapy.extensions.feedexport import BlockingFeedStorage
 from tests.crawling import ROOT, Crawl, crawl, crawl_command, crawl_site_here, environment
 from tests.feeds import read_feed, urls_of
 from tests.localsite import LocalSite, Reply, article
+from tests.waiting import HANG
 
 FULL = Path("/dev/full")
 PAGES = 25
@@ -166,7 +167,14 @@ def crawl_on(output: IO[bytes], tmp_path: Path, site: LocalSite) -> subprocess.C
     settings = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
     command = crawl_command({"url": f"{site.url}/"}, settings, ["-o", "-:jsonl"])
     return subprocess.run(
-        command, stdout=output, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment(), check=False, timeout=60
+        command,
+        stdout=output,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=environment(),
+        check=False,
+        timeout=HANG,
     )
 
 

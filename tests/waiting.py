@@ -1,0 +1,34 @@
+"""Waiting for what a test has set going: as long as it takes, but not for ever."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+import psutil
+
+HANG = 600.0
+"""Seconds after which something counts as hanging; nothing that works comes near, however busy the machine is."""
+
+_PAUSE = 0.02
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = HANG) -> None:
+    """Return once a condition holds; what does not come about fails the test."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(_PAUSE)
+
+
+def left_over(group: int) -> list[psutil.Process]:
+    """Return the processes of a process group that are still there."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            continue
+    return found
