@@ -1,54 +1,113 @@
-"""`python -m benchmarks NAME`: run one of the measurements; without a name all that the README quotes."""
+"""`python -m benchmarks NAME`: run one of the benchmarks; without a name all that the README quotes.
+
+A benchmark is a module with a function `run`. Its arguments are those of the command line, and it returns its figures.
+"""
 
 from __future__ import annotations
 
-import argparse
+import ast
+import inspect
+import json
+import re
 import sys
+from argparse import REMAINDER, ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
-from benchmarks.measurements import MEASUREMENTS
 from dedup.errors import DedupError
+
+BENCHMARKS = {
+    "all": "suite",
+    "chart": "chart",
+    "crawl": "crawl",
+    "chain": "chain",
+    "first-start": "first_start",
+    "quality": "quality",
+    "order": "order",
+    "signatures": "signatures",
+    "files": "files",
+    "index": "index",
+    "costs": "index_costs",
+    "sql": "sql_index",
+    "wide": "wide",
+    "frontier": "frontier",
+    "kill": "kill",
+    "workers": "workers",
+}
+"""The modules by the names of their benchmarks."""
+
+_DESCRIBED = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 
 def main() -> int:
-    """Run the measurement named on the command line and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    commands = parser.add_subparsers(dest="measurement", required=True)
-    for each in MEASUREMENTS:
-        command = commands.add_parser(each.name, help=each.help)
-        for argument in each.arguments:
-            is_option = argument.flag.startswith("-")
-            names: dict[str, Any] = {"dest": argument.name} if is_option else {"metavar": argument.flag.upper()}
-            command.add_argument(
-                argument.flag if is_option else argument.name, help=argument.help, **names, **argument.options
-            )
-        if each.has_figures:
-            file = Path(f"bench-{each.name}.json")
-            default = "default" if each.always_writes else "if none is named"
-            command.add_argument(
-                "--json",
-                dest="json_file",
-                metavar="FILE",
-                type=Path,
-                nargs="?",
-                const=file,
-                default=file if each.always_writes else None,
-                help=f"write the figures to this file too ({default}: {file})",
-            )
-    options = vars(parser.parse_args(sys.argv[1:] or [MEASUREMENTS[0].name]))
-    modules = {each.name: each.module for each in MEASUREMENTS}
+    """Run the benchmark named on the command line and return the exit status: 1 if it has failed, 2 for wrong use."""
+    listed = "\n".join(f"  {name:12} {_first_line(module)}" for name, module in BENCHMARKS.items())
+    parser = ArgumentParser(
+        prog="python -m benchmarks", description=f"{__doc__}\n{listed}", formatter_class=RawDescriptionHelpFormatter
+    )
+    parser.add_argument("benchmark", choices=BENCHMARKS, metavar="NAME")
+    parser.add_argument("arguments", nargs=REMAINDER, help="see python -m benchmarks NAME --help")
+    options = parser.parse_args(sys.argv[1:] or ["all"])
     try:
         # Each of them needs packages that the others do without.
-        status: int = import_module(f"benchmarks.{modules[options.pop('measurement')]}").run(**options)
+        run = import_module(f"benchmarks.{BENCHMARKS[options.benchmark]}").run
+        given = vars(parser_of(options.benchmark, run).parse_args(options.arguments))
+        json_file: Path | None = given.pop("json")
+        figures = run(**given)
     except ModuleNotFoundError as error:
         print(f"error: {error.name} is not installed: pip install -r requirements/bench.txt", file=sys.stderr)
         return 2
     except (DedupError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return status
+    if json_file is not None:
+        json_file.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return 1 if isinstance(figures, dict) and figures.get("failed") else 0
+
+
+def parser_of(name: str, run: Callable[..., Any]) -> ArgumentParser:
+    """Return what reads the arguments of a benchmark: those of its function, described by its docstring.
+
+    Args:
+        name: what it is called by.
+        run: its function.
+    """
+    docstring = inspect.getdoc(run) or ""
+    described = {found[1]: " ".join(found[2].split()) for found in _DESCRIBED.finditer(docstring)}
+    parser = ArgumentParser(prog=f"python -m benchmarks {name}", description=docstring.partition("\n")[0])
+    for parameter in inspect.signature(run, eval_str=True).parameters.values():
+        kinds = list(_kinds(parameter.annotation))
+        options: dict[str, Any] = {"help": described[parameter.name]}
+        options["type"] = number_of if int in kinds else Path if Path in kinds else str
+        if list in kinds:
+            options["nargs"] = "+"
+        if parameter.default is not parameter.empty:
+            options["default"] = parameter.default
+            if parameter.default is not None:
+                options["help"] += f" (default: {parameter.default})"
+        else:
+            options["required"] = True
+        parser.add_argument(f"--{parameter.name.replace('_', '-')}", **options)
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures to this file too")
+    return parser
+
+
+def number_of(text: str) -> int:
+    """Read a whole number; 1e6 is one."""
+    return int(float(text))
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    yield get_origin(annotation) or annotation
+    for each in get_args(annotation):
+        yield from _kinds(each)
+
+
+def _first_line(module: str) -> str:
+    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
 if __name__ == "__main__":

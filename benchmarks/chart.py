@@ -16,24 +16,21 @@ _MARKS = "osD^vP"
 _INDEX = "index of "
 
 
-def run(figures_file: Path, output: Path) -> int:
+def run(*, figures: Path = Path("bench-all.json"), output: Path = Path("docs/benchmarks")) -> None:
     """Draw what `python -m benchmarks all` measured.
 
     Args:
-        figures_file: the JSON that it wrote.
+        figures: the JSON that it wrote.
         output: the name of the pictures, without `.svg` and `.png`.
-
-    Returns:
-        0.
 
     Raises:
         ValueError: the figures are not those of all measurements that are drawn.
     """
-    figures = json.loads(figures_file.read_text(encoding="utf-8"))
-    sizes = sorted((figures[title] for title in figures if title.startswith(_INDEX)), key=lambda each: int(each["n"]))
-    missing = {"signatures", "costs"} - set(figures)
+    measured = json.loads(figures.read_text(encoding="utf-8"))
+    sizes = sorted((measured[title] for title in measured if title.startswith(_INDEX)), key=lambda each: int(each["n"]))
+    missing = {"signatures", "costs"} - set(measured)
     if missing or not sizes:
-        raise ValueError(f"{figures_file}: no figures of {', '.join(missing or {'index'})}; run make bench")
+        raise ValueError(f"{figures}: no figures of {', '.join(missing or {'index'})}; run make bench")
     mpl.rcParams.update(
         {
             "svg.hashsalt": "benchmarks",
@@ -45,15 +42,14 @@ def run(figures_file: Path, output: Path) -> int:
     )
     figure = Figure(figsize=(11, 8), layout="constrained")
     axes = figure.subplots(2, 2)
-    _signatures(axes[0][0], figures["signatures"])
+    _signatures(axes[0][0], measured["signatures"])
     _rates(axes[0][1], sizes, "single", "Look-ups one by one, radius 3")
     _rates(axes[1][0], sizes, "batch", "Look-ups in batches, radius 3")
-    _costs(axes[1][1], figures["costs"])
+    _costs(axes[1][1], measured["costs"])
     # Without the date, so that the same figures give the same file.
     figure.savefig(output.with_suffix(".svg"), metadata={"Date": None})
     figure.savefig(output.with_suffix(".png"), dpi=95)
     print(f"written {output.with_suffix('.svg')}, {output.with_suffix('.png')}")
-    return 0
 
 
 def _signatures(axes: Axes, figures: dict[str, Any]) -> None:

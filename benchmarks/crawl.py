@@ -59,18 +59,17 @@ class _Round:
         return self.usage.cpu_seconds / sum(self.parts.values())
 
 
-def run(folder: Path, *, limit: int | None, database: str | None, rounds: int, json_file: Path | None) -> int:
+def run(*, data: Path, limit: int | None = None, database: str | None = None, rounds: int = 3) -> dict[str, Any]:
     """Crawl a labelled set and print the figures.
 
     Args:
-        folder: the set.
+        data: the set, a folder with docs.jsonl, pairs.jsonl and html/.
         limit: use only so many documents.
         database: URL of an empty database, for one round; None: SQLite files that are removed afterwards.
         rounds: how often crawl and parts are measured, in turn, since machines are noisy.
-        json_file: where to write the figures too.
 
     Returns:
-        0; the figures are for the reader to judge.
+        The figures.
 
     Raises:
         InputError: the set is not what it should be.
@@ -78,10 +77,10 @@ def run(folder: Path, *, limit: int | None, database: str | None, rounds: int, j
     """
     if database and rounds > 1:
         raise ValueError("a database is empty for one round only: give --rounds 1 with --database")
-    labelled = read_set(folder, limit)
+    labelled = read_set(data, limit)
     pages = {name: document.page for name, document in labelled.documents.items() if document.page is not None}
     if not pages:
-        raise ValueError(f"{folder} holds no HTML pages: name a folder such as data/variants")
+        raise ValueError(f"{data} holds no HTML pages: name a folder such as data/variants")
     pairs = [pair for pair in labelled.pairs if pair.a in pages and pair.b in pages]
     with serve(pages) as url:
         measured = [_measure(pages, url, database) for _ in range(rounds)]
@@ -108,9 +107,7 @@ def run(folder: Path, *, limit: int | None, database: str | None, rounds: int, j
         "cpu_ratios": [each.ratio for each in measured],
     }
     _print(figures)
-    if json_file is not None:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
+    return figures
 
 
 def _quality(pairs: list[LabelledPair], cluster: dict[str, int]) -> Quality:

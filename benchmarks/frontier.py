@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).parent.parent
 _SCHEDULERS = {
@@ -15,15 +16,14 @@ _SCHEDULERS = {
 }
 
 
-def run(*, n: int, json_file: Path | None) -> int:
+def run(*, n: int = 1_000_000) -> dict[str, Any]:
     """Queue so many URLs in each scheduler, take some of them, and print the figures.
 
     Args:
         n: how many URLs.
-        json_file: where to write the figures too.
 
     Returns:
-        0; the figures are for the reader to judge.
+        The figures.
 
     Raises:
         ValueError: a scheduler failed.
@@ -36,9 +36,7 @@ def run(*, n: int, json_file: Path | None) -> int:
             f"{found['dequeue_ms']:6.3f} ms {found['dequeue_in_event_loop_ms']:15.3f} ms "
             f"{found['dequeue_99_percent_ms']:6.3f} ms"
         )
-    if json_file is not None:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
+    return figures
 
 
 def _measure(name: str, n: int) -> dict[str, float]:

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 from collections import Counter
@@ -59,28 +58,26 @@ class _Result:
 
 def run(
     *,
-    pages: int,
-    kills: int,
-    seed: int,
-    databases: list[str] | None,
-    json_file: Path | None,
+    pages: int = 2000,
+    kills: int = 20,
+    seed: int = 1,
     workers: int = 1,
-    restarts: int = 0,
-) -> int:
+    restarts: int = 3,
+    databases: list[str] | None = None,
+) -> dict[str, Any]:
     """Crawl a site of so many pages twice, once killed so many times, and compare.
 
     Args:
         pages: how many addresses the site has, besides its hubs.
         kills: how often the second crawl is killed; with several workers, one of them.
         seed: what the site and the moments of the kills depend on.
-        databases: URLs of two empty databases; None: SQLite files that are removed afterwards. Several workers
-            have a PostgreSQL server of their own.
-        json_file: where to write the figures too.
         workers: how many crawl at the same time while they are killed.
         restarts: how often the server of several is stopped at once and started again; one has none.
+        databases: URLs of two empty databases; without them SQLite files that are removed afterwards. Several
+            workers have a PostgreSQL server of their own.
 
     Returns:
-        0 if the two crawls are identical, 1 if they differ.
+        The figures; it has failed if the two crawls differ.
 
     Raises:
         ValueError: a crawl did not end by itself.
@@ -121,10 +118,9 @@ def run(
         "kept_killed": len(killed.stored),
         "dropped": len(alone.drops),
         "differences": differences,
+        "failed": bool(differences),
     }
-    if json_file is not None:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 1 if differences else 0
+    return figures
 
 
 def _choose_moments(asked: int, kills: int, restarts: int, seed: int) -> list[Moment]:

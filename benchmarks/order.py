@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import tempfile
 from collections import defaultdict
@@ -10,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -85,17 +84,16 @@ class Findings:
         return lines
 
 
-def run(folder: Path, *, shuffles: int, seed: int, json_file: Path | None) -> int:
+def run(*, data: Path, shuffles: int = 20, seed: int = 1) -> dict[str, Any]:
     """Decide a labelled set in shuffled orders, each time in an empty SQLite database.
 
     Args:
-        folder: the labelled set.
+        data: the labelled set, a folder with docs.jsonl and pairs.jsonl.
         shuffles: how many orders.
         seed: of the shuffling.
-        json_file: where to write the figures too.
 
     Returns:
-        0 if everything holds, 1 otherwise.
+        The figures; it has failed if something does not hold.
 
     Raises:
         InputError: the folder holds no labelled set.
@@ -103,7 +101,7 @@ def run(folder: Path, *, shuffles: int, seed: int, json_file: Path | None) -> in
     """
     if shuffles < 1:
         raise ValueError(f"--shuffles {shuffles}: expected at least 1")
-    labelled = read_set(folder)
+    labelled = read_set(data)
     # Keepers are elected only where better copies take the place of others.
     settings = DedupSettings(swap_keeper=True)
     [analysed] = analyse_documents([labelled], settings.scheme)
@@ -119,13 +117,15 @@ def run(folder: Path, *, shuffles: int, seed: int, json_file: Path | None) -> in
     print(f"\n{findings.duplicates:,} duplicates verified against member and leader")
     print(f"{len(findings.keepers):,} different clusters, {again:,} of them in more than one order")
     differing = findings.differing
-    if json_file is not None:
-        figures = {"precision": findings.precision, "recall": findings.recall, "differs": differing}
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     for line in differing[:_NAMED]:
         print(line)
     print("holds" if not differing else f"differs: {len(differing):,} findings, the first are above")
-    return 1 if differing else 0
+    return {
+        "precision": findings.precision,
+        "recall": findings.recall,
+        "differs": differing,
+        "failed": bool(differing),
+    }
 
 
 def make_documents(signatures: Mapping[str, Signature], labelled: LabelledSet) -> dict[str, Document]:

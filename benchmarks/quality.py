@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.peers import peers
 from dedup.errors import InputError
@@ -17,22 +17,21 @@ from dedup.settings import DedupSettings
 _NAME_WIDTH = 34
 
 
-def run(folders: Sequence[Path], *, json_file: Path | None) -> int:
+def run(*, data: list[Path]) -> list[dict[str, Any]]:
     """Decide the pairs of labelled sets by all methods and print how well they did.
 
     Args:
-        folders: labelled sets, or folders of them.
-        json_file: where to write the figures too.
+        data: labelled sets, or folders of them.
 
     Returns:
-        0; the figures are for the reader to judge.
+        The figures.
 
     Raises:
         InputError: a folder holds no labelled set, or one that is not what it should be.
     """
     settings = DedupSettings()
     methods: list[Method] = [Pipeline("dedup", settings, settings.scheme), *peers()]
-    sets = [read_set(folder) for folder in _sets_in(folders)]
+    sets = [read_set(folder) for folder in _sets_in(data)]
     documents = analyse_documents(sets, settings.scheme)
     results = {
         method.name: [run_method(method, *each) for each in zip(sets, documents, strict=True)] for method in methods
@@ -40,13 +39,10 @@ def run(folders: Sequence[Path], *, json_file: Path | None) -> int:
     pooled = {name: pool_results(each) for name, each in results.items()}
     print(output.comparison(list(pooled.items())))
     print(f"\n{_by_set(results)}")
-    if json_file is not None:
-        figures = [
-            {"method": name, "sets": output.as_object(each), "all": output.as_object([pooled[name]])[0]}
-            for name, each in results.items()
-        ]
-        json_file.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0
+    return [
+        {"method": name, "sets": output.as_object(each), "all": output.as_object([pooled[name]])[0]}
+        for name, each in results.items()
+    ]
 
 
 def _sets_in(folders: Sequence[Path]) -> Iterator[Path]:

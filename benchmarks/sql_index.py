@@ -11,6 +11,7 @@ from itertools import pairwise
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.files import write_corpus
 from dedup.database import Database
@@ -33,15 +34,14 @@ _PLANS = {
 }
 
 
-def run(*, n: int, json_file: Path | None) -> int:
+def run(*, n: int = 100_000) -> dict[str, Any]:
     """Fill SQLite tables with signatures of made-up English documents, and look others up.
 
     Args:
         n: how many documents at most.
-        json_file: where to write the figures too.
 
     Returns:
-        0; the figures are for the reader to judge.
+        The figures.
 
     Raises:
         ValueError: there is nothing to measure.
@@ -59,9 +59,7 @@ def run(*, n: int, json_file: Path | None) -> int:
             f"{name:38}"
             + "".join(f"{row['ms']:>9.2f} {'(' + format(row['candidates'], ',.0f') + ')':>8}" for row in rows)
         )
-    if json_file is not None:
-        json_file.write_text(json.dumps({"steps": steps, "plans": figures}, indent=2) + "\n", encoding="utf-8")
-    return 0
+    return {"steps": steps, "plans": figures}
 
 
 def _texts(count: int) -> list[str]:

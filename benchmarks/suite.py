@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,24 +32,38 @@ class Measurement:
     data: Callable[[Path], list[Path]] | None = None
 
 
-def run(*, data: Path | None, json_file: Path) -> int:
+def run(*, data: Path | None = None, output: Path = Path("bench-all.json")) -> dict[str, Any]:
     """Run all of them, each in a process of its own, and print their ratios side by side.
 
     Args:
         data: a labelled set or a folder of them; without it what needs one is left out.
-        json_file: where to write all figures, by title.
+        output: where to write all figures, by title.
 
     Returns:
-        0; 1 if one of them failed, which ends none of the others.
+        The figures by title; it has failed if one of them has, which ends none of the others.
 
     Raises:
         ValueError: there is no labelled set in the folder.
     """
-    if data is not None and not _sets_in(data):
+    return measure_all(MEASUREMENTS, measure, data, output)
+
+
+def measure_all(
+    measurements: Sequence[Measurement], measure_one: Callable[[list[str]], Any], data: Path | None, output: Path
+) -> dict[str, Any]:
+    """Do what `run` does with some measurements, of which each is made by a function.
+
+    Args:
+        measurements: which.
+        measure_one: from the arguments of one to its figures, None where it failed.
+        data: as for `run`.
+        output: likewise.
+    """
+    if data is not None and not sets_in(data):
         raise ValueError(f"{data}: no labelled set (docs.jsonl, pairs.jsonl) in it")
     figures: dict[str, Any] = {}
     missing: list[str] = []
-    for measurement in _MEASUREMENTS:
+    for measurement in measurements:
         folders = _folders(measurement, data)
         if folders is None:
             wanted = "give DATA=DIR" if data is None else f"{data} has no set with pages (html/)"
@@ -58,22 +72,22 @@ def run(*, data: Path | None, json_file: Path) -> int:
         started = time.monotonic()
         arguments = [*measurement.arguments, *folders]
         print(f"\n== {measurement.title}: python -m benchmarks {' '.join(arguments)}", flush=True)
-        found = _measure(arguments)
+        found = measure_one(arguments)
         if found is None:
             missing.append(measurement.title)
             continue
         figures[measurement.title] = found
         # What is measured so far is not lost if it is stopped.
-        json_file.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        output.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         print(f"-- {time.monotonic() - started:.0f} s", flush=True)
-    print(f"\n{_table(figures)}")
+    print(f"\n{_table(measurements, figures)}")
     if missing:
         print(f"\nfailed: {', '.join(missing)}", file=sys.stderr)
-    print(f"\nall figures are in {json_file}; python -m benchmarks chart {json_file} draws them")
-    return 1 if missing else 0
+    print(f"\nall figures are in {output}; python -m benchmarks chart draws them")
+    return figures | {"failed": bool(missing)}
 
 
-def _measure(arguments: list[str]) -> Any:
+def measure(arguments: list[str]) -> Any:
     """Return the figures of a measurement; None where it failed."""
     with TemporaryDirectory(prefix="benchmark-") as folder:
         path = Path(folder) / "figures.json"
@@ -91,19 +105,21 @@ def _folders(measurement: Measurement, data: Path | None) -> list[str] | None:
     return ["--data", *map(str, folders)] if folders else None
 
 
-def _sets_in(data: Path) -> list[Path]:
+def sets_in(data: Path) -> list[Path]:
+    """Return the labelled sets that a folder is or holds."""
     return [data] if (data / "docs.jsonl").exists() else sorted(each.parent for each in data.glob("*/docs.jsonl"))
 
 
-def _largest_of_pages(data: Path) -> list[Path]:
-    sets = [each for each in _sets_in(data) if (each / "html").is_dir()]
+def largest_of_pages(data: Path) -> list[Path]:
+    """Return the largest labelled set with HTML pages, if there is one."""
+    sets = [each for each in sets_in(data) if (each / "html").is_dir()]
     return [max(sets, key=lambda each: (each / "docs.jsonl").stat().st_size)] if sets else []
 
 
-def _table(figures: dict[str, Any]) -> str:
+def _table(measurements: Sequence[Measurement], figures: dict[str, Any]) -> str:
     rows = [
         (measurement.title, what, value)
-        for measurement in _MEASUREMENTS
+        for measurement in measurements
         if measurement.title in figures
         for what, value in measurement.rows(figures[measurement.title])
     ]
@@ -165,9 +181,9 @@ def _kills(figures: Any) -> Iterator[Row]:
     yield "a killed crawl beside one left alone", f"{len(figures['differences'])} differ"
 
 
-_MEASUREMENTS = (
-    Measurement("crawl", ("crawl",), _crawl, _largest_of_pages),
-    Measurement("quality", ("quality",), _quality, _sets_in),
+MEASUREMENTS = (
+    Measurement("crawl", ("crawl",), _crawl, largest_of_pages),
+    Measurement("quality", ("quality",), _quality, sets_in),
     Measurement("signatures", ("signatures",), _signatures),
     Measurement("index of 1e5", ("index", "--n", "1e5"), _index),
     Measurement("index of 1e6", ("index", "--n", "1e6"), _index),

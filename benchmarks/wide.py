@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import time
@@ -36,9 +35,9 @@ from dedup.schema import to_signed
 from dedup.settings import DedupSettings, IndexKind
 from dedup.verification import check_sketches, plan_of
 
-_STEPS = (10_000, 100_000, 300_000, 1_000_000)
+STEPS = (10_000, 100_000, 300_000, 1_000_000)
 _QUERIES = 100 * len(EDITS)
-_DECISIONS = 1_000
+DECISIONS = 1_000
 _BATCH = 50
 _CHUNK = 500
 _ROWS = 20_000
@@ -55,32 +54,31 @@ class Stored(NamedTuple):
     sketches: NDArray[np.uint8]
 
 
-def run(data: Path, *, n: int, json_file: Path | None) -> int:
+def run(*, data: Path, n: int = 100_000) -> dict[str, Any]:
     """Make signatures, look edited copies of some up by scan, in memory and in SQL, and print how that grows.
 
     Args:
         data: a labelled set, whose texts the others are made of.
         n: how many documents at most.
-        json_file: where to write the figures too.
 
     Returns:
-        0; the figures are for the reader to judge.
+        The figures.
 
     Raises:
         InputError: the folder holds no labelled set.
         ValueError: there is nothing to measure, or two ways of looking up found different documents.
     """
-    steps = [step for step in _STEPS if step <= n]
+    steps = [step for step in STEPS if step <= n]
     if not steps:
-        raise ValueError(f"--n: expected at least {_STEPS[0]:,}")
+        raise ValueError(f"--n: expected at least {STEPS[0]:,}")
     texts = _real_texts(data)
     sources = Texts(texts).sources
     with ProcessPoolExecutor(os.cpu_count(), initializer=_prepare, initargs=(texts,)) as pool:
         parts = list(pool.map(_sign, range(0, steps[-1], _CHUNK)))
         queries = list(pool.map(_sign_copy, range(_QUERIES), chunksize=20))
-        fresh = list(pool.map(_sign_fresh, range(steps[-1], steps[-1] + _DECISIONS), chunksize=100))
+        fresh = list(pool.map(_sign_fresh, range(steps[-1], steps[-1] + DECISIONS), chunksize=100))
     stored = Stored(*(np.concatenate(column)[: steps[-1]] for column in zip(*parts, strict=True)))
-    figures: dict[str, Any] = {"sources": sources, "queries": _QUERIES, "decisions": _DECISIONS, "steps": []}
+    figures: dict[str, Any] = {"sources": sources, "queries": _QUERIES, "decisions": DECISIONS, "steps": []}
     print(f"{sources:,} real texts; {_QUERIES} edited copies of stored documents are looked up")
     with TemporaryDirectory(prefix="benchmark-wide-") as folder:
         world = _World(f"sqlite:///{folder}/index.db", stored, queries)
@@ -91,9 +89,7 @@ def run(data: Path, *, n: int, json_file: Path | None) -> int:
                 print("\n" + _table(figures["steps"][-1]))
         finally:
             world.close()
-    if json_file is not None:
-        json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    return 0
+    return figures
 
 
 def _real_texts(data: Path) -> list[str]:

@@ -3,34 +3,39 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks import suite
-from benchmarks.suite import Measurement
+from benchmarks import kill
+from benchmarks.__main__ import parser_of
+from benchmarks.suite import Measurement, Row, largest_of_pages, measure_all, sets_in
+from tests.waiting import HANG
 
 
-def measured(monkeypatch: pytest.MonkeyPatch, figures: dict[str, Any]) -> list[list[str]]:
-    """Let each measurement end at once with its figures; those without any fail."""
-    asked: list[list[str]] = []
+def show(figures: Any) -> Iterator[Row]:
+    yield "ratio", str(figures)
 
-    def measure(arguments: list[str]) -> Any:
-        asked.append(arguments)
-        return figures.get(arguments[0])
 
-    monkeypatch.setattr(suite, "_measure", measure)
-    monkeypatch.setattr(
-        suite,
-        "_MEASUREMENTS",
-        (
-            Measurement("of pages", ("crawl",), lambda each: iter([("ratio", str(each))]), suite._largest_of_pages),
-            Measurement("of sets", ("quality",), lambda each: iter([("ratio", str(each))]), suite._sets_in),
-            Measurement("of nothing", ("index", "--n", "1e5"), lambda each: iter([("ratio", str(each))])),
-        ),
-    )
-    return asked
+MEASUREMENTS = (
+    Measurement("of pages", ("crawl",), show, largest_of_pages),
+    Measurement("of sets", ("quality",), show, sets_in),
+    Measurement("of nothing", ("index", "--n", "1e5"), show),
+)
+
+
+class Measuring:
+    """Lets each measurement end at once with its figures; those without any fail."""
+
+    def __init__(self, **figures: Any) -> None:
+        self.asked: list[list[str]] = []
+        self._figures = figures
+
+    def __call__(self, arguments: list[str]) -> Any:
+        self.asked.append(arguments)
+        return self._figures.get(arguments[0])
 
 
 def labelled(folder: Path) -> Path:
@@ -42,39 +47,43 @@ def labelled(folder: Path) -> Path:
     return folder
 
 
-def test_without_data_the_rest_is_measured(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked = measured(monkeypatch, {"index": 3})
-    assert suite.run(data=None, json_file=tmp_path / "all.json") == 0
-    assert asked == [["index", "--n", "1e5"]]
+def test_without_data_the_rest_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measuring = Measuring(index=3)
+    assert measure_all(MEASUREMENTS, measuring, None, tmp_path / "all.json") == {"of nothing": 3, "failed": False}
+    assert measuring.asked == [["index", "--n", "1e5"]]
     assert json.loads((tmp_path / "all.json").read_text(encoding="utf-8")) == {"of nothing": 3}
     shown = capsys.readouterr().out
     assert "of pages: left out, it needs labelled documents; give DATA=DIR" in shown
     assert "of nothing  ratio             3" in shown
 
 
-def test_each_gets_the_data_that_it_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_gets_the_data_that_it_takes(tmp_path: Path) -> None:
     data = labelled(tmp_path / "data")
-    asked = measured(monkeypatch, {"crawl": 1, "quality": 2, "index": 3})
-    assert suite.run(data=data, json_file=tmp_path / "all.json") == 0
+    measuring = Measuring(crawl=1, quality=2, index=3)
+    assert not measure_all(MEASUREMENTS, measuring, data, tmp_path / "all.json")["failed"]
     sets = [str(data / name) for name in ("large", "largest", "small")]
-    assert asked[:2] == [["crawl", "--data", sets[0]], ["quality", "--data", *sets]]
+    assert measuring.asked[:2] == [["crawl", "--data", sets[0]], ["quality", "--data", *sets]]
 
 
-def test_one_that_fails_ends_no_other(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    measured(monkeypatch, {"crawl": 1, "index": 3})
-    assert suite.run(data=labelled(tmp_path / "data"), json_file=tmp_path / "all.json") == 1
+def test_one_that_fails_ends_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    measuring = Measuring(crawl=1, index=3)
+    assert measure_all(MEASUREMENTS, measuring, labelled(tmp_path / "data"), tmp_path / "all.json")["failed"]
     assert set(json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))) == {"of pages", "of nothing"}
     assert "failed: of sets" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_set_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks", "all", "--data", str(tmp_path), "--json", str(tmp_path / "a.json")]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-m", "benchmarks", "all", "--data", str(tmp_path), "--output", str(tmp_path / "a.json")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)
     assert (result.returncode, result.stderr) == (
         2,
         f"error: {tmp_path}: no labelled set (docs.jsonl, pairs.jsonl) in it\n",
     )
+
+
+def test_arguments_of_a_benchmark_are_those_of_its_function() -> None:
+    parser = parser_of("kill", kill.run)
+    given = vars(parser.parse_args(["--pages", "1e3", "--databases", "a", "b"]))
+    assert (given["pages"], given["databases"], given["json"]) == (1000, ["a", "b"], None)
+    assert given["kills"] == 20
+    assert "how often the second crawl is killed" in parser.format_help()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from tests.texts import document
 
 
 def test_wide_look_ups_are_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in (("_STEPS", (500, 1_000)), ("_DECISIONS", 100)):
+    for name, value in (("STEPS", (500, 1_000)), ("DECISIONS", 100)):
         monkeypatch.setattr(wide, name, value)
     texts = [". ".join(document(20, (text, sentence)) for sentence in range(40)) for text in range(20)]
     documents = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     folder = write_set(tmp_path / "set", documents, [{"a": "0", "b": "1", "label": 0}])
-    assert wide.run(folder, n=1_000, json_file=tmp_path / "wide.json") == 0
-    figures = json.loads((tmp_path / "wide.json").read_text(encoding="utf-8"))
+    figures = wide.run(data=folder, n=1_000)
     assert (figures["sources"], len(figures["steps"])) == (20, 2)

@@ -182,9 +182,7 @@ class Revisits:
         """
         olds = [clean(url) for url in urls]
         try:
-            found = await asyncio.to_thread(
-                self._store.note_moving, olds, clean(target), self._run, seen_since
-            )
+            found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run, seen_since)
             if found is Target.THERE:
                 await self.finish_moving(olds)
             elif found is Target.GONE:
