@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import dedup
+from tests.waiting import HANG
 
 BLOCK = """
 import sys
@@ -40,7 +41,7 @@ def python(code: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=HANG,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -14,6 +14,7 @@ from dedup.errors import DatabaseError
 from dedup.project import read_project_settings
 from tests.crawling import Outcome
 from tests.passing import A, url
+from tests.waiting import HANG
 
 
 def make_run(database: Path, **settings: Any) -> CrawlRun:
@@ -24,7 +25,7 @@ def make_run(database: Path, **settings: Any) -> CrawlRun:
 def test_who_waits_for_a_database_that_cannot_be_opened_hears_of_it(tmp_path: Path) -> None:
     async def open_and_begin() -> list[BaseException | int | None]:
         run = make_run(tmp_path / "missing" / "dedup.db")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HANG):
             return await asyncio.gather(run.begin(), run.open(), run.begin(), return_exceptions=True)
 
     assert [type(result) for result in asyncio.run(open_and_begin())] == [DatabaseError] * 3

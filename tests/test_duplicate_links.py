@@ -92,7 +92,7 @@ def follow(site: LocalSite, tmp_path: Path) -> Callable[..., Outcome]:
             "DOWNLOAD_DELAY": 0,
             **(settings or {}),
         }
-        return crawl_here(spider, values, seconds=15, start=f"{site.url}/")
+        return crawl_here(spider, values, start=f"{site.url}/")
 
     return follow
 

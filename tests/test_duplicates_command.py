@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dedup import Deduplicator, DedupSettings, Document, make_signature
+from tests.waiting import HANG
 
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
@@ -44,7 +45,7 @@ def duplicates(folder: Path, *options: str, **environment: str) -> subprocess.Co
         env={**os.environ, **environment},
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=HANG,
         check=False,
     )
 
@@ -112,7 +113,7 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
             env=buffered,
             stdout=writer,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=HANG,
             check=False,
         )
     finally:

@@ -13,6 +13,7 @@ from dedup.evaluation.labelled import LabelledPair
 from dedup.fingerprint.signature import make_signature
 from dedup.settings import DedupSettings
 from tests.texts import document, edited, extended
+from tests.waiting import HANG
 
 STORIES = 8
 
@@ -42,7 +43,7 @@ def test_in_any_order_duplicates_are_verified_and_the_same_members_have_the_same
     figures = tmp_path / "figures.json"
     command = [sys.executable, "-m", "benchmarks", "order", "--data", str(tmp_path), "--shuffles", "4"]
     done = subprocess.run(
-        [*command, "--json", str(figures)], capture_output=True, text=True, encoding="utf-8", timeout=120, check=False
+        [*command, "--json", str(figures)], capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False
     )
     assert done.stdout.splitlines()[-1] == "holds", done.stdout + done.stderr
     assert done.returncode == 0
@@ -53,7 +54,7 @@ def test_in_any_order_duplicates_are_verified_and_the_same_members_have_the_same
 
 def test_a_folder_that_holds_no_labelled_set_is_one_clear_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "order", "--data", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
     assert len(done.stderr.splitlines()) == 1

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, ru
 from tests.localsite import Asked, LocalSite, article
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, edited
+from tests.waiting import HANG
 
 PIPELINE = "dedup.pipelines.NearDuplicatePipeline"
 
@@ -415,7 +415,7 @@ def test_of_eight_copies_in_concurrent_responses_exactly_one_is_kept(near: bool,
     barrier = Barrier(8)
 
     def together(asked: Asked) -> str:
-        barrier.wait(10)
+        barrier.wait(HANG)
         return article("x", text=texts[int(asked.path[1:])])
 
     texts = eight(near)
@@ -555,9 +555,7 @@ def test_script_whose_database_cannot_be_opened_ends_with_one_clear_line(
     process: str, more: dict[str, object], tmp_path: Path
 ) -> None:
     path = script(tmp_path, process, "missing/dedup.db", **more)
-    started = time.monotonic()
     result = run([sys.executable, str(path)], folder=tmp_path)
     assert result.status == 1
     assert len(result.errors) == 1
     assert "missing/dedup.db" in result.errors[0]
-    assert time.monotonic() - started < 20

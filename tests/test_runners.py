@@ -155,7 +155,7 @@ else:
 def test_error_fails_the_crawl_that_it_is_of_and_no_other(runner: str, prelude: str, tmp_path: Path) -> None:
     path = tmp_path / "script.py"
     path.write_text(f"{SPIDERS}\n{prelude}\n{RUNNERS[runner]}")
-    result = run([sys.executable, str(path)], folder=tmp_path, seconds=60)
+    result = run([sys.executable, str(path)], folder=tmp_path)
     assert result.status == 0
     *lines, again = [line for line in result.stdout.splitlines() if line != "page"]
     failed = sorted(line.removeprefix("failed: ") for line in lines if line.startswith("failed: "))
@@ -211,6 +211,6 @@ def test_process_goes_on_when_some_of_its_crawls_fail_and_ends_by_sigterm(proces
         while crawling.stdout.readline() not in ("endless\n", ""):
             pass
     crawling.send_signal(signal.SIGTERM)
-    result = finish(crawling, accidents=True, seconds=60)
+    result = finish(crawling, accidents=True)
     assert (result.status, result.stdout.splitlines()[-1]) == (0, "ended"), result.stderr[-3000:]
     assert "Spider closed (shutdown)" in result.stderr

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from dedup import kept_code
 from dedup.fingerprint.signature import make_signature
 from dedup.warming import PARTS
 from tests.texts import CHINESE, ENGLISH
+from tests.waiting import HANG, wait_until
 
 PACKAGE = Path(dedup.__file__).parent
 
@@ -58,7 +58,7 @@ def run(*arguments: str, cwd: Path | None = None, **variables: str) -> subproces
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=HANG,
         check=False,
         cwd=cwd,
         env=environment(**variables),
@@ -99,18 +99,27 @@ def test_what_was_compiled_is_there(warm: tuple[Path, subprocess.CompletedProces
     assert (again.returncode, again.stderr) == (0, "")
 
 
-def test_a_crawl_says_in_the_log_that_it_compiles(tmp_path: Path) -> None:
-    records, compiled, signatures = start(DEDUP_CACHE_DIR=str(tmp_path))
+@pytest.fixture
+def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path) -> Path:
+    """A folder where all is compiled, and nothing says so."""
+    shutil.copytree(warm[0], tmp_path, dirs_exist_ok=True)
+    for mark in tmp_path.rglob("*.done"):
+        mark.unlink()
+    return tmp_path
+
+
+def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
+    records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert [level for level, _ in records] == ["INFO", "INFO"]
     assert records[0][1].startswith("compiling signatures, Chinese words for this machine, once, about ")
     assert records[1][1].startswith("compiled in ")
     assert (compiled, signatures) == ([], expected())
     # Cut off by a power cut: it is compiled once more, and then it is there.
-    for path in tmp_path.rglob("spaced._analyse*.nbi"):
+    for path in nearly_warm.rglob("spaced._analyse*.nbi"):
         path.write_bytes(path.read_bytes()[:50])
-    records, compiled, signatures = start(DEDUP_CACHE_DIR=str(tmp_path))
+    records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert (records, compiled[0], signatures) == ([], "_analyse", expected())
-    assert start(DEDUP_CACHE_DIR=str(tmp_path)) == ([], [], expected())
+    assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
@@ -143,10 +152,12 @@ def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None
     assert (compiled, signatures) == ([], expected())
 
 
-def test_what_cannot_be_saved_is_no_success(tmp_path: Path) -> None:
-    (tmp_path / "dedup").mkdir()
-    (tmp_path / "dedup" / "fingerprint").touch()
-    done = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(tmp_path))
+def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
+    # In the place of a file there is a folder.
+    for path in nearly_warm.rglob("spaced._analyse*.nbi"):
+        path.unlink()
+        path.mkdir()
+    done = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(nearly_warm))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("error: compiling failed: ")
     assert "fingerprint" in done.stderr.splitlines()[-1]
@@ -168,14 +179,14 @@ def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
             "dedup files: compiling signatures, Chinese words, what `dedup files`"
         )
         of_it = psutil.Process(process.pid)
-        while not (children := of_it.children(recursive=True)):
-            time.sleep(0.01)
+        wait_until(lambda: bool(of_it.children(recursive=True)))
+        children = of_it.children(recursive=True)
         # A terminal would tell the children too; a program that stops it does not.
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert told == ""
-    assert psutil.wait_procs(children, timeout=10)[1] == []
+    assert psutil.wait_procs(children, timeout=HANG)[1] == []
     # On a busy machine the small parts may be done by then; the last takes a minute.
     assert not list((tmp_path / "kept").rglob("files-*.done"))
 

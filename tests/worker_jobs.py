@@ -58,7 +58,7 @@ def note_and_sleep(path: str, seconds: float) -> None:
 def meet(mine: str, other: str) -> bool:
     """Wait until another job, that runs at the same time, has done the same."""
     Path(mine).touch()
-    for _ in range(1000):
+    for _ in range(60_000):
         if Path(other).exists():
             return True
         time.sleep(0.01)
