@@ -61,6 +61,7 @@ class Command(BaseRunSpiderCommand):
         from crawler.frontier.leases import worker_name
         from crawler.frontier.unfinished import find_unfinished
         from crawler.runs.continuing import choose_run, take_over
+        from crawler.wording import counted
         from dedup.database import Database, require_file
         from dedup.settings import DedupSettings
 
@@ -74,7 +75,9 @@ class Command(BaseRunSpiderCommand):
             run, options = choose_run(found, name or settings["DEDUP_RUN"] or "", database.name, is_shared=is_shared)
         opts.spargs = take_over(run, options, settings, opts.spargs)
         self._spider = options.spider
-        sys.stderr.write(f"run {run.name} of {options.site} goes on: {run.kept:,} pages kept, {run.left:,} left\n")
+        sys.stderr.write(
+            f"run {run.name} of {options.site} goes on: {counted(run.kept, 'page')} kept, {run.left:,} left\n"
+        )
 
 
 def _demo_site(port: int) -> AbstractContextManager[object]:

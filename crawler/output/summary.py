@@ -16,6 +16,7 @@ from crawler.output.skipping import ROBOTS_TXT, named_pages
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
+from crawler.wording import counted
 from dedup.database import open_existing_database
 from dedup.display import columns_of, pad, readable
 from dedup.engines import shown_url
@@ -55,11 +56,11 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps) if arguments else ""),
-        ("fetched", f"{fetched:,} pages in {duration(seconds)}, {fetched / seconds:.0f} a second"),
-        ("kept", _counted(count_kept(stats), "page", kept)),
-        ("dropped", _counted(exact + near, "page", [f"{exact:,} exact", f"{near:,} near"])),
+        ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
+        ("kept", _pages(count_kept(stats), kept)),
+        ("dropped", _pages(exact + near, [f"{exact:,} exact", f"{near:,} near"])),
         *_known(stats),
-        ("skipped", _counted(sum(skipped.values()), "page", [_skip_line(name, n) for name, n in skipped.items()])),
+        ("skipped", _pages(sum(skipped.values()), [_skip_line(name, n) for name, n in skipped.items()])),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
         *_workers(stats),
@@ -120,7 +121,7 @@ def _workers(stats: StatsCollector) -> list[tuple[str, str]]:
 
 
 def _not_followed(on_duplicates: int, forbidden: int) -> str:
-    told = f"{on_duplicates:,} links on duplicates"
+    told = f"{counted(on_duplicates, 'link')} on duplicates"
     return f"{told}, {forbidden:,} forbidden by robots.txt" if forbidden else told
 
 
@@ -155,9 +156,8 @@ def count_kept(stats: StatsCollector) -> int:
     return count_verdicts(stats, *KEPT) - int(stats.get_value(_REPLACED, 0))
 
 
-def _counted(number: int, thing: str, parts: list[str]) -> str:
-    plural = thing if number == 1 else f"{thing}s"
-    return f"{number:,} {plural}" + (f"   {', '.join(parts)}" if number and parts else "")
+def _pages(number: int, parts: list[str]) -> str:
+    return counted(number, "page") + (f"   {', '.join(parts)}" if number and parts else "")
 
 
 def _skip_line(name: str, count: int) -> str:

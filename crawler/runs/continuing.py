@@ -15,6 +15,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from sqlalchemy.engine import make_url
 
 from crawler.runs.options import HIDDEN, RunOptions
+from crawler.wording import counted
 from dedup.display import plain
 from dedup.engines import shown_url
 from dedup.errors import DedupError, SettingsError
@@ -86,7 +87,7 @@ def line_to_continue(crawler: Crawler, reason: str) -> str:
     for option in options.hidden():
         if not any(option.startswith(f"-s {name}=") for name in _DATABASES):
             arguments += option.split(" ", 1)
-    why = f"   for {int(limit):,} pages more" if limit else ""
+    why = f"   for {counted(int(limit), 'page')} more" if limit else ""
     return command_to_continue(crawler, arguments=arguments) + why
 
 
@@ -105,12 +106,11 @@ def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
         # A run that has kept as many pages as it was to keep has done what it was asked for.
         if set(options.domains).intersection(arguments.allowed_domains) and not _has_all(other, options.arguments):
             logger.warning(
-                "run %s of %s is not finished: %s pages kept, %s addresses left. This crawl begins anew; "
-                "to go on with that one: %s",
+                "run %s of %s is not finished: %s kept, %s left. This crawl begins anew; to go on with that one: %s",
                 plain(other.name),
                 plain(options.site),
-                f"{other.kept:,}",
-                f"{other.left:,}",
+                counted(other.kept, "page"),
+                counted(other.left, "address"),
                 command_to_continue(crawler, other.name),
             )
             return
@@ -174,7 +174,7 @@ def take_over(
         raise SettingsError(f"passwords are not stored: say once more, with the password, {' '.join(missing)}")
     if _has_all(run, arguments):
         raise SettingsError(
-            f"run {plain(run.name)} has kept the {run.kept:,} pages that max_pages allows: "
+            f"run {plain(run.name)} has kept the {counted(run.kept, 'page')} that max_pages allows: "
             f"add {' '.join(_more_pages(run.kept))} for as many more"
         )
     return arguments
