@@ -152,7 +152,7 @@ def _compile_files() -> None:
     from dedup.corpus.files import find_files
     from dedup.corpus.job import Job
     from dedup.corpus.run import run_job
-    from dedup.settings import DedupSettings
+    from dedup.settings import RuleSettings
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -162,7 +162,7 @@ def _compile_files() -> None:
             for number, text in enumerate(_sample())
         ]
         sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        job = Job(find_files([sample]).files, ReadOptions(), DedupSettings(), {}, folder / "state", processes=1)
+        job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
         with Path(os.devnull).open("w", encoding="utf-8") as nobody:
             for each in (job, replace(job, save_index=index), replace(job, against=index)):
                 run_job(each, nobody)
