@@ -31,6 +31,11 @@ class PairDecision:
     table: int | None = None
     flipped: int | None = None
 
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the second document is dropped."""
+        return self.rule.is_duplicate
+
 
 class PairDecider:
     """Decides pairs as `dedup.deduplicator.Deduplicator` does.

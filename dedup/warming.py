@@ -85,8 +85,13 @@ def prepare_crawl(*, index_in_memory: bool = False) -> None:
     Args:
         index_in_memory: whether candidates are looked up in tables in memory.
     """
+    prepare((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
+
+
+def prepare(names: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Do what `compile_ahead` does; where that fails, the log says so, and each process compiles for itself."""
     try:
-        compile_ahead((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
+        compile_ahead(names, tell)
     except CompilingError as error:
         without = "; signatures are made without it, in some milliseconds a text" if kept_folder() is None else ""
         logger.warning("%s%s", error, without)

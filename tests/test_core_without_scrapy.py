@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,13 +53,10 @@ def test_documents_are_decided_without_scrapy(tmp_path: Path) -> None:
 import dedup
 from tests.texts import document, edited
 
-deduplicator = dedup.Deduplicator(dedup.DedupSettings(database_url=sys.argv[1]))
-run = deduplicator.open_run("test")
 texts = {{"a": document(200), "b": document(200), "c": edited(document(200), 3), "d": document(200, "other")}}
-documents = [dedup.Document(key, dedup.make_signature(text)) for key, text in texts.items()]
-for decision in deduplicator.decide(documents, run):
-    print(decision.verdict, decision.original)
-deduplicator.database.close()
+with dedup.Deduplicator(sys.argv[1]) as deduplicator:
+    for decision in deduplicator.decide_all(texts.items()):
+        print(decision.verdict, decision.original)
 """
     output = python(code, f"sqlite:///{tmp_path / 'test.db'}")
     assert output.splitlines() == ["new None", "exact duplicate a", "near duplicate a", "new None"]
@@ -118,7 +116,15 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 @pytest.mark.parametrize("name", dedup.__all__)
 def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(dedup, name).__name__ == name
+    found = getattr(dedup, name)
+    assert getattr(found, "__name__", name) == name
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", dedup.__version__)
+    assert python("import sys, dedup.cli.main; dedup.cli.main.main(sys.argv[1:])", "--version") == (
+        f"dedup {dedup.__version__}\n"
+    )
 
 
 def test_the_public_names_are_sorted_and_no_other_name_is_found() -> None:
