@@ -20,8 +20,8 @@ from crawler.revisits import Revisits
 from crawler.spiders.arguments import SiteArguments
 from crawler.spiders.kinds import PAGE, is_page
 from crawler.visits import Visit
-from dedup.failures import read_item_settings
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.failures import read_item_settings
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 NOT_MODIFIED = "not modified"
 """Flag of a response whose server has said that the page is the same as last time."""

@@ -13,11 +13,11 @@ from scrapy.crawler import Crawler
 from crawler.storage import KEPT_VERSIONS, PageStore
 from crawler.versions import Reason
 from crawler.visits import Target, Visit
-from dedup.batching import MicroBatcher
 from dedup.errors import DatabaseError, SettingsError
-from dedup.failures import CrawlStopper, refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.batching import MicroBatcher
+from dedup.stage.failures import CrawlStopper, refuse_to_start
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 

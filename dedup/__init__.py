@@ -31,35 +31,35 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     __version__: str
 
-    from dedup.addon import DedupAddon
     from dedup.api import Deduplicator, deduplicate, similarity
     from dedup.decision import Decision, Verdict
-    from dedup.dropping import ExactDuplicate, NearDuplicate, Unchanged
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
     from dedup.fingerprint.schemes import Scheme, find_scheme
     from dedup.fingerprint.signature import Signature, make_signature
     from dedup.index.design import TableDesign
     from dedup.pairwise import PairDecision
-    from dedup.pipelines import NearDuplicatePipeline
     from dedup.settings import DedupSettings, Mode, RuleSettings
-    from dedup.signals import document_dropped, document_kept
-    from dedup.spidermiddlewares import DuplicateLinksMiddleware
+    from dedup.stage.addon import DedupAddon
+    from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
+    from dedup.stage.pipelines import NearDuplicatePipeline
+    from dedup.stage.signals import document_dropped, document_kept
+    from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
     from dedup.verification import Rule
 
 _MODULES = {
     "DatabaseError": "errors",
     "Decision": "decision",
-    "DedupAddon": "addon",
+    "DedupAddon": "stage.addon",
     "DedupError": "errors",
     "DedupSettings": "settings",
     "Deduplicator": "api",
-    "DuplicateLinksMiddleware": "spidermiddlewares",
-    "ExactDuplicate": "dropping",
+    "DuplicateLinksMiddleware": "stage.spidermiddlewares",
+    "ExactDuplicate": "stage.dropping",
     "IncompatibleDatabaseError": "errors",
     "InputError": "errors",
     "Mode": "settings",
-    "NearDuplicate": "dropping",
-    "NearDuplicatePipeline": "pipelines",
+    "NearDuplicate": "stage.dropping",
+    "NearDuplicatePipeline": "stage.pipelines",
     "PairDecision": "pairwise",
     "Rule": "verification",
     "RuleSettings": "settings",
@@ -67,11 +67,11 @@ _MODULES = {
     "SettingsError": "errors",
     "Signature": "fingerprint.signature",
     "TableDesign": "index.design",
-    "Unchanged": "dropping",
+    "Unchanged": "stage.dropping",
     "Verdict": "decision",
     "deduplicate": "api",
-    "document_dropped": "signals",
-    "document_kept": "signals",
+    "document_dropped": "stage.signals",
+    "document_kept": "stage.signals",
     "find_scheme": "fingerprint.schemes",
     "make_signature": "fingerprint.signature",
     "similarity": "api",

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from scrapy.utils.misc import load_object
 
 import dedup
 
@@ -19,20 +20,6 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-GLUE = {
-    "addon",
-    "commands",
-    "crawl_run",
-    "dropping",
-    "failures",
-    "items",
-    "origins",
-    "pipelines",
-    "placement",
-    "project",
-    "scrapy_version",
-    "spidermiddlewares",
-}
 
 
 def python(code: str, *arguments: str) -> str:
@@ -66,7 +53,7 @@ def test_every_module_but_the_glue_is_imported_without_scrapy() -> None:
     code = f"""{BLOCK}
 import importlib, pkgutil, dedup
 for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
-    if module.name.split(".")[1] not in {GLUE!r}:
+    if module.name.split(".")[1] not in ("stage", "pipelines", "spidermiddlewares"):
         importlib.import_module(module.name)
         print(module.name)
 """
@@ -118,6 +105,13 @@ def test_importing_the_package_imports_nothing_else() -> None:
 def test_every_public_name_is_there(name: str) -> None:
     found = getattr(dedup, name)
     assert getattr(found, "__name__", name) == name
+
+
+@pytest.mark.parametrize(
+    "path", ["dedup.pipelines.NearDuplicatePipeline", "dedup.spidermiddlewares.DuplicateLinksMiddleware"]
+)
+def test_settings_may_name_components_as_ever(path: str) -> None:
+    assert load_object(path) is getattr(dedup, path.rpartition(".")[2])
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:

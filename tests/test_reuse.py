@@ -28,7 +28,7 @@ from tests.localsite import Asked, LocalSite, article
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, edited
 
-PIPELINE = "dedup.pipelines.NearDuplicatePipeline"
+PIPELINE = "dedup.NearDuplicatePipeline"
 
 
 def keeps_the_first_two(outcome: Outcome) -> None:

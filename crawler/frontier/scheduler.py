@@ -34,9 +34,9 @@ from crawler.options import RunOptions
 from crawler.skipping import skip
 from dedup.database import Database
 from dedup.errors import DedupError
-from dedup.failures import CrawlStopper, outages_of, refuse_to_start
-from dedup.pipelines import RUN_GOES_ON
 from dedup.runs.naming import name_by_time
+from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
+from dedup.stage.pipelines import RUN_GOES_ON
 
 logger = logging.getLogger(__name__)
 
