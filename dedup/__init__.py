@@ -1,7 +1,26 @@
-"""Near-duplicate detection: 64-bit simhash fingerprints, permuted tables in SQL, verified matches.
+"""Near-duplicate detection: 64-bit simhash, permuted tables, verified matches.
 
-The names below are loaded when they are first used: the core works without Scrapy, and a worker
-process that makes signatures needs no database library.
+Texts, without a database:
+
+    from dedup import deduplicate, similarity
+
+    kept = [text for text, decision in zip(texts, deduplicate(texts)) if not decision.verdict.is_duplicate]
+    print(similarity(texts[0], texts[1]).rule)
+
+Texts, against all that a database has seen:
+
+    from dedup import Deduplicator
+
+    with Deduplicator("sqlite:///texts.db") as deduplicator:
+        decision = deduplicator.decide("page 1", text)
+
+In a Scrapy project: `ADDONS = {"dedup.DedupAddon": 500}`.
+
+The names of this module are public: they stay what they are, or the changelog says what became of them. Everything
+else, all modules of the package and what is in them, is private and may change in any version.
+
+The names are loaded when they are first used: the core works without Scrapy, and a process that only makes
+signatures needs no database library.
 """
 
 from __future__ import annotations
@@ -10,31 +29,52 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dedup.addon import DedupAddon
-    from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
-    from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
+    __version__: str
+
+    from dedup.api import Deduplicator, deduplicate, similarity
+    from dedup.decision import Decision, Verdict
+    from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
     from dedup.fingerprint.schemes import Scheme, find_scheme
     from dedup.fingerprint.signature import Signature, make_signature
     from dedup.index.design import TableDesign
-    from dedup.settings import DedupSettings, Mode
+    from dedup.pairwise import PairDecision
+    from dedup.settings import DedupSettings, Mode, RuleSettings
+    from dedup.stage.addon import DedupAddon
+    from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
+    from dedup.stage.pipelines import NearDuplicatePipeline
+    from dedup.stage.signals import document_dropped, document_kept
+    from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
+    from dedup.verification import Rule
 
 _MODULES = {
     "DatabaseError": "errors",
-    "Decision": "deduplicator",
-    "DedupAddon": "addon",
+    "Decision": "decision",
+    "DedupAddon": "stage.addon",
     "DedupError": "errors",
     "DedupSettings": "settings",
-    "Deduplicator": "deduplicator",
-    "Document": "deduplicator",
+    "Deduplicator": "api",
+    "DuplicateLinksMiddleware": "stage.spidermiddlewares",
+    "ExactDuplicate": "stage.dropping",
     "IncompatibleDatabaseError": "errors",
+    "InputError": "errors",
     "Mode": "settings",
+    "NearDuplicate": "stage.dropping",
+    "NearDuplicatePipeline": "stage.pipelines",
+    "PairDecision": "pairwise",
+    "Rule": "verification",
+    "RuleSettings": "settings",
     "Scheme": "fingerprint.schemes",
     "SettingsError": "errors",
     "Signature": "fingerprint.signature",
     "TableDesign": "index.design",
-    "Verdict": "deduplicator",
+    "Unchanged": "stage.dropping",
+    "Verdict": "decision",
+    "deduplicate": "api",
+    "document_dropped": "stage.signals",
+    "document_kept": "stage.signals",
     "find_scheme": "fingerprint.schemes",
     "make_signature": "fingerprint.signature",
+    "similarity": "api",
 }
 
 __all__ = [
@@ -44,20 +84,36 @@ __all__ = [
     "DedupError",
     "DedupSettings",
     "Deduplicator",
-    "Document",
+    "DuplicateLinksMiddleware",
+    "ExactDuplicate",
     "IncompatibleDatabaseError",
+    "InputError",
     "Mode",
+    "NearDuplicate",
+    "NearDuplicatePipeline",
+    "PairDecision",
+    "Rule",
+    "RuleSettings",
     "Scheme",
     "SettingsError",
     "Signature",
     "TableDesign",
+    "Unchanged",
     "Verdict",
+    "deduplicate",
+    "document_dropped",
+    "document_kept",
     "find_scheme",
     "make_signature",
+    "similarity",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 -- takes longer than all else here
+
+        return version("scrapy-neardup")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"dedup.{_MODULES[name]}"), name)

@@ -16,7 +16,7 @@ from itertools import islice
 
 from dedup.documents import Match
 from dedup.fingerprint.sketch import compare
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import belongs_to_cluster
 
 MOST_MOVED = 1_000
@@ -28,7 +28,7 @@ _MEMBERS_TRIED = 3
 
 
 def find_joined(
-    match: Match, others: Sequence[Match], is_confirmed: Callable[[Match], bool], settings: DedupSettings
+    match: Match, others: Sequence[Match], is_confirmed: Callable[[Match], bool], settings: RuleSettings
 ) -> Match | None:
     """Return what a document is a duplicate of if it shows two clusters to be one.
 

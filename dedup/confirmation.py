@@ -9,7 +9,7 @@ from dedup.documents import Match
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Sketch, compare
 from dedup.mutual import Brings, MutualProbes
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import MostRewritten, belongs_to_cluster, check, plan_of
 
 Words = Callable[[], bytes]
@@ -26,7 +26,7 @@ class Confirmation:
     """
 
     def __init__(
-        self, settings: DedupSettings, brings: Brings | None = None, most_rewritten: MostRewritten | None = None
+        self, settings: RuleSettings, brings: Brings | None = None, most_rewritten: MostRewritten | None = None
     ) -> None:
         self._settings = settings
         self._most_rewritten = most_rewritten

@@ -9,7 +9,7 @@ from dedup.fingerprint.signature import BITS, Signature, distance
 from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.probes import ProbePlan
 from dedup.mutual import MutualProbes
-from dedup.settings import DedupSettings, Mode
+from dedup.settings import Mode, RuleSettings
 from dedup.verification import Rule, check, fewest_tokens, plan_of
 
 
@@ -31,6 +31,11 @@ class PairDecision:
     table: int | None = None
     flipped: int | None = None
 
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the second document is dropped."""
+        return self.rule.is_duplicate
+
 
 class PairDecider:
     """Decides pairs as `dedup.deduplicator.Deduplicator` does.
@@ -44,7 +49,7 @@ class PairDecider:
         radius: the largest distance of a candidate, in bits.
     """
 
-    def __init__(self, settings: DedupSettings, scheme: Scheme | None = None) -> None:
+    def __init__(self, settings: RuleSettings, scheme: Scheme | None = None) -> None:
         scheme = scheme or find_scheme(settings.scheme)
         self._settings = settings
         self._plan: ProbePlan = plan_of(settings)

@@ -1,6 +1,6 @@
 """The settings of deduplication, read once into a typed object.
 
-Those of the items of a Scrapy project are `dedup.items.settings.ItemSettings`.
+Those of the items of a Scrapy project are `dedup.stage.items.settings.ItemSettings`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from dedup.errors import SettingsError
 from dedup.fingerprint.schemes import find_scheme
@@ -54,23 +54,15 @@ class Brake(StrEnum):
 
 
 @dataclass(frozen=True)
-class DedupSettings:
-    """How documents are decided, and where that is remembered.
+class RuleSettings:
+    """How documents are decided: the rules that an index is made with, and is stored with.
 
-    Each stands in a Scrapy project as `DEDUP_` and its name in capitals.
+    On a command line each is `--set NAME=VALUE`.
 
     Attributes:
-        enabled: whether anything is done at all.
-        database_url: where documents, tables and verdicts are kept.
-        lock_timeout: seconds to wait for another writer of the database.
-        outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
-        run: name of the run that the verdicts belong to; empty: the time of its start.
         scheme: how signatures are made; a name in `dedup.fingerprint.schemes`, of 64 bits.
         mode: `checked` or `paper`.
         tables: the table design, "N choose R".
-        index: `sql` or `memory`, where candidates are looked up; both find the same.
-        index_file: where the tables in memory are saved; empty: beside an SQLite database, and
-            nowhere with PostgreSQL.
         radius: the largest distance of a candidate in checked mode, in bits.
         weak_bits: how many of the weakest bits of each prefix may be flipped in checked mode.
         max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
@@ -94,6 +86,89 @@ class DedupSettings:
             texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
         leader_jaccard: a match found by another member must reach this Jaccard similarity
         leader_containment: or this containment with the leader of the cluster.
+    """
+
+    scheme: str = "words"
+    mode: Mode = Mode.CHECKED
+    tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
+    radius: int = 16
+    weak_bits: int = 8
+    max_flips: int = 32
+    firm_margin: float = 1.2
+    max_candidates: int = 64
+    min_tokens: int = 20
+    short_tokens: int = 64
+    short_jaccard: float = 0.7
+    min_jaccard: float = 0.55
+    min_containment: float = 0.9
+    min_length_ratio: float = 0.45
+    sure_jaccard: float = 0.75
+    max_replaced: float = 1.5
+    max_rewritten: float = 0.1
+    max_compared: int = 20_000
+    leader_jaccard: float = 0.4
+    leader_containment: float = 0.7
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> Self:
+        """Read the settings.
+
+        Args:
+            get: gives the value of a setting by its full name, `DEDUP_` and its name in capitals, None where it is
+                not set; strings as on a command line are understood.
+
+        Raises:
+            SettingsError: a value cannot be used.
+        """
+        values = {}
+        for each in fields(cls):
+            name = f"DEDUP_{each.name.upper()}"
+            value = get(name)
+            if value is not None:
+                values[each.name] = _CONVERTERS[str(each.type)](name, value)
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        # Words are strings too, and in code they are easily written as such.
+        object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
+        object.__setattr__(self, "tables", _to_design("DEDUP_TABLES", self.tables))
+        bits = _bits_of("DEDUP_SCHEME", self.scheme)
+        _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
+        for name in (
+            "min_jaccard",
+            "min_containment",
+            "min_length_ratio",
+            "sure_jaccard",
+            "short_jaccard",
+            "max_rewritten",
+            "leader_jaccard",
+            "leader_containment",
+        ):
+            _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
+        _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
+        _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
+        _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
+        _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
+        _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
+        for name in ("max_replaced", "min_tokens", "short_tokens", "max_compared"):
+            _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+
+
+@dataclass(frozen=True)
+class DedupSettings(RuleSettings):
+    """The rules, and what a crawl needs besides: a database, runs, scopes, limits.
+
+    Each stands in a Scrapy project as `DEDUP_` and its name in capitals.
+
+    Attributes:
+        enabled: whether anything is done at all.
+        database_url: where documents, tables and verdicts are kept.
+        lock_timeout: seconds to wait for another writer of the database.
+        outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
+        run: name of the run that the verdicts belong to; empty: the time of its start.
+        index: `sql` or `memory`, where candidates are looked up; both find the same.
+        index_file: where the tables in memory are saved; empty: beside an SQLite database, and
+            nowhere with PostgreSQL.
         scope: where duplicates are looked for: `all`, the same `host`, the same registrable `domain`, or among
             those of the same `spider`, whose keys do not meet those of others either.
         keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen where copies
@@ -115,28 +190,8 @@ class DedupSettings:
     lock_timeout: float = 60.0
     outage_timeout: float = 300.0
     run: str = ""
-    scheme: str = "words"
-    mode: Mode = Mode.CHECKED
-    tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
     index: IndexKind = IndexKind.SQL
     index_file: str = ""
-    radius: int = 16
-    weak_bits: int = 8
-    max_flips: int = 32
-    firm_margin: float = 1.2
-    max_candidates: int = 64
-    min_tokens: int = 20
-    short_tokens: int = 64
-    short_jaccard: float = 0.7
-    min_jaccard: float = 0.55
-    min_containment: float = 0.9
-    min_length_ratio: float = 0.45
-    sure_jaccard: float = 0.75
-    max_replaced: float = 1.5
-    max_rewritten: float = 0.1
-    max_compared: int = 20_000
-    leader_jaccard: float = 0.4
-    leader_containment: float = 0.7
     scope: Scope = Scope.ALL
     keeper: KeeperPolicy = field(default_factory=KeeperPolicy)
     swap_keeper: bool = False
@@ -148,60 +203,21 @@ class DedupSettings:
     mark_only: bool = False
     batch_size: int = 50
 
-    @classmethod
-    def read(cls, get: Callable[[str], Any]) -> DedupSettings:
-        """Read the settings.
-
-        Args:
-            get: gives the value of a setting by its full name, None where it is not set; strings
-                as on a command line are understood.
-
-        Raises:
-            SettingsError: a value cannot be used.
-        """
-        values = {}
-        for each in fields(cls):
-            name = f"DEDUP_{each.name.upper()}"
-            value = get(name)
-            if value is not None:
-                values[each.name] = _CONVERTERS[str(each.type)](name, value)
-        return cls(**values)
-
     def __post_init__(self) -> None:
-        # Words are strings too, and in code they are easily written as such.
-        object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
+        super().__post_init__()
         object.__setattr__(self, "index", to_word(IndexKind)("DEDUP_INDEX", self.index))
         object.__setattr__(self, "scope", to_word(Scope)("DEDUP_SCOPE", self.scope))
         object.__setattr__(self, "brake", to_word(Brake)("DEDUP_BRAKE", self.brake))
         object.__setattr__(self, "memory", Memory.parse(self.memory))
         object.__setattr__(self, "keeper", KeeperPolicy.parse(self.keeper))
-        bits = _bits_of("DEDUP_SCHEME", self.scheme)
-        _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
-        for name in (
-            "min_jaccard",
-            "min_containment",
-            "min_length_ratio",
-            "sure_jaccard",
-            "short_jaccard",
-            "max_rewritten",
-            "leader_jaccard",
-            "leader_containment",
-            "max_drop_share",
-        ):
-            _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         has_memory_tables = self.index is IndexKind.SQL or self.tables == MEMORY_TABLES
         _require(has_memory_tables, "tables", str(self.tables), f"'{MEMORY_TABLES}', as DEDUP_INDEX is '{self.index}'")
-        _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
-        _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
-        _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
+        _require(0 <= self.max_drop_share <= 1, "max_drop_share", self.max_drop_share, "a number from 0 to 1")
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
-        _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
-        for name in ("max_candidates", "batch_size", "brake_after"):
+        for name in ("batch_size", "brake_after"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
-        _require(self.max_replaced >= 0, "max_replaced", self.max_replaced, "at least 0")
-        for name in ("min_tokens", "short_tokens", "max_compared", "max_cluster"):
-            _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+        _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
 
 
 def _require(holds: bool, name: str, value: object, expected: str) -> None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
-from dedup.settings import DedupSettings, Mode
+from dedup.settings import Mode, RuleSettings
 from dedup.wordwise import WordDifference, compare_words, short_similarity
 
 PAPER_RADIUS = 3
@@ -61,7 +61,7 @@ class Rule(StrEnum):
         return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE)
 
 
-def plan_of(settings: DedupSettings) -> ProbePlan:
+def plan_of(settings: RuleSettings) -> ProbePlan:
     """Return how far around a fingerprint candidates are looked for."""
     if settings.mode is Mode.PAPER:
         return ProbePlan(settings.tables, PAPER_RADIUS, PAPER_RADIUS, weak_bits=0)
@@ -77,18 +77,18 @@ def plan_of(settings: DedupSettings) -> ProbePlan:
     )
 
 
-def fewest_tokens(settings: DedupSettings) -> int:
+def fewest_tokens(settings: RuleSettings) -> int:
     """Return how many tokens a text must have to be compared in any other way than exactly."""
     # Without a check, a fingerprint of few words is no proof of anything.
     return settings.short_tokens if settings.mode is Mode.PAPER else settings.min_tokens
 
 
-def has_features(fingerprint: int, settings: DedupSettings) -> bool:
+def has_features(fingerprint: int, settings: RuleSettings) -> bool:
     """Say whether a fingerprint is made of anything: without features all texts have the same one."""
     return fingerprint != find_scheme(settings.scheme).without_features
 
 
-def is_comparable(tokens: int, fingerprint: int, settings: DedupSettings) -> bool:
+def is_comparable(tokens: int, fingerprint: int, settings: RuleSettings) -> bool:
     """Say whether a text can be a near-duplicate; if not, it is compared exactly and in no other way.
 
     Args:
@@ -100,7 +100,7 @@ def is_comparable(tokens: int, fingerprint: int, settings: DedupSettings) -> boo
 
 
 def check(
-    a: Sketch, b: Sketch, words: WordPair, settings: DedupSettings, most_rewritten: MostRewritten | None = None
+    a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, most_rewritten: MostRewritten | None = None
 ) -> Rule:
     """Say whether two documents are near-duplicates, and why.
 
@@ -142,12 +142,12 @@ def check(
     return Rule.REPLACED if is_form and difference.replaced > settings.max_replaced else rule
 
 
-def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: DedupSettings) -> bool:
+def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
     """Say whether `check` may confirm two documents: whether it looks at more than the sketches, or these suffice."""
     return min(a.tokens, b.tokens) < settings.short_tokens or check_sketches(similarity, settings).is_duplicate
 
 
-def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
+def check_sketches(similarity: Similarity, settings: RuleSettings) -> Rule:
     """Say what the sketches alone tell of two documents: confirmed by which rule, or `NOT_ALIKE`."""
     if similarity.jaccard >= settings.min_jaccard:
         return Rule.JACCARD
@@ -156,12 +156,12 @@ def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
     return Rule.NOT_ALIKE
 
 
-def sure_containment(settings: DedupSettings) -> float:
+def sure_containment(settings: RuleSettings) -> float:
     """Return the estimated containment from which on no words are compared to find what was rewritten."""
     return 1 - settings.max_rewritten + _ERROR_OF_CONTAINMENT
 
 
-def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
+def belongs_to_cluster(to_leader: Similarity, settings: RuleSettings) -> bool:
     """Say whether a document that matched a member is close enough to the cluster's leader.
 
     Without this, chains of small edits would drift to texts that have nothing in common.
@@ -169,7 +169,7 @@ def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
     return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
 
 
-def _check_short(words: tuple[bytes, bytes], settings: DedupSettings) -> Rule:
+def _check_short(words: tuple[bytes, bytes], settings: RuleSettings) -> Rule:
     difference = _difference(words)
     if difference is None or short_similarity(*words) < settings.short_jaccard:
         return Rule.NOT_ALIKE

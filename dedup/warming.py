@@ -85,8 +85,13 @@ def prepare_crawl(*, index_in_memory: bool = False) -> None:
     Args:
         index_in_memory: whether candidates are looked up in tables in memory.
     """
+    prepare((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
+
+
+def prepare(names: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Do what `compile_ahead` does; where that fails, the log says so, and each process compiles for itself."""
     try:
-        compile_ahead((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
+        compile_ahead(names, tell)
     except CompilingError as error:
         without = "; signatures are made without it, in some milliseconds a text" if kept_folder() is None else ""
         logger.warning("%s%s", error, without)
@@ -152,7 +157,7 @@ def _compile_files() -> None:
     from dedup.corpus.files import find_files
     from dedup.corpus.job import Job
     from dedup.corpus.run import run_job
-    from dedup.settings import DedupSettings
+    from dedup.settings import RuleSettings
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -162,7 +167,7 @@ def _compile_files() -> None:
             for number, text in enumerate(_sample())
         ]
         sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        job = Job(find_files([sample]).files, ReadOptions(), DedupSettings(), {}, folder / "state", processes=1)
+        job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
         with Path(os.devnull).open("w", encoding="utf-8") as nobody:
             for each in (job, replace(job, save_index=index), replace(job, against=index)):
                 run_job(each, nobody)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scrapy.utils.misc import load_object
 
 import dedup
 from tests.waiting import HANG
@@ -19,20 +21,6 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-GLUE = {
-    "addon",
-    "commands",
-    "crawl_run",
-    "dropping",
-    "failures",
-    "items",
-    "origins",
-    "pipelines",
-    "placement",
-    "project",
-    "scrapy_version",
-    "spidermiddlewares",
-}
 
 
 def python(code: str, *arguments: str) -> str:
@@ -53,13 +41,10 @@ def test_documents_are_decided_without_scrapy(tmp_path: Path) -> None:
 import dedup
 from tests.texts import document, edited
 
-deduplicator = dedup.Deduplicator(dedup.DedupSettings(database_url=sys.argv[1]))
-run = deduplicator.open_run("test")
 texts = {{"a": document(200), "b": document(200), "c": edited(document(200), 3), "d": document(200, "other")}}
-documents = [dedup.Document(key, dedup.make_signature(text)) for key, text in texts.items()]
-for decision in deduplicator.decide(documents, run):
-    print(decision.verdict, decision.original)
-deduplicator.database.close()
+with dedup.Deduplicator(sys.argv[1]) as deduplicator:
+    for decision in deduplicator.decide_all(texts.items()):
+        print(decision.verdict, decision.original)
 """
     output = python(code, f"sqlite:///{tmp_path / 'test.db'}")
     assert output.splitlines() == ["new None", "exact duplicate a", "near duplicate a", "new None"]
@@ -69,7 +54,7 @@ def test_every_module_but_the_glue_is_imported_without_scrapy() -> None:
     code = f"""{BLOCK}
 import importlib, pkgutil, dedup
 for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
-    if module.name.split(".")[1] not in {GLUE!r}:
+    if module.name.split(".")[1] not in ("stage", "pipelines", "spidermiddlewares"):
         importlib.import_module(module.name)
         print(module.name)
 """
@@ -119,7 +104,22 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 @pytest.mark.parametrize("name", dedup.__all__)
 def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(dedup, name).__name__ == name
+    found = getattr(dedup, name)
+    assert getattr(found, "__name__", name) == name
+
+
+@pytest.mark.parametrize(
+    "path", ["dedup.pipelines.NearDuplicatePipeline", "dedup.spidermiddlewares.DuplicateLinksMiddleware"]
+)
+def test_settings_may_name_components_as_ever(path: str) -> None:
+    assert load_object(path) is getattr(dedup, path.rpartition(".")[2])
+
+
+def test_the_version_is_that_of_the_installed_package() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", dedup.__version__)
+    assert python("import sys, dedup.cli.main; dedup.cli.main.main(sys.argv[1:])", "--version") == (
+        f"dedup {dedup.__version__}\n"
+    )
 
 
 def test_the_public_names_are_sorted_and_no_other_name_is_found() -> None:

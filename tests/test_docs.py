@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from crawler.spider.arguments import KNOWN
-from dedup.items.settings import ItemSettings
 from dedup.settings import DedupSettings
+from dedup.stage.items.settings import ItemSettings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -140,12 +140,12 @@ def test_links_are_followed_if_the_stage_is_switched_off(follow: Callable[..., O
 
 
 def test_links_are_followed_if_the_pipeline_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    follow(settings={"ITEM_PIPELINES": {"dedup.pipelines.NearDuplicatePipeline": None}})
+    follow(settings={"ITEM_PIPELINES": {"dedup.NearDuplicatePipeline": None}})
     assert site.hits["/of-copy"] == 1
 
 
 def test_links_are_followed_if_the_middleware_is_switched_off(follow: Callable[..., Outcome], site: LocalSite) -> None:
-    outcome = follow(settings={"SPIDER_MIDDLEWARES": {"dedup.spidermiddlewares.DuplicateLinksMiddleware": None}})
+    outcome = follow(settings={"SPIDER_MIDDLEWARES": {"dedup.DuplicateLinksMiddleware": None}})
     assert site.hits["/of-copy"] == 1
     assert outcome.count("dedup/exact_duplicate") == 1
 
@@ -434,7 +434,7 @@ class SortingItems(LeavingItemsOut):
 def test_middleware_closer_to_the_engine_that_keeps_items_back_does_not_hold_up_the_crawl(
     middleware: type, follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 3600)
+    monkeypatch.setattr("dedup.stage.spidermiddlewares.LONGEST_SECONDS", 3600)
     outcome = follow(settings={"SPIDER_MIDDLEWARES": {middleware: 1}})
     assert outcome.stats["finish_reason"] == "finished"
     assert site.hits["/later"] == 1
@@ -461,7 +461,7 @@ class ReplacingPipeline:
 def test_items_that_are_replaced_by_others_do_not_hold_up_the_crawl(
     setting: dict[str, Any], follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 3600)
+    monkeypatch.setattr("dedup.stage.spidermiddlewares.LONGEST_SECONDS", 3600)
     outcome = follow(settings=setting)
     assert outcome.stats["finish_reason"] == "finished"
     assert outcome.count("dedup/exact_duplicate") == 1
@@ -492,7 +492,7 @@ class Stuck:
 def test_links_wait_no_longer_than_so_many_seconds_and_that_is_said_once(
     follow: Callable[..., Outcome], site: LocalSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr("dedup.stage.spidermiddlewares.LONGEST_SECONDS", 0.3)
     outcome = follow(settings={"ITEM_PIPELINES": {Stuck: 100}})
     assert site.hits["/later"] == 1
     assert outcome.stats["finish_reason"] == "finished"
@@ -515,7 +515,7 @@ def test_links_do_not_hold_up_the_end_of_a_crawl_that_is_being_closed(
             for output in super().parse(response):
                 yield output
 
-    monkeypatch.setattr("dedup.spidermiddlewares.LONGEST_SECONDS", 3600)
+    monkeypatch.setattr("dedup.stage.spidermiddlewares.LONGEST_SECONDS", 3600)
     outcome = follow(ClosingSpider, {"ITEM_PIPELINES": {Stuck: 100}})
     assert outcome.stats["finish_reason"] == reason
 

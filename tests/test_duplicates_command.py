@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from dedup import Deduplicator, DedupSettings, Document, make_signature
+from dedup import DedupSettings, make_signature
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from tests.waiting import HANG
 
 TEXT = " ".join(f"word{number}" for number in range(100))

@@ -17,9 +17,11 @@ import pytest
 
 from crawler.pages.store import PageStore, Settled
 from crawler.pages.visits import Visit
-from dedup import Deduplicator, DedupSettings, Document, make_signature
+from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
 from dedup.database import Database
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.index.design import TableDesign
 from dedup.outages import Outages
 from tests.texts import CHINESE, ENGLISH, document, edited, extended

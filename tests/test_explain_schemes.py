@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from sqlalchemy import update
 
-from dedup import Deduplicator, DedupSettings, Document, find_scheme
+from dedup import DedupSettings, find_scheme
 from dedup.cli.main import main
 from dedup.database import Database
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.fingerprint.features import UNIT, keywords_of
 from dedup.pairwise import PairDecider
 from dedup.schema import properties

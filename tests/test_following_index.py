@@ -382,7 +382,9 @@ def test_a_file_that_cannot_be_written_stops_nothing(
 
 KILLED = """
 import os, signal, sys
-from dedup import Deduplicator, DedupSettings, Document, make_signature
+from dedup import DedupSettings, make_signature
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.index import saved
 from dedup.index.memory import files
 from tests.test_following_index import pages

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dedup import Deduplicator, DedupSettings, Document, make_signature
+from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.fingerprint.signature import digest
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import Deduplicator, DedupSettings, Document, Signature, make_signature
+from dedup import DedupSettings, Signature, make_signature
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.fingerprint.schemes import find_scheme
 from dedup.mutual import MutualProbes, margins_of
 from dedup.pairwise import PairDecider, Rule

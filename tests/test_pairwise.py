@@ -5,7 +5,9 @@ from random import Random
 
 import pytest
 
-from dedup import Deduplicator, DedupSettings, Document, Mode, Verdict, find_scheme, make_signature
+from dedup import DedupSettings, Mode, Verdict, find_scheme, make_signature
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.pairwise import PairDecider, Rule
 from tests.texts import document, edited
 

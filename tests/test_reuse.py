@@ -28,7 +28,7 @@ from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, edited
 from tests.waiting import HANG
 
-PIPELINE = "dedup.pipelines.NearDuplicatePipeline"
+PIPELINE = "dedup.NearDuplicatePipeline"
 
 
 def keeps_the_first_two(outcome: Outcome) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from dedup.corpus.state import about_settings
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
-from dedup.settings import DedupSettings, Mode
+from dedup.settings import DedupSettings, Mode, RuleSettings
 
 
 def read(**values: Any) -> DedupSettings:
@@ -17,6 +18,17 @@ def read(**values: Any) -> DedupSettings:
 
 def test_nothing_set_gives_the_defaults() -> None:
     assert read() == DedupSettings()
+
+
+def test_an_index_is_stored_with_the_rules_alone() -> None:
+    crawl = DedupSettings(database_url="sqlite://", outage_timeout=5, run="monday", min_jaccard=0.6)
+    assert about_settings(crawl) == about_settings(RuleSettings(min_jaccard=0.6))
+    assert set(about_settings(crawl)) == {each.name for each in fields(RuleSettings)}
+
+
+def test_rules_are_read_from_the_settings_of_a_crawl_too() -> None:
+    values = {"DEDUP_RADIUS": "10", "DEDUP_OUTAGE_TIMEOUT": "no number"}
+    assert RuleSettings.read(values.get) == RuleSettings(radius=10)
 
 
 def test_the_defaults_are_those_that_were_measured() -> None:

@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from dedup import Deduplicator, DedupSettings, Document, Mode, Verdict, find_scheme
+from dedup import DedupSettings, Mode, Verdict, find_scheme
 from dedup.cli.main import main
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.saved.querying import Query
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.signing import sign
 from dedup.decision import Decision
+from dedup.deduplicator import Deduplicator
+from dedup.documents import Document
 from dedup.pairwise import PairDecider
 from dedup.schema import documents, to_unsigned
 from dedup.settings import IndexKind

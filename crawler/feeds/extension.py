@@ -28,7 +28,7 @@ from crawler.feeds.run import FeedRun
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
 from dedup.errors import DatabaseError, DedupError, SettingsError
-from dedup.failures import CrawlStopper, refuse_to_start
+from dedup.stage.failures import CrawlStopper, refuse_to_start
 
 
 class Feeds(FeedExporter):

@@ -18,8 +18,8 @@ from crawler.page import Page
 from crawler.runs.naming import name_of_run
 from dedup.database import Database, require_file
 from dedup.errors import DatabaseError
-from dedup.failures import outages_of, read_item_settings, read_settings
-from dedup.pipelines import RUN_GOES_ON
+from dedup.stage.failures import outages_of, read_item_settings, read_settings
+from dedup.stage.pipelines import RUN_GOES_ON
 
 T = TypeVar("T")
 

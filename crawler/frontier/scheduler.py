@@ -35,8 +35,8 @@ from crawler.runs.naming import name_of_run
 from crawler.runs.options import RunOptions
 from dedup.database import Database
 from dedup.errors import DedupError
-from dedup.failures import CrawlStopper, outages_of, refuse_to_start
-from dedup.pipelines import RUN_GOES_ON
+from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
+from dedup.stage.pipelines import RUN_GOES_ON
 
 logger = logging.getLogger(__name__)
 

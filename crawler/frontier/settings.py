@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scrapy.crawler import Crawler
 
 from dedup.errors import SettingsError
-from dedup.failures import read_settings, refuse_to_start
+from dedup.stage.failures import read_settings, refuse_to_start
 
 MAX_ATTEMPTS = 5
 

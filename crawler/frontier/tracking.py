@@ -12,7 +12,7 @@ from scrapy.http import Response
 from crawler.frontier.entries import ROW, Taken
 from crawler.frontier.table import SUSPECT
 from crawler.page import NotStored, OverLimit
-from dedup.dropping import Undecided
+from dedup.stage.dropping import Undecided
 
 # Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
 _UNSETTLED = (NotStored, OverLimit, Undecided)

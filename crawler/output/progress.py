@@ -15,8 +15,8 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawler.output.skipping import PREFIX as SKIPPED
 from crawler.output.summary import DROPPED, count_kept, count_verdicts, duration, summarise, take_verdicts_of_run
-from dedup.failures import fail_at_the_end
-from dedup.pipelines import RUN_GOES_ON
+from dedup.stage.failures import fail_at_the_end
+from dedup.stage.pipelines import RUN_GOES_ON
 
 logger = logging.getLogger(__name__)
 

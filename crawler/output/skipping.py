@@ -22,7 +22,7 @@ from scrapy.exceptions import (
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 

@@ -17,15 +17,15 @@ from crawler.pages.store import PageStore, Settled
 from crawler.pages.visits import Visit
 from crawler.runs.naming import name_of_run
 from crawler.runtime.workers import Workers
-from dedup.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.database import Database
 from dedup.deflating import deflate
-from dedup.dropping import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.errors import DatabaseError, DedupError
-from dedup.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import NearDuplicatePipeline
 from dedup.settings import DedupSettings
+from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
+from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
+from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 

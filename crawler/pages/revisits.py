@@ -14,11 +14,11 @@ from crawler.pages.store import KEPT_VERSIONS, PageStore
 from crawler.pages.versions import Reason
 from crawler.pages.visits import Target, Visit
 from crawler.runs.naming import name_of_run
-from dedup.batching import MicroBatcher
 from dedup.errors import DatabaseError, SettingsError
-from dedup.failures import CrawlStopper, refuse_to_start
 from dedup.fingerprint.normalise import clean
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.batching import MicroBatcher
+from dedup.stage.failures import CrawlStopper, refuse_to_start
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scrapy.crawler import Crawler
 
-from dedup.failures import read_settings
 from dedup.runs.naming import name_by_time
+from dedup.stage.failures import read_settings
 
 _STAT = "dedup/run"
 

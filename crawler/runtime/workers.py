@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from dedup.errors import SettingsError
-from dedup.failures import close_when_forced, refuse_to_start
+from dedup.stage.failures import close_when_forced, refuse_to_start
 from dedup.warming import prepare_crawl
 from dedup.workers import PRELOAD, WorkerPool, load_ahead
 

@@ -19,8 +19,8 @@ from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.visits import Visit
 from crawler.spider.arguments import SiteArguments
-from dedup.failures import read_item_settings
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.failures import read_item_settings
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 NOT_MODIFIED = "not modified"
 """Flag of a response whose server has said that the page is the same as last time."""

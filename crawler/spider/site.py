@@ -32,11 +32,11 @@ from crawler.spider.known import KnownPages
 from crawler.spider.recent import RecentUrls
 from crawler.spider.sitemaps import SitemapError, read_sitemap
 from dedup.errors import SettingsError
-from dedup.failures import read_settings, refuse_to_start
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.fingerprint.signature import digest
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.failures import read_settings, refuse_to_start
+from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 

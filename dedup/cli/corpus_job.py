@@ -12,17 +12,17 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from dedup.cli.given import given_settings, make_settings
+from dedup.cli.settings_options import make_settings, read_settings_options
 from dedup.corpus.documents import ReadOptions
 from dedup.corpus.files import CorpusFile, FoundFiles
 from dedup.corpus.job import Job
 from dedup.corpus.run import run_job
-from dedup.corpus.state import OF_A_CRAWL, Checkpoint
+from dedup.corpus.state import Checkpoint
 from dedup.corpus.summary import summary_lines, summary_object
 from dedup.corpus.writers.outputs import discard_part
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.signature import BITS
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 _INTERRUPTED = 130
 
@@ -88,10 +88,8 @@ def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path
     )
 
 
-def _settings(options: argparse.Namespace) -> DedupSettings:
-    given = given_settings(options)
-    for name in given.keys() & OF_A_CRAWL:
-        raise SettingsError(f"--set {name}: a setting of crawls, without a meaning for files; see `dedup files --help`")
+def _settings(options: argparse.Namespace) -> RuleSettings:
+    given = read_settings_options(options)
     settings, scheme = make_settings(given)
     if scheme.bits != BITS:
         raise SettingsError(f"--scheme {given['scheme']}: expected a scheme of {BITS} bits")

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from dedup.cli.compiling import compile_first
-from dedup.cli.given import DEFAULT_SCHEME, add_settings_arguments, given_settings, make_settings, read_assignments
+from dedup.cli.settings_options import (
+    DEFAULT_SCHEME,
+    add_settings_arguments,
+    make_settings,
+    read_assignments,
+    read_settings_options,
+)
 from dedup.errors import InputError, SettingsError
 from dedup.evaluation import output
 from dedup.evaluation.labelled import LabelledSet, read_set
@@ -50,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         InputError: a set, a name or a value is not what it should be.
         SettingsError: a setting has a value that cannot be used.
     """
-    base = given_settings(options)
+    base = read_settings_options(options)
     methods: list[Method] = [_pipeline("dedup", base)]
     methods += [
         _pipeline(f"with {other}", base | read_assignments("--with", other.split(","))) for other in options.others

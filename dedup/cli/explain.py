@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first
-from dedup.cli.given import add_settings_arguments, given_settings, make_settings
+from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
 from dedup.database import Database, open_existing_database
 from dedup.display import cut, plain
 from dedup.errors import InputError
@@ -21,7 +21,7 @@ from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.report.output import open_output
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.warming import SIGNATURES
 
 _DATABASE = "crawl.db"
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         DatabaseError: the database cannot be read.
     """
     width = _width(options.width)
-    given = given_settings(options)
+    given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
     make_settings(given)
     if options.encoding:
@@ -92,7 +92,7 @@ def _width(text: str | None) -> int:
 
 
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    found = [_find(name, _database_of(options, given), options.encoding or "") for name in options.documents]
+    found = [_find(name, options.database or "", options.encoding or "") for name in options.documents]
     made_with = next((each.made_with for each in found if isinstance(each, StoredPage)), None)
     settings, scheme = _settings(given, made_with)
     a, b = (each.side if isinstance(each, StoredPage) else each.side(scheme) for each in found)
@@ -100,7 +100,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    database = _open(_database_of(options, given) or _DATABASE)
+    database = _open(options.database or _DATABASE)
     try:
         dropped = find_dropped(database, options.dropped)
     finally:
@@ -109,12 +109,7 @@ def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> E
     return explain_dropped(dropped, settings)
 
 
-def _database_of(options: argparse.Namespace, given: Mapping[str, str]) -> str:
-    """Return the database that was named, a URL or a file; empty where none was."""
-    return options.database or given.get("database_url", "")
-
-
-def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[DedupSettings, Scheme]:
+def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[RuleSettings, Scheme]:
     """Make settings and scheme; what a database was made with holds for its pages.
 
     Raises:

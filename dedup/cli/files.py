@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first
-from dedup.cli.given import add_settings_arguments
+from dedup.cli.settings_options import add_settings_arguments
 from dedup.corpus.documents import ReadOptions
 from dedup.corpus.files import KNOWN, find_files
 from dedup.corpus.preloads import preloads

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
+import dedup
 from dedup.errors import DedupError, InputError, SettingsError
 from dedup.loading import keep_single_threaded, without_collections
 
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicates: drop, measure and explain them.")
+    version = f"%(prog)s {dedup.__version__}" if arguments[:1] == ["--version"] else ""
+    parser.add_argument("--version", action="version", version=version)
     parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, about in _COMMANDS.items():
         command = parsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")

@@ -29,7 +29,7 @@ from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
 from dedup.corpus.words import REFERENCE
 from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import fewest_tokens
 
 NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
@@ -119,7 +119,7 @@ class Rules(NamedTuple):
     without_features: np.uint64
 
     @classmethod
-    def of(cls, settings: DedupSettings) -> Rules:
+    def of(cls, settings: RuleSettings) -> Rules:
         """Return what counts of some settings."""
         needed = settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
         return cls(

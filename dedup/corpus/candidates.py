@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dedup.corpus.scanning import Scan
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.index import MemoryIndex, require_design
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import plan_of
 
 _MOST_SCANNED = 500_000
@@ -31,7 +31,7 @@ class Candidates:
         SettingsError: the table design is none that the index in memory has.
     """
 
-    def __init__(self, settings: DedupSettings, threads: int) -> None:
+    def __init__(self, settings: RuleSettings, threads: int) -> None:
         self._settings = settings
         plan = plan_of(settings)
         require_design(plan)

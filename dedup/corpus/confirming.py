@@ -21,7 +21,7 @@ from dedup.corpus.known import NOWHERE
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCKS
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import plan_of, sure_containment
 
 
@@ -46,7 +46,7 @@ class Sureness(NamedTuple):
     flipped: NDArray[np.int64]
 
     @classmethod
-    def of(cls, settings: DedupSettings) -> Sureness:
+    def of(cls, settings: RuleSettings) -> Sureness:
         """Make them of settings in checked mode, for four blocks."""
         plan = plan_of(settings)
         is_mutual = find_scheme(settings.scheme).is_of_tokens

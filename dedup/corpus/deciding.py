@@ -31,7 +31,7 @@ from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
 from dedup.documents import Content, Match
 from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings, Mode
+from dedup.settings import Mode, RuleSettings
 from dedup.verification import is_comparable, plan_of
 
 
@@ -66,7 +66,7 @@ class CorpusDeduplicator:
 
     def __init__(
         self,
-        settings: DedupSettings,
+        settings: RuleSettings,
         folder: Path,
         lengths: Lengths | None = None,
         words: WordSource | None = None,

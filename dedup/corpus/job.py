@@ -12,7 +12,7 @@ from dedup.corpus.files import CorpusFile
 from dedup.corpus.state import about_settings
 from dedup.corpus.tally import Tally
 from dedup.fingerprint.signature import digest
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Job:
 
     files: list[CorpusFile]
     options: ReadOptions
-    settings: DedupSettings
+    settings: RuleSettings
     outputs: dict[str, Path]
     state: Path | None
     processes: int

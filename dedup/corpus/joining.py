@@ -18,7 +18,7 @@ from dedup.corpus.appending import AppendingFile
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.documents import Match
 from dedup.fingerprint.sketch import compare
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import belongs_to_cluster
 
 FILE = "joins"
@@ -40,7 +40,7 @@ class CorpusJoining:
         InputError: the file is not what the checkpoint says.
     """
 
-    def __init__(self, settings: DedupSettings, known: KnownDocuments, folder: Path, lengths: Lengths) -> None:
+    def __init__(self, settings: RuleSettings, known: KnownDocuments, folder: Path, lengths: Lengths) -> None:
         self._settings = settings
         self._known = known
         # Clusters of earlier runs stay what they are.

@@ -29,7 +29,7 @@ _SURELY_LESS = 0.999
 
 
 class Thresholds(NamedTuple):
-    """What a candidate's sketch must reach to be worth the check; see `dedup.settings.DedupSettings`."""
+    """What a candidate's sketch must reach to be worth the check; see `dedup.settings.RuleSettings`."""
 
     min_jaccard: float
     min_containment: float

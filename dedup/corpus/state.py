@@ -22,32 +22,12 @@ from dedup.corpus.tally import Tally
 from dedup.corpus.writers.outputs import sync_folder
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 VERSION = 1
 
 CHECKPOINT = "checkpoint.json"
 """The file that says how far a run is."""
-
-OF_A_CRAWL = frozenset(
-    {
-        "enabled",
-        "database_url",
-        "lock_timeout",
-        "run",
-        "scope",
-        "keeper",
-        "swap_keeper",
-        "brake",
-        "max_cluster",
-        "max_drop_share",
-        "brake_after",
-        "memory",
-        "mark_only",
-        "batch_size",
-    }
-)
-"""The settings that have no meaning for files."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +35,7 @@ class Checkpoint:
     """How far a run is.
 
     Attributes:
-        about: what the run is about; see `about_run`.
+        about: what the run is about; see `dedup.corpus.job.Job.about`.
         position: where the last item stands that was taken; None: nothing was.
         lengths: how much of the files of known documents is valid.
         members: how much of the file of members is.
@@ -111,9 +91,9 @@ def forget(folder: Path) -> None:
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
-def about_settings(settings: DedupSettings) -> dict[str, str]:
-    """Return the settings that verdicts depend on."""
-    named = {each.name: str(getattr(settings, each.name)) for each in fields(settings) if each.name not in OF_A_CRAWL}
+def about_settings(settings: RuleSettings) -> dict[str, str]:
+    """Return the rules as they are saved; of the settings of a crawl nothing is."""
+    named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings)}
     return named | {"scheme": find_scheme(settings.scheme).name}
 
 
@@ -123,18 +103,16 @@ def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) ->
     Raises:
         InputError: something is not the same.
     """
-    differing = [name for name in wanted if saved.get(name) != wanted[name]]
-    if differing:
-        what = differing[0]
-        if what == "settings":
-            what = differing_settings(saved["settings"], wanted["settings"])
-        raise InputError(
-            f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force to "
-            "begin anew"
-        )
+    for name, value in wanted.items():
+        what = differing_settings(saved[name], value) if name == "settings" else name
+        if what and saved.get(name) != value:
+            raise InputError(
+                f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force "
+                "to begin anew"
+            )
 
 
-def known_from(folder: Path, settings: DedupSettings, target: Path) -> Lengths:
+def known_from(folder: Path, settings: RuleSettings, target: Path) -> Lengths:
     """Copy the documents that an earlier run saved, to begin with them.
 
     Args:

@@ -18,7 +18,7 @@ from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature
 from dedup.overlap import containment, jaccard, shingles_of
 from dedup.pairwise import PairDecider
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Pipeline:
         scheme: name of the scheme of the signatures, of any width.
     """
 
-    def __init__(self, name: str, settings: DedupSettings, scheme: str) -> None:
+    def __init__(self, name: str, settings: RuleSettings, scheme: str) -> None:
         self.name = name
         self.scheme = scheme
         self._decider = PairDecider(settings, find_scheme(scheme))

@@ -20,7 +20,7 @@ from dedup.fingerprint.signature import BITS
 from dedup.fingerprint.sketch import compare
 from dedup.overlap import containment, jaccard, shingles_of
 from dedup.pairwise import PairDecider, PairDecision
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import Rule, belongs_to_cluster, check, plan_of
 from dedup.wordwise import compare_words, short_similarity
 
@@ -40,7 +40,7 @@ _KEPT = {
 }
 
 
-def explain(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> Explanation:
+def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
     """Explain what becomes of the second document where the first is all that is known.
 
     Args:
@@ -53,7 +53,7 @@ def explain(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> Explan
     return _explanation(a, b, decision, probe, settings=settings, scheme=scheme)
 
 
-def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
+def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     """Explain why a page was dropped.
 
     Args:
@@ -99,7 +99,7 @@ def explain_dropped(dropped: Dropped, settings: DedupSettings) -> Explanation:
     )
 
 
-def _decide(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
+def _decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
     if b.signature.margins.size:
         decision = PairDecider(settings, scheme).decide(a.signature, b.signature)
         return decision, Probe(True, decision.table, decision.flipped)
@@ -115,7 +115,7 @@ def _decide(a: Side, b: Side, settings: DedupSettings, scheme: Scheme) -> tuple[
 
 
 def _explanation(
-    a: Side, b: Side, decision: PairDecision, probe: Probe, *, settings: DedupSettings, scheme: Scheme
+    a: Side, b: Side, decision: PairDecision, probe: Probe, *, settings: RuleSettings, scheme: Scheme
 ) -> Explanation:
     differing = a.signature.fingerprint ^ b.signature.fingerprint
     first, second = analyse_side(a, scheme), analyse_side(b, scheme)
@@ -192,7 +192,7 @@ def _document(
     other: Analysis | None,
     differing: int,
     *,
-    settings: DedupSettings,
+    settings: RuleSettings,
     scheme: Scheme,
 ) -> Document:
     signature, unit = side.signature, unit_of(scheme)
@@ -214,7 +214,7 @@ def _in_units(value: int, unit: int) -> float:
     return value if unit == 1 else value / unit
 
 
-def _weak_bits(margins: NDArray[np.int64], settings: DedupSettings, scheme: Scheme) -> list[int]:
+def _weak_bits(margins: NDArray[np.int64], settings: RuleSettings, scheme: Scheme) -> list[int]:
     prefixes: list[Sequence[int]] = [table.prefix for table in settings.tables.tables]
     if scheme.bits != BITS:
         # There are no tables; this is as the usual ones cut 64 bits.
@@ -249,7 +249,7 @@ def _exact(a: Analysis, b: Analysis) -> Exact:
     return Exact(jaccard(ours, theirs), containment(ours, theirs), len(ours & theirs))
 
 
-def _compare_words(a: Side, b: Side, settings: DedupSettings) -> WordComparison | None:
+def _compare_words(a: Side, b: Side, settings: RuleSettings) -> WordComparison | None:
     tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
     ours, theirs = a.signature.words, b.signature.words
     if not (ours and theirs) or max(tokens) > settings.max_compared:

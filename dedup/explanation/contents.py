@@ -10,7 +10,7 @@ from dedup.explanation.stored import Record
 from dedup.explanation.words import WordDiff
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.sketch import Similarity
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,6 @@ class Explanation:
     record: Record | None
     member: Member | None
     notes: list[str]
-    settings: DedupSettings
+    settings: RuleSettings
     scheme: Scheme
     radius: int

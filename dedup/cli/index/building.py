@@ -9,14 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 from dedup.cli import files
-from dedup.cli.given import add_settings_arguments, given_settings, make_settings
+from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
 from dedup.corpus.files import KNOWN
 from dedup.corpus.saved.crawled import add_crawled, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
 from dedup.database import Database, open_existing_database
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
 def _build_of_database(options: argparse.Namespace) -> int:
     url = options.database if "://" in options.database else f"sqlite:///{options.database}"
     with closing(open_existing_database(url)) as database:
-        settings = _settings(database, given_settings(options))
+        settings = _settings(database, read_settings_options(options))
         with new_index(options.output, settings, force=options.force) as known:
             taken = add_crawled(database, settings, known)
     if options.json:
@@ -76,7 +76,7 @@ def _build_of_database(options: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(database: Database, given: Mapping[str, str]) -> DedupSettings:
+def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
     """Return the given settings with the scheme of a database.
 
     Raises:

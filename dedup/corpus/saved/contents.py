@@ -14,7 +14,7 @@ from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state import about_settings, differing_settings
 from dedup.index.memory import files
 from dedup.index.memory.crowds import Crowd, crowds
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 
 @dataclass(frozen=True)
@@ -109,5 +109,5 @@ def _documents(saved: SavedIndex) -> Documents:
         leaders=leaders,
         duplicates=len(saved) - leaders,
         with_words=int((saved.rows[FILES[2]] != NOWHERE).sum()),
-        settings=differing_settings(saved.named_settings, about_settings(DedupSettings())),
+        settings=differing_settings(saved.named_settings, about_settings(RuleSettings())),
     )

@@ -14,7 +14,7 @@ from dedup.errors import DatabaseError
 from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.sketch import Sketch
 from dedup.schema import documents, properties, to_unsigned, words
-from dedup.settings import DedupSettings, Mode
+from dedup.settings import Mode, RuleSettings
 from dedup.verification import is_comparable
 
 _ROWS_AT_ONCE = 1_000
@@ -62,7 +62,7 @@ def scheme_of(database: Database) -> Scheme:
     return scheme_named(name)
 
 
-def add_crawled(database: Database, settings: DedupSettings, known: KnownDocuments) -> Taken:
+def add_crawled(database: Database, settings: RuleSettings, known: KnownDocuments) -> Taken:
     """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
 
     Args:
@@ -84,7 +84,7 @@ def add_crawled(database: Database, settings: DedupSettings, known: KnownDocumen
 class _Adding:
     """Adds rows of a database; of equal contents the first stands for all."""
 
-    def __init__(self, settings: DedupSettings, known: KnownDocuments, leaders: _Adding | None = None) -> None:
+    def __init__(self, settings: RuleSettings, known: KnownDocuments, leaders: _Adding | None = None) -> None:
         self._settings = settings
         self._known = known
         self._leaders = leaders

@@ -24,7 +24,7 @@ from dedup.corpus.writers.outputs import Output, open_output
 from dedup.deflating import deflate
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.sketch import Sketch
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 FORMAT = 1
 
@@ -72,7 +72,7 @@ def export(saved: SavedIndex, path: Path) -> int:
     return len(saved)
 
 
-def read_settings(path: Path) -> DedupSettings:
+def read_settings(path: Path) -> RuleSettings:
     """Return the settings of an index that was exported.
 
     Raises:

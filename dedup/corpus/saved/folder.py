@@ -27,7 +27,7 @@ from dedup.errors import InputError
 from dedup.fingerprint.schemes import scheme_named
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 
 FORMAT = 1
 """The version of the folder's format."""
@@ -44,18 +44,18 @@ CHECKED = (CHECKPOINT, *FILES, FINGERPRINTS)
 _CHUNK = 1 << 24
 
 
-def settings_of(named: Mapping[str, str]) -> DedupSettings:
+def settings_of(named: Mapping[str, str]) -> RuleSettings:
     """Return the settings that an index was made with; the opposite of `dedup.corpus.state.about_settings`.
 
     Raises:
         SettingsError: a value cannot be used, or the scheme is not known.
     """
     values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
-    return DedupSettings.read({**values, "DEDUP_SCHEME": scheme_named(named["scheme"]).spec}.get)
+    return RuleSettings.read({**values, "DEDUP_SCHEME": scheme_named(named["scheme"]).spec}.get)
 
 
 @contextmanager
-def new_index(target: Path, settings: DedupSettings, *, force: bool) -> Iterator[KnownDocuments]:
+def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[KnownDocuments]:
     """Make an index: what is added in the block is saved at its end, all of it or nothing.
 
     Args:

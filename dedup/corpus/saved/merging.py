@@ -14,7 +14,7 @@ from dedup.documents import StoredDocument
 from dedup.errors import InputError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import compare
-from dedup.settings import DedupSettings
+from dedup.settings import RuleSettings
 from dedup.verification import belongs_to_cluster, is_comparable
 
 
@@ -94,7 +94,7 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
     return keys[:added]
 
 
-def _leader(document: StoredDocument, leader: int | None, known: KnownDocuments, settings: DedupSettings) -> int | None:
+def _leader(document: StoredDocument, leader: int | None, known: KnownDocuments, settings: RuleSettings) -> int | None:
     """Return who leads a document now, by the number that stands for its leader's content; nobody is led by a copy."""
     if leader is None:
         return None

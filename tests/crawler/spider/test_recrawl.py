@@ -20,7 +20,7 @@ from crawler.pages.tables import page_versions
 from crawler.pages.tables import pages as stored_pages
 from crawler.pages.visits import visits
 from dedup.database import Database
-from dedup.pipelines import NearDuplicatePipeline
+from dedup.stage.pipelines import NearDuplicatePipeline
 from tests.consistency import inconsistencies
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_command, crawl_site_here, run, start
 from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect

@@ -7,16 +7,16 @@ from typing import cast
 
 from scrapy.settings import BaseSettings
 
-from dedup.scrapy_version import require_scrapy
+from dedup.stage.scrapy_version import require_scrapy
 
 require_scrapy()
 
 from dedup.errors import SettingsError  # noqa: E402 -- an old Scrapy lacks what these import
-from dedup.failures import check_early, refuse_to_start  # noqa: E402
-from dedup.pipelines import NearDuplicatePipeline  # noqa: E402
-from dedup.placement import order_for  # noqa: E402
-from dedup.project import unknown_settings  # noqa: E402
-from dedup.spidermiddlewares import DuplicateLinksMiddleware  # noqa: E402
+from dedup.stage.failures import check_early, refuse_to_start  # noqa: E402
+from dedup.stage.pipelines import NearDuplicatePipeline  # noqa: E402
+from dedup.stage.placement import order_for  # noqa: E402
+from dedup.stage.project import unknown_settings  # noqa: E402
+from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware  # noqa: E402
 
 logger = logging.getLogger(__name__)
 
@@ -27,9 +27,9 @@ MIDDLEWARE_ORDER = 10
 class DedupAddon:
     """Scrapy add-on: `ADDONS = {"dedup.DedupAddon": 500}`.
 
-    - Puts the item pipeline before all that may store items (see `dedup.placement`) and the spider middleware at
+    - Puts the item pipeline before all that may store items (see `dedup.stage.placement`) and the spider middleware at
       10, unless the project names them itself.
-    - Everything else is `DEDUP_*` settings: `dedup.settings.DedupSettings`, `dedup.items.settings.ItemSettings`.
+    - Everything else is `DEDUP_*` settings: `dedup.settings.DedupSettings`, `dedup.stage.items.settings.ItemSettings`.
     """
 
     @classmethod

@@ -19,10 +19,10 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError
-from dedup.items.settings import ItemSettings
 from dedup.outages import Outages
-from dedup.project import read_project_settings
 from dedup.settings import DedupSettings
+from dedup.stage.items.settings import ItemSettings
+from dedup.stage.project import read_project_settings
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from dedup.errors import SettingsError
-from dedup.items.fields import FieldRule
 from dedup.setting_values import to_bool, to_int, to_word
+from dedup.stage.items.fields import FieldRule
 
 TEXT_FIELDS = (
     "text",
@@ -92,7 +92,7 @@ class ItemSettings:
     """What is looked at in items, and what becomes of them.
 
     Each stands in a Scrapy project as `DEDUP_` and its name in capitals. The names of fields are
-    `dedup.items.fields.FieldRule`: several, a function, or either by the item's class.
+    `dedup.stage.items.fields.FieldRule`: several, a function, or either by the item's class.
 
     Attributes:
         text_field: where an item's text is; the first field that has some counts. Markup in it is left out.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dedup.batching import MicroBatcher
+from dedup.stage.batching import MicroBatcher
 
 SECONDS = 10
 

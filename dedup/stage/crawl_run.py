@@ -12,17 +12,17 @@ from typing import TypeVar
 
 from scrapy.crawler import Crawler
 
-from dedup.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.brake import Alarm
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.errors import DatabaseError, DedupError
-from dedup.failures import outages_of
 from dedup.fingerprint.normalise import clean
-from dedup.items.unexamined import Unexamined
 from dedup.notes import Skipped
-from dedup.project import make_database_folder
 from dedup.runs.naming import name_by_time
 from dedup.settings import DedupSettings
+from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
+from dedup.stage.failures import outages_of
+from dedup.stage.items.unexamined import Unexamined
+from dedup.stage.project import make_database_folder
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from scrapy.utils.test import get_crawler
 
-from dedup.crawl_run import CrawlRun
 from dedup.errors import DatabaseError
-from dedup.project import read_project_settings
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.project import read_project_settings
 from tests.crawling import Outcome
 from tests.passing import A, url
 from tests.waiting import HANG

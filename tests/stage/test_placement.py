@@ -10,8 +10,8 @@ from scrapy.pipelines.images import ImagesPipeline
 from scrapy.settings import Settings
 
 from dedup.errors import SettingsError
-from dedup.pipelines import NearDuplicatePipeline
-from dedup.placement import neighbours, order_for
+from dedup.stage.pipelines import NearDuplicatePipeline
+from dedup.stage.placement import neighbours, order_for
 
 
 class Clean:

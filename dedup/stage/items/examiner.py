@@ -10,17 +10,17 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.crawl_run import CrawlRun
 from dedup.decision import Decision, Verdict
 from dedup.deduplicator import Document
 from dedup.display import readable
 from dedup.errors import DatabaseError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.items.reading import ItemReader, Reading
-from dedup.items.settings import ItemSettings, ShortTexts
-from dedup.items.signing import ItemSigner
-from dedup.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, Unexamined
 from dedup.settings import DedupSettings
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.reading import ItemReader, Reading
+from dedup.stage.items.settings import ItemSettings, ShortTexts
+from dedup.stage.items.signing import ItemSigner
+from dedup.stage.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, Unexamined
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)

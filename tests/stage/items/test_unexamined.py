@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pytest
 from scrapy.settings import Settings
 
-from dedup.items.unexamined import NO_ITEM, WARN_AFTER, Unexamined
-from dedup.project import unknown_settings
+from dedup.stage.items.unexamined import NO_ITEM, WARN_AFTER, Unexamined
+from dedup.stage.project import unknown_settings
 
 
 @dataclass

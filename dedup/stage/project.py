@@ -12,9 +12,9 @@ from typing import Any
 from scrapy.settings import BaseSettings
 from scrapy.utils.project import data_path
 
-from dedup.items.settings import ItemSettings
-from dedup.placement import AFTER
 from dedup.settings import DedupSettings
+from dedup.stage.items.settings import ItemSettings
+from dedup.stage.placement import AFTER
 
 _PREFIX = "DEDUP_"
 _DATABASE = "DEDUP_DATABASE_URL"

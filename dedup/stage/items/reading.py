@@ -14,7 +14,7 @@ from w3lib.html import remove_tags, replace_entities
 
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import digest
-from dedup.items.settings import TEXT_FIELDS, ItemSettings
+from dedup.stage.items.settings import TEXT_FIELDS, ItemSettings
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Sites write what these are asked about: nothing may be tried in more ways than one.

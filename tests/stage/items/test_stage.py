@@ -13,7 +13,7 @@ import pytest
 import scrapy
 from scrapy.crawler import Crawler
 
-from dedup.signals import document_dropped, document_kept
+from dedup.stage.signals import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
-from dedup.items.reading import ItemReader, Reading
-from dedup.items.settings import ItemSettings
+from dedup.stage.items.reading import ItemReader, Reading
+from dedup.stage.items.settings import ItemSettings
 from tests.crawling import ROOT
 
 PAGE = "https://example.com/list?page=2"
@@ -171,7 +171,9 @@ def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
 )
 def test_what_a_site_writes_is_read_in_a_moment(text: str) -> None:
     # In a process: nothing else interrupts a regular expression.
-    code = "import sys; from tests.items.test_reading import read; print(read({'text': sys.stdin.read()}).key_field)"
+    code = (
+        "import sys; from tests.stage.items.test_reading import read; print(read({'text': sys.stdin.read()}).key_field)"
+    )
     command = [sys.executable, "-c", code]
     ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=60, check=True, cwd=ROOT)
     assert ended.stdout == "\n"

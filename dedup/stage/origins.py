@@ -12,8 +12,8 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.dropping import ExactDuplicate, NearDuplicate
 from dedup.fingerprint.normalise import clean
+from dedup.stage.dropping import ExactDuplicate, NearDuplicate
 
 
 class Page:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from itemadapter import ItemAdapter
 
 from dedup.display import readable
-from dedup.items.reading import class_of
+from dedup.stage.items.reading import class_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from dedup.decision import Decision
-from dedup.items.settings import ItemSettings
+from dedup.stage.items.settings import ItemSettings
 
 logger = logging.getLogger(__name__)
 

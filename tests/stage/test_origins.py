@@ -13,7 +13,7 @@ import scrapy
 from scrapy.crawler import Crawler
 from scrapy.http import Response, TextResponse
 
-from dedup.origins import Origins
+from dedup.stage.origins import Origins
 from tests.crawling import Outcome, crawl_here
 from tests.localsite import LocalSite, article
 
@@ -172,7 +172,7 @@ def test_origins_are_there_where_the_pipeline_is_switched_on_without_the_addon(
     crawl: Callable[..., Outcome], site: LocalSite
 ) -> None:
     outcome = crawl(
-        Spider, {"ADDONS": {}, "ITEM_PIPELINES": {"dedup.pipelines.NearDuplicatePipeline": 50, Noting: 40}},
+        Spider, {"ADDONS": {}, "ITEM_PIPELINES": {"dedup.NearDuplicatePipeline": 50, Noting: 40}},
         site=site.url,
     )  # fmt: skip
     assert len(outcome.items) == 10

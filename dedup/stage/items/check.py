@@ -19,13 +19,13 @@ from scrapy.utils.misc import load_object
 
 from dedup.database import open_existing_database
 from dedup.errors import InputError, SettingsError
-from dedup.origins import Origins
-from dedup.pipelines import NearDuplicatePipeline
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
+from dedup.stage.origins import Origins
+from dedup.stage.pipelines import NearDuplicatePipeline
 
-_TOLD = ("dedup.items.examiner", "dedup.items.unexamined")
+_TOLD = ("dedup.stage.items.examiner", "dedup.stage.items.unexamined")
 
 
 def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class: str = "", spider: str = "") -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 from itemadapter import ItemAdapter
 
-from dedup.crawl_run import CrawlRun
 from dedup.deduplicator import Document
 from dedup.extraction import analyse_html
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import Signature, digest, make_signature
-from dedup.items.fields import value_of
-from dedup.items.reading import Content, Reading
-from dedup.items.settings import ItemSettings, SameKey
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.fields import value_of
+from dedup.stage.items.reading import Content, Reading
+from dedup.stage.items.settings import ItemSettings, SameKey
 from dedup.workers import WorkerPool
 
 

@@ -72,10 +72,10 @@ class Command(ScrapyCommand):
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.database import open_existing_database
-        from dedup.project import read_project_settings
         from dedup.report.output import open_output
         from dedup.report.queries import open_report
         from dedup.report.render import write_report
+        from dedup.stage.project import read_project_settings
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")

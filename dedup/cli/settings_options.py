@@ -1,4 +1,4 @@
-"""Settings and schemes as command lines give them."""
+"""The options of commands that name settings: --scheme, --mode and --set."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.schemes import SCHEMES, Scheme, find_scheme
 from dedup.fingerprint.signature import BITS
-from dedup.settings import DedupSettings
+from dedup.settings import DedupSettings, RuleSettings
 
-DEFAULT_SCHEME = DedupSettings().scheme
+DEFAULT_SCHEME = RuleSettings().scheme
 """The scheme where none is given."""
 
-_SETTINGS = {each.name for each in fields(DedupSettings)}
+_RULES = {each.name for each in fields(RuleSettings)}
+_OF_CRAWLS = {each.name for each in fields(DedupSettings)} - _RULES
 
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `given_settings` reads."""
+    """Add the arguments that `read_settings_options` reads."""
     parser.add_argument(
         "--scheme",
         metavar="NAME",
@@ -31,16 +32,16 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="any setting, such as min_jaccard=.6, with or without DEDUP_ before it; may be given again",
+        help="a rule of how documents are decided, such as min_jaccard=.6, with or without DEDUP_; may be given again",
     )
 
 
-def given_settings(options: argparse.Namespace) -> dict[str, str]:
+def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
     """Return what --set, --mode and --scheme give: values by the names of settings.
 
     Raises:
         InputError: not NAME=VALUE.
-        SettingsError: there is no such setting.
+        SettingsError: there is no such setting, or only a crawl has a use for it.
     """
     named = {name: value for name in ("mode", "scheme") if (value := getattr(options, name)) is not None}
     return read_assignments("--set", options.set) | named
@@ -55,7 +56,7 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
 
     Raises:
         InputError: not NAME=VALUE.
-        SettingsError: there is no such setting.
+        SettingsError: there is no such setting, or only a crawl has a use for it.
     """
     values = {}
     for part in parts:
@@ -63,7 +64,9 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
         name = name.strip().lower().removeprefix("dedup_")
         if not equals:
             raise InputError(f"{option} {part!r}: write NAME=VALUE, such as min_jaccard=.6")
-        if name not in _SETTINGS:
+        if name in _OF_CRAWLS:
+            raise SettingsError(f"{option} {name}: a setting of crawls, without a meaning here; leave it out")
+        if name not in _RULES:
             raise SettingsError(
                 f"{option} {part!r}: DEDUP_{plain(name.upper())} is no setting of how documents are decided"
             )
@@ -71,11 +74,11 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def make_settings(values: Mapping[str, str]) -> tuple[DedupSettings, Scheme]:
+def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
     """Make settings, and the scheme, of any width, that goes with them.
 
     Args:
-        values: as `given_settings` returns them.
+        values: as `read_settings_options` returns them.
 
     Raises:
         SettingsError: a value cannot be used, or there is no such scheme.
@@ -85,4 +88,4 @@ def make_settings(values: Mapping[str, str]) -> tuple[DedupSettings, Scheme]:
     # Here fingerprints of any width are compared, though the tables hold but one.
     if scheme.bits != BITS:
         del given["DEDUP_SCHEME"]
-    return DedupSettings.read(given.get), scheme
+    return RuleSettings.read(given.get), scheme

@@ -1,0 +1,244 @@
+"""What a program uses that has texts: keep one of all near-duplicates, compare two, decide against a database.
+
+Scrapy, the compiler and the database library are loaded where they are used first.
+"""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from dedup.decision import Decision
+from dedup.documents import Document
+from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.signature import Signature, make_signature
+from dedup.settings import DedupSettings, IndexKind, RuleSettings
+from dedup.warming import SIGNATURES, prepare
+
+if TYPE_CHECKING:
+    from dedup.pairwise import PairDecision
+
+logger = logging.getLogger("dedup")
+
+
+def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", **settings: Any) -> Iterator[Decision]:
+    """Decide texts one after the other, each against all before it; the verdicts are those of `dedup files`.
+
+    >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
+    >>> copy = story.upper().replace(".", "!")
+    >>> [decision.verdict.value for decision in deduplicate([story, "Another text.", copy])]
+    ['new', 'new', 'exact duplicate']
+
+    A text that is a duplicate names the first text of its cluster:
+
+    >>> decisions = list(deduplicate([("morning", story), ("evening", copy)]))
+    >>> decisions[1].key, decisions[1].original, decisions[1].distance, decisions[1].similarity
+    ('evening', 'morning', 0, 1.0)
+
+    Args:
+        texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. They are read as decisions are
+            taken: one at a time, with a database up to `batch_size` (50).
+        database: where texts are remembered, `sqlite:///FILE` or `postgresql://...`; empty: in memory, as long as
+            this lasts. With a database texts need keys, and are decided against what it knew before, too.
+        **settings: rules, the fields of `dedup.RuleSettings`, such as `min_jaccard=0.6`; with a database also the
+            others of `dedup.DedupSettings`.
+
+    Returns:
+        A decision for each text, in their order. Another text under a key that was there before in the same call is
+        another text, as is a second one without a key.
+
+    Raises:
+        SettingsError: a setting has a value that cannot be used.
+        DatabaseError: the database cannot be opened, read or written.
+        TypeError: what is given is no text, or there is no such setting.
+    """
+    if database:
+        return _in_database(texts, DedupSettings(database_url=database, **settings))
+    return _in_memory(texts, RuleSettings(**settings))
+
+
+def similarity(a: str, b: str, **settings: Any) -> PairDecision:
+    """Say whether a text is a duplicate of another one, and why.
+
+    >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
+    >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
+    (False, 9, 0.2)
+    >>> found.rule.value
+    'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
+
+    Args:
+        a: a text.
+        b: the other one, decided as if it came after the first.
+        **settings: rules, the fields of `dedup.RuleSettings`.
+
+    Returns:
+        The rule that decided, the distance of the fingerprints in bits, the estimated similarity, and the probe that
+        found one text by the other.
+
+    Raises:
+        SettingsError: a setting has a value that cannot be used.
+        TypeError: there is no such setting.
+    """
+    from dedup.pairwise import PairDecider
+
+    rules = RuleSettings(**settings)
+    _compile_first(*SIGNATURES)
+    scheme = find_scheme(rules.scheme)
+    return PairDecider(rules).decide(make_signature(a, scheme), make_signature(b, scheme))
+
+
+class Deduplicator:
+    """Decides texts against all that a database has seen.
+
+    >>> import tempfile
+    >>> text = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
+    >>> with tempfile.TemporaryDirectory() as folder, Deduplicator(f"sqlite:///{folder}/texts.db") as deduplicator:
+    ...     for key in ("a", "b", "a"):
+    ...         decision = deduplicator.decide(key, text)
+    ...         print(decision.verdict, decision.original)
+    new None
+    exact duplicate a
+    unchanged None
+
+    What it decides stands in the database as a run, which begins with the first text and ends with `close`.
+
+    Args:
+        database: `sqlite:///FILE` or `postgresql://...`; or all settings, with the database.
+        **settings: fields of `dedup.DedupSettings`; `run` gives the run a name.
+
+    Raises:
+        SettingsError: a setting has a value that cannot be used.
+        DatabaseError: the database cannot be opened, or was made with another scheme or table design.
+        TypeError: there is no such setting.
+    """
+
+    def __init__(self, database: str | DedupSettings, **settings: Any) -> None:
+        from dedup.deduplicator import Deduplicator as DatabaseDeduplicator
+
+        if isinstance(database, DedupSettings):
+            self._settings = replace(database, **settings)
+        else:
+            self._settings = DedupSettings(database_url=database, **settings)
+        self._scheme = find_scheme(self._settings.scheme)
+        _compile_first(*SIGNATURES, *(["memory"] if self._settings.index is IndexKind.MEMORY else []))
+        self._deduplicator = DatabaseDeduplicator(self._settings)
+        self._run_id: int | None = None
+
+    def decide(self, key: str, text: str | Signature) -> Decision:
+        """Decide a text, and remember it.
+
+        A key that is known is never a duplicate of itself: its text is unchanged, or updated.
+
+        Args:
+            key: what identifies the text, such as a URL.
+            text: the text, or the signature that `dedup.make_signature` has made of it.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        [decision] = self.decide_all([(key, text)])
+        return decision
+
+    def decide_all(self, texts: Iterable[tuple[str, str | Signature]], *, separate: bool = False) -> list[Decision]:
+        """Decide texts one after the other, in one transaction, which is faster than one by one.
+
+        Args:
+            texts: pairs of what `decide` takes.
+            separate: whether another text under a key that this object has decided before is another text, with a
+                key of its own, and the same one a duplicate; else it is updated, or unchanged.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        from dedup.runs.naming import name_by_time
+
+        documents = [self._document(key, text, separate=separate) for key, text in texts]
+        if self._run_id is None:
+            self._run_id = self._deduplicator.open_run(self._settings.run or name_by_time())
+        decisions = self._deduplicator.decide(documents, self._run_id)
+        # Only documents without a signature have none.
+        return [decision for decision in decisions if decision is not None]
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Take texts that exist no more out of the index: nothing is a duplicate of them any more.
+
+        Args:
+            keys: their keys; those that are not known are passed over.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        self._deduplicator.let_go(keys)
+
+    def close(self) -> None:
+        """End the run, and close the database."""
+        self._end("finished")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end("finished" if kind is None else "stopped")
+
+    def _end(self, outcome: str) -> None:
+        try:
+            if self._run_id is not None:
+                self._deduplicator.close_run(self._run_id, outcome)
+                self._run_id = None
+        finally:
+            self._deduplicator.close()
+
+    def _document(self, key: str, text: str | Signature, *, separate: bool) -> Document:
+        if isinstance(text, Signature):
+            return Document(key, text, separate=separate)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        return Document(key, make_signature(text, self._scheme), size, separate=separate)
+
+
+def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
+    from dedup.corpus.deciding import CorpusDeduplicator
+    from dedup.corpus.signing import sign
+
+    _compile_first(*SIGNATURES, "files")
+    with (
+        tempfile.TemporaryDirectory(prefix="dedup-") as folder,
+        closing(CorpusDeduplicator(rules, Path(folder))) as deduplicator,
+    ):
+        for number, given in enumerate(texts):
+            key, text = (str(number), given) if isinstance(given, str) else _pair(number, given)
+            decision, _ = deduplicator.decide(key, sign(text, rules.scheme))
+            yield replace(decision, key=key)
+
+
+def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:
+    pairs = (_pair(number, given) for number, given in enumerate(texts))
+    with Deduplicator(settings) as deduplicator:
+        while batch := list(islice(pairs, settings.batch_size)):
+            yield from deduplicator.decide_all(batch, separate=True)
+
+
+def _pair(number: int, given: object) -> tuple[str, str]:
+    match given:
+        case (str() as key, str() as text):
+            return key, text
+        case str():
+            raise TypeError(f"text {number}: what a database remembers needs a key: give pairs of key and text")
+    raise TypeError(f"text {number}: expected a string or a pair of key and text, not {type(given).__name__}")
+
+
+@cache
+def _compile_first(*parts: str) -> None:
+    # Who waits shall know what for, whatever is logged.
+    prepare(parts, logger.warning)

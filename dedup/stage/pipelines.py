@@ -1,0 +1,263 @@
+"""The item pipeline that drops near-duplicates."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any, Self
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+
+from dedup.decision import Decision, Kept
+from dedup.errors import DatabaseError, DedupError
+from dedup.keepers import KeeperRuleError
+from dedup.notes import Skipped
+from dedup.settings import Brake, DedupSettings, IndexKind
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.dropping import DroppedByDedup, Undecided, dropped_by
+from dedup.stage.failures import (
+    CrawlStopper,
+    close_when_forced,
+    read_item_settings,
+    read_settings,
+    refuse_to_open,
+    refuse_to_start,
+    require_asyncio,
+)
+from dedup.stage.items.examiner import Examiner
+from dedup.stage.items.marking import Marker
+from dedup.stage.items.settings import OnError
+from dedup.stage.origins import Origins
+from dedup.stage.placement import neighbours
+from dedup.stage.signals import document_dropped, document_kept
+from dedup.warming import prepare_crawl
+from dedup.workers import WorkerPool
+
+logger = logging.getLogger(__name__)
+
+STAT_OF_KEPT = {
+    Kept.KEEPER: "kept_as_keeper",
+    Kept.BRAKE: "kept_by_brake",
+    Kept.JOINED: "kept_before_joining",
+    Kept.MARKED: "marked",
+}
+"""The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
+
+_WAY_OUT = (
+    "if it is a trap, DEDUP_FOLLOW_DUPLICATES = False ends it; if they are no copies, DEDUP_BRAKE = 'stop' keeps them"
+)
+
+RUN_GOES_ON = "dedup/run_goes_on"
+"""The stat by which an application says that other processes go on with the run, so that it stays open."""
+
+
+class NearDuplicatePipeline:
+    """Item pipeline: gives every item with a text a verdict and drops the duplicates.
+
+    - Items of every kind that itemadapter knows; `dedup.stage.items.settings.ItemSettings` says where their text and
+      their key are looked for. An item without text, HTML or files passes as it is, and the log says so.
+    - Where there is only HTML, the main text is extracted in a worker process; it is not added to
+      the item.
+    - Verdicts and index entries are written before the item goes on, so that of any number of
+      copies under way at the same time exactly one is kept.
+    - Signals: `dedup.stage.signals`.
+    - Stats: `dedup/new`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
+      `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
+      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining` or `dedup/marked`, what a better
+      copy has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
+      `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
+    """
+
+    def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
+        self.settings = settings
+        self._crawler = crawler
+        self._items = read_item_settings(crawler)
+        self._stopper = CrawlStopper.of(crawler)
+        self._origins = Origins.of(crawler)
+        self._run = CrawlRun(crawler, settings)
+        self._marker = Marker(crawler, self._items, is_marking_only=settings.mark_only)
+        self._workers = WorkerPool(self._items.workers)
+        close_when_forced(self._workers)
+        self._is_open = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        settings = read_settings(crawler)
+        if not settings.enabled:
+            raise NotConfigured("DEDUP_ENABLED is off")
+        require_asyncio()
+        pipeline = cls(crawler, settings)
+        crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
+        return pipeline
+
+    async def open_spider(self) -> None:
+        self._examiner = Examiner(self._crawler, self.settings, self._items, self._run, self._workers)
+        logger.info("%s", neighbours(self._crawler.settings, type(self)))
+        try:
+            await asyncio.to_thread(prepare_crawl, index_in_memory=self.settings.index is IndexKind.MEMORY)
+            await self._run.open()
+            await self._workers.start_ahead()
+            self._is_open = True
+        except DedupError as error:
+            refuse_to_open(self._crawler, error)
+
+    async def open_run(self) -> None:
+        """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
+        try:
+            await self._run.begin()
+        except DedupError as error:
+            refuse_to_start(error)
+
+    async def close_spider(self) -> None:
+        self._workers.close()
+        if self._is_open:
+            await self._run.stop_deciding()
+
+    async def spider_closed(self, reason: str) -> None:
+        if not self._is_open:
+            return
+        unexamined = self._examiner.unexamined
+        unexamined.warn_at_the_end(self._examiner.examined)
+        try:
+            goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
+            await self._run.end(reason, unexamined, goes_on=goes_on)
+        except DatabaseError as error:
+            self._stopper.stop(error, "database_error")
+        finally:
+            await self._run.close()
+
+    async def process_item(self, item: Any) -> Any:
+        response = self._origins.response_of(item)
+        is_duplicate = is_dropped = False
+        try:
+            examined = await self._examiner.examine(item, response)
+            if examined is not None:
+                dropped = self._settle(item, examined.decision, response)
+                if dropped is not None:
+                    is_dropped = True
+                    is_duplicate = examined.decision.verdict.is_duplicate and examined.reading.is_page
+                    raise dropped
+        except DatabaseError as error:
+            self._pass_or_stop(error)
+        except KeeperRuleError as error:
+            self._stopper.stop(error, "keeper_rule_failed")
+            raise Undecided("not decided: a rule for keepers failed", "") from error
+        finally:
+            self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
+        return item
+
+    async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
+        """Say whether a page of these bytes was analysed before, in this run or an earlier one.
+
+        A spider that asks this first can pass an item with neither text nor signature, only with
+        the digest in the field that DEDUP_BODY_DIGEST_FIELD names, and save the extraction.
+
+        Args:
+            body_digest: `dedup.fingerprint.signature.digest` of the page's bytes.
+            key: its URL.
+        """
+        try:
+            return await self._run.knows_bytes(body_digest, key)
+        except DatabaseError as error:
+            self._fail(error)
+            return False
+
+    async def let_go(self, keys: list[str]) -> None:
+        """Take pages that are there no more out of the index; their duplicates are decided anew.
+
+        Args:
+            keys: their URLs.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        await self._run.let_go(keys)
+
+    def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
+        """Return ids and URLs of pages whose content has to be seen again: what they were copies of is gone.
+
+        Args:
+            after: only those with a larger id.
+            most: how many at most.
+            of_this_run: only those that were seen in this run.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        return self._run.find_undecided(after, most, of_this_run=of_this_run)
+
+    def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
+        """Note a page that brought no item, for the report.
+
+        Args:
+            url: its URL.
+            reason: why, in a few words.
+            detail: what else is known of it.
+            referrer: the page that links to it.
+        """
+        self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
+
+    def _settle(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
+        """Do what follows from a decision; return the exception that drops the item, if it is dropped."""
+        self._tell_alarms()
+        self._count(decision)
+        self._marker.mark(item, decision, response)
+        dropped = dropped_by(decision, drop_unchanged=self._items.drop_unchanged)
+        self._crawler.signals.send_catch_log(
+            document_kept if dropped is None else document_dropped,
+            item=item,
+            decision=decision,
+            response=response,
+            spider=self._crawler.spider,
+        )
+        return dropped
+
+    def _pass_or_stop(self, error: DatabaseError) -> None:
+        """Let an item pass that could not be decided, or stop the crawl, as the project wants."""
+        self._crawler.stats.inc_value("dedup/not_decided")
+        if self._items.on_error is OnError.STOP:
+            self._stopper.stop(error, "database_error")
+            raise Undecided("not decided: the database failed", "") from error
+        if self._crawler.stats.get_value("dedup/not_decided") == 1:
+            logger.error("%s; items pass undecided, as DEDUP_ON_ERROR is 'pass'", error)
+
+    def _fail(self, error: DatabaseError) -> None:
+        if self._items.on_error is OnError.STOP:
+            self._stopper.stop(error, "database_error")
+
+    def _count(self, decision: Decision) -> None:
+        stats, outcome = self._crawler.stats, decision.outcome
+        stats.inc_value(f"dedup/{_counted_as(decision)}")
+        stats.inc_value("dedup/text_bytes", decision.text_bytes)
+        if outcome.is_replaced or (decision.verdict.is_duplicate and not outcome.kept):
+            stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
+        if outcome.keeper_changed:
+            stats.inc_value("dedup/keeper_changed")
+        if decision.is_separate:
+            if not stats.get_value("dedup/separate_keys"):
+                logger.warning(
+                    "several texts under one key: %s is another item than those before it, and so are others from "
+                    "now on; name a field that is different in each: DEDUP_KEY_FIELD = 'NAME'",
+                    decision.key,
+                )
+            stats.inc_value("dedup/separate_keys")
+        if outcome.joined:
+            logger.info("the cluster of %s has joined that of %s", outcome.joined, decision.original)
+            stats.inc_value("dedup/clusters_joined")
+
+    def _tell_alarms(self) -> None:
+        for alarm in self._run.take_alarms():
+            logger.warning(
+                "%s; %s", alarm, _WAY_OUT if self.settings.brake is Brake.WARN else "duplicates there are kept"
+            )
+            self._crawler.stats.inc_value(f"dedup/{alarm.kind}s_over_limit")
+
+
+def _counted_as(decision: Decision) -> str:
+    if decision.outcome.is_replaced:
+        return "replaced"
+    kept = decision.outcome.kept
+    return decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]

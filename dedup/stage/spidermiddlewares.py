@@ -1,0 +1,108 @@
+"""The spider middleware that knows where items come from, and can keep a crawl from following a duplicate's links."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+
+from dedup.stage.failures import read_item_settings, read_settings, require_asyncio
+from dedup.stage.origins import Origins, Page
+
+logger = logging.getLogger(__name__)
+
+CHECK_SECONDS = 0.1
+"""How often it is looked whether anything that a page waits for is still under way."""
+
+CLOSING_SECONDS = 1.0
+"""For how long links wait for news of their page while the crawl is being closed."""
+
+LONGEST_SECONDS = 30.0
+"""For how long links wait for news of their page in any case."""
+
+
+class DuplicateLinksMiddleware:
+    """Spider middleware: notes which response an item comes from, and can drop the links of duplicates.
+
+    With DEDUP_FOLLOW_DUPLICATES off a page's requests wait for its verdict, and those of a duplicate
+    are dropped. That is what the paper's crawler does (Manku, Jain, Das Sarma, WWW 2007, section 1):
+    it saves bandwidth, spares the site, and ends crawler traps, whose pages are all alike.
+
+    - A page is a duplicate if an item with the page's own URL was dropped as one and no other item
+      of the page was kept. A list of items that were all dropped is no duplicate.
+    - The pages that a crawl starts with were asked for by name: their links are always followed.
+    - Requests wait for verdicts, not for later pipelines, and go on when no item is under way any
+      more: another middleware may have left it out.
+    - It has to be the middleware closest to the engine, so that what it notes is what the pipelines
+      get.
+    - Stats: `dedup/links_not_followed`.
+    """
+
+    def __init__(self, crawler: Crawler, *, follows_duplicates: bool) -> None:
+        self._crawler = crawler
+        self._follows_duplicates = follows_duplicates
+        self._origins = Origins.of(crawler)
+        self._has_told = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not read_settings(crawler).enabled:
+            raise NotConfigured  # the pipeline says why
+        require_asyncio()
+        return cls(crawler, follows_duplicates=read_item_settings(crawler).follow_duplicates)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        holds = not self._follows_duplicates and response.meta.get("depth", 0) > 0
+        requests: list[Request] = []
+        failure: Exception | None = None
+        try:
+            async for output in result:
+                if not isinstance(output, Request):
+                    if output is not None:
+                        self._origins.note(output, response)
+                    yield output
+                elif holds:
+                    requests.append(output)
+                else:
+                    yield output
+        except Exception as error:  # raised again once what came before it has been passed on
+            failure = error
+        page = self._origins.page_of(response)
+        if requests and page is not None and await self._is_duplicate(page):
+            self._crawler.stats.inc_value("dedup/links_not_followed", len(requests))
+            requests.clear()
+        for request in requests:
+            yield request
+        if failure is not None:
+            raise failure
+
+    async def _is_duplicate(self, page: Page) -> bool:
+        while not page.is_settled:
+            await page.wait(CHECK_SECONDS)
+            if not page.is_settled and self._is_in_vain(page):
+                break
+        return page.is_duplicate
+
+    def _is_in_vain(self, page: Page) -> bool:
+        """Say whether it is no use to wait for the verdicts on a page's items any longer."""
+        engine = self._crawler.engine
+        if engine.scraper.slot is None or engine.scraper.slot.itemproc_size == 0:
+            # What was passed on has long reached the pipelines: something has left the rest out.
+            return True
+        silence = time.monotonic() - page.last_news
+        if silence > LONGEST_SECONDS and not self._has_told:
+            self._has_told = True
+            logger.warning(
+                "no verdict on %s for %.0f seconds: its links are followed, as are those of other pages like it",
+                page.response,
+                silence,
+            )
+        slot = engine._slot  # noqa: SLF001 -- nothing else tells that CloseSpider was raised
+        is_closing = not engine.running or slot is None or slot.closing is not None
+        return silence > (CLOSING_SECONDS if is_closing else LONGEST_SECONDS)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import doctest
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import dedup
+from dedup import Deduplicator, DedupSettings, SettingsError, Verdict, deduplicate, make_signature
+from dedup import similarity as compare
+from dedup.cli.main import main
+from dedup.database import open_existing_database
+from dedup.pairwise import PairDecider
+from dedup.runs.listing import read_runs
+from tests.texts import chinese, chinese_words, document, edited
+
+STORY = document(200)
+TEXTS = [STORY, document(200, "other"), edited(STORY, 3), STORY.upper(), "", "short", "Short!", ""]
+VERDICTS = ["new", "new", "near duplicate", "exact duplicate", "new", "new", "exact duplicate", "new"]
+ORIGINALS = [None, None, "0", "0", None, None, "5", None]
+
+
+def mixed(seed: int, count: int) -> list[str]:
+    """Return texts of all lengths and both kinds of scripts, of which many are copies or edits of earlier ones."""
+    random = Random(f"api {seed}")
+    texts = [""]
+    for number in range(count):
+        length = random.choice([3, 30, 100, 300])
+        is_chinese = random.random() < 0.5
+        made = chinese(chinese_words(length, (seed, number))) if is_chinese else document(length, (seed, number))
+        texts.append(edited(random.choice(texts), random.randrange(6)) if random.random() < 0.5 else made)
+    return texts
+
+
+def test_the_examples_of_the_documentation_give_what_they_say() -> None:
+    assert doctest.testmod(dedup.api).failed == 0
+    assert doctest.testmod(dedup.api).attempted > 5
+
+
+def test_texts_are_decided_in_their_order() -> None:
+    decisions = list(deduplicate(TEXTS))
+    assert [decision.verdict.value for decision in decisions] == VERDICTS
+    assert [decision.original for decision in decisions] == ORIGINALS
+    assert [decision.key for decision in decisions] == [str(number) for number in range(len(TEXTS))]
+
+
+def test_texts_are_read_as_decisions_are_taken() -> None:
+    read = []
+
+    def endless() -> Iterator[str]:
+        while True:
+            read.append(len(read))
+            yield STORY
+
+    decisions = deduplicate(endless())
+    assert read == []
+    assert [next(decisions).verdict, next(decisions).verdict] == [Verdict.NEW, Verdict.EXACT_DUPLICATE]
+    assert len(read) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: Path) -> None:
+    texts = [(f"text {number}", text) for number, text in enumerate(mixed(seed, 60))]
+    source = tmp_path / "in.jsonl"
+    source.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts), encoding="utf-8")
+    assert main(["files", str(source), "-o", str(tmp_path / "out"), "--processes", "1"]) == 0
+    lines = (tmp_path / "out/dropped.jsonl").read_text(encoding="utf-8").splitlines()
+    by_files = {row["key"]: (row["verdict"], row["original"], row["matched"]) for row in map(json.loads, lines)}
+    in_memory = list(deduplicate(texts))
+    found = {each.key: (each.verdict.value, each.original, each.matched) for each in in_memory if each.original}
+    assert found == by_files
+    assert found
+    assert list(deduplicate(texts, database=f"sqlite:///{tmp_path / 'texts.db'}")) == in_memory
+
+
+def test_rules_are_given_by_their_names() -> None:
+    assert [each.verdict for each in deduplicate([STORY, edited(STORY, 3)], min_jaccard=1, min_containment=1)] == [
+        Verdict.NEW,
+        Verdict.NEW,
+    ]
+    assert not compare(STORY, edited(STORY, 3), mode="paper", scheme="pairs").is_duplicate
+
+
+def test_a_database_remembers_from_one_call_to_the_next(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'texts.db'}"
+    first = list(deduplicate([("a", STORY), ("a", document(200, "other"))], database=url, run="first"))
+    assert [decision.verdict for decision in first] == [Verdict.NEW, Verdict.NEW]
+    assert first[1].is_separate
+    [second] = deduplicate([("b", edited(STORY, 3))], database=url, run="second")
+    assert (second.verdict, second.original) == (Verdict.NEAR_DUPLICATE, "a")
+    database = open_existing_database(url)
+    assert [(run.name, run.state) for run in read_runs(database)] == [("first", "finished"), ("second", "finished")]
+    database.close()
+
+
+def test_a_deduplicator_needs_no_run_and_tells_an_update_from_a_copy(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'texts.db'}"
+    with Deduplicator(url) as deduplicator:
+        assert deduplicator.decide("a", STORY).verdict is Verdict.NEW
+        assert deduplicator.decide("b", make_signature(STORY)).original == "a"
+        assert deduplicator.decide("a", STORY).verdict is Verdict.UNCHANGED
+        assert deduplicator.decide("a", document(200, "other")).verdict is Verdict.UPDATED
+        deduplicator.forget(["a", "unknown"])
+        assert deduplicator.decide("c", document(200, "other")).verdict is Verdict.NEW
+        assert deduplicator.decide_all([]) == []
+
+
+def test_an_error_of_the_user_leaves_a_run_that_was_stopped(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'texts.db'}"
+
+    def fail() -> None:
+        with Deduplicator(DedupSettings(database_url=url), run="mine") as deduplicator:
+            deduplicator.decide("a", STORY)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    database = open_existing_database(url)
+    assert [(run.name, run.state) for run in read_runs(database)] == [("mine", "stopped")]
+    database.close()
+
+
+def test_a_pair_is_decided_as_the_check_of_pairs_decides() -> None:
+    near = edited(STORY, 3)
+    found = compare(STORY, near)
+    expected = PairDecider(DedupSettings()).decide(make_signature(STORY), make_signature(near))
+    assert found == expected
+    assert found.is_duplicate
+    assert 0 < found.similarity.jaccard < 1
+
+
+def test_what_cannot_be_used_is_said_at_once() -> None:
+    with pytest.raises(SettingsError, match="DEDUP_RADIUS = 99"):
+        deduplicate([], radius=99)
+    with pytest.raises(TypeError, match="outage_timeout"):
+        deduplicate([], outage_timeout=5)
+    with pytest.raises(TypeError, match="text 1: expected a string or a pair of key and text, not int"):
+        list(deduplicate(["a", 7]))  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="text 0: what a database remembers needs a key"):
+        list(deduplicate(["a"], database="sqlite:///texts.db"))
+    with pytest.raises(SettingsError, match="is not a database URL"):
+        Deduplicator("texts")
