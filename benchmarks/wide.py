@@ -30,10 +30,10 @@ from dedup.fingerprint.sketch import Sketch, compare
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.sql import SqlIndex
 from dedup.ledger import open_run
+from dedup.rules.verification import check_sketches, plan_of
 from dedup.schema import documents as documents_table
 from dedup.schema import to_signed
 from dedup.settings import DedupSettings, IndexKind
-from dedup.verification import check_sketches, plan_of
 
 STEPS = (10_000, 100_000, 300_000, 1_000_000)
 _QUERIES = 100 * len(EDITS)

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     __version__: str
 
     from dedup.api import Deduplicator, deduplicate, similarity
-    from dedup.decision import Decision, Verdict
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
     from dedup.fingerprint.schemes import Scheme, find_scheme
     from dedup.fingerprint.signature import Signature, make_signature
     from dedup.index.design import TableDesign
-    from dedup.pairwise import PairDecision
+    from dedup.rules.decision import Decision, Verdict
+    from dedup.rules.pairwise import PairDecision
+    from dedup.rules.verification import Rule
     from dedup.settings import DedupSettings, Mode, RuleSettings
     from dedup.stage.addon import DedupAddon
     from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
     from dedup.stage.pipelines import NearDuplicatePipeline
     from dedup.stage.signals import document_dropped, document_kept
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
-    from dedup.verification import Rule
 
 _MODULES = {
     "DatabaseError": "errors",

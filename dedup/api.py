@@ -18,15 +18,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dedup.decision import Decision
-from dedup.documents import Document
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, make_signature
+from dedup.rules.decision import Decision
+from dedup.rules.documents import Document
 from dedup.settings import DedupSettings, IndexKind, RuleSettings
 from dedup.warming import SIGNATURES, prepare
 
 if TYPE_CHECKING:
-    from dedup.pairwise import PairDecision
+    from dedup.rules.pairwise import PairDecision
 
 logger = logging.getLogger("dedup")
 
@@ -89,7 +89,7 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
         SettingsError: a setting has a value that cannot be used.
         TypeError: there is no such setting.
     """
-    from dedup.pairwise import PairDecider
+    from dedup.rules.pairwise import PairDecider
 
     rules = RuleSettings(**settings)
     _compile_first(*SIGNATURES)

@@ -14,22 +14,22 @@ from dedup.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.brake import Alarm, Brakes
 from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
-from dedup.decision import Decision, Kept, Verdict, decision_of
-from dedup.documents import Content, Document, Match, StoredDocument
 from dedup.errors import DedupError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.forgetting import forget_old
 from dedup.identity import plain_class_of
 from dedup.index.opening import open_index
 from dedup.joining import Joining
-from dedup.keepers import KeeperPolicy
 from dedup.matching import Matcher
 from dedup.notes import Known, Skipped, Unexamined
 from dedup.recognising import recognise
-from dedup.scope import Scopes
+from dedup.rules.decision import Decision, Kept, Verdict, decision_of
+from dedup.rules.documents import Content, Document, Match, StoredDocument
+from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.scope import Scopes
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings
 from dedup.store import DocumentStore
-from dedup.verification import plan_of
 
 logger = logging.getLogger(__name__)
 

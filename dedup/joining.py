@@ -1,4 +1,4 @@
-"""Joining clusters in the database; the rule is in `dedup.bridging`."""
+"""Joining clusters in the database; the rule is in `dedup.rules.cluster_merge`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from dedup import ledger
-from dedup.bridging import MOST_MOVED, find_joined
-from dedup.decision import Kept, Verdict, decision_of
-from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.sketch import Sketch, compare
+from dedup.rules.cluster_merge import MOST_MOVED, find_joined
+from dedup.rules.decision import Kept, Verdict, decision_of
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.verification import belongs_to_cluster
 from dedup.schema import documents, verdicts
 from dedup.settings import Brake, DedupSettings
-from dedup.verification import belongs_to_cluster
 
 _ALL = (
     select(documents.c.text_digest, documents.c.sketch, documents.c.content_run_id)

@@ -23,10 +23,10 @@ from sqlalchemy import (
 )
 
 from dedup.deflating import deflate
-from dedup.documents import StoredDocument
 from dedup.errors import DatabaseError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
+from dedup.rules.documents import StoredDocument
 from dedup.schema import documents, runs, to_unsigned, verdicts, words
 
 _COLUMNS = (

@@ -8,18 +8,18 @@ from functools import partial
 from sqlalchemy import Connection
 
 from dedup import ledger
-from dedup.confirmation import Confirmation
 from dedup.display import plain
-from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.signature import Signature
 from dedup.fingerprint.sketch import compare
 from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.joining import Joining
 from dedup.ledger import Relatives
-from dedup.scope import Scopes
+from dedup.rules.confirmation import Confirmation
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.scope import Scopes
+from dedup.rules.verification import fewest_tokens, has_features, is_worth_checking
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import fewest_tokens, has_features, is_worth_checking
 
 logger = logging.getLogger(__name__)
 

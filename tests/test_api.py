@@ -13,7 +13,7 @@ from dedup import Deduplicator, DedupSettings, SettingsError, Verdict, deduplica
 from dedup import similarity as compare
 from dedup.cli.main import main
 from dedup.database import open_existing_database
-from dedup.pairwise import PairDecider
+from dedup.rules.pairwise import PairDecider
 from dedup.runs.listing import read_runs
 from tests.texts import chinese, chinese_words, document, edited
 

@@ -13,7 +13,7 @@ import pytest
 
 from dedup import DedupSettings, make_signature
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
+from dedup.rules.documents import Document
 from tests.waiting import HANG
 
 TEXT = " ".join(f"word{number}" for number in range(100))

@@ -21,9 +21,9 @@ from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
 from dedup.database import Database
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
 from dedup.index.design import TableDesign
 from dedup.outages import Outages
+from dedup.rules.documents import Document
 from tests.texts import CHINESE, ENGLISH, document, edited, extended
 
 ORIGINAL = "https://news.example/story"

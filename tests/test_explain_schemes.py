@@ -13,9 +13,9 @@ from dedup import DedupSettings, find_scheme
 from dedup.cli.main import main
 from dedup.database import Database
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
 from dedup.fingerprint.features import UNIT, keywords_of
-from dedup.pairwise import PairDecider
+from dedup.rules.documents import Document
+from dedup.rules.pairwise import PairDecider
 from dedup.schema import properties
 from tests.test_explain import data, explained, keep
 from tests.texts import chinese, chinese_words, document, edited, shingles

@@ -30,8 +30,8 @@ from dedup.extraction import analyse_html
 from dedup.fingerprint.signature import digest, make_signature
 from dedup.fingerprint.sketch import MINIMA, Sketch, compare
 from dedup.index.memory.index import MemoryIndex
+from dedup.rules.verification import check_sketches, plan_of
 from dedup.settings import DedupSettings
-from dedup.verification import check_sketches, plan_of
 from tests.texts import chinese, chinese_words, document, edited, extended
 
 signed = cache(sign)

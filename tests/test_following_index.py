@@ -33,8 +33,8 @@ from dedup.index.memory import files
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.protocol import Index
 from dedup.index.sql import SqlIndex
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings, IndexKind
-from dedup.verification import plan_of
 from tests.test_memory_index import clustered, near
 from tests.texts import document, edited
 
@@ -384,7 +384,7 @@ KILLED = """
 import os, signal, sys
 from dedup import DedupSettings, make_signature
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
+from dedup.rules.documents import Document
 from dedup.index import saved
 from dedup.index.memory import files
 from tests.test_following_index import pages

@@ -14,10 +14,10 @@ import pytest
 from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
 from dedup.fingerprint.signature import digest
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
+from dedup.rules.documents import Document
 from tests.saved_indexes import held, save_index
 from tests.texts import document, edited
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from dedup import DedupSettings, Signature, make_signature
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
 from dedup.fingerprint.schemes import find_scheme
-from dedup.mutual import MutualProbes, margins_of
-from dedup.pairwise import PairDecider, Rule
-from dedup.verification import plan_of
+from dedup.rules.documents import Document
+from dedup.rules.mutual import MutualProbes, margins_of
+from dedup.rules.pairwise import PairDecider, Rule
+from dedup.rules.verification import plan_of
 from tests.texts import document, edited
 
 # Few flips, so that many near-duplicates are brought in one direction only.

@@ -7,8 +7,8 @@ import pytest
 
 from dedup import DedupSettings, Mode, Verdict, find_scheme, make_signature
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
-from dedup.pairwise import PairDecider, Rule
+from dedup.rules.documents import Document
+from dedup.rules.pairwise import PairDecider, Rule
 from tests.texts import document, edited
 
 TEXT = document(300)

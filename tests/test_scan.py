@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.confirmation import Confirmation
 from dedup.corpus import scanning
 from dedup.corpus.briefs import BRIEF_WORDS
 from dedup.corpus.closest import Closest, Scanned, places_of
@@ -23,11 +22,12 @@ from dedup.corpus.known import NOWHERE
 from dedup.corpus.noting import TOGETHER, is_full, room_for_notes
 from dedup.corpus.probing import STAGES
 from dedup.corpus.scanning import Scan
-from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.sketch import Sketch
 from dedup.index.probes import ProbePlan
+from dedup.rules.confirmation import Confirmation
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings
-from dedup.verification import plan_of
 
 QUERIES = 40
 

@@ -7,7 +7,7 @@ import pytest
 
 from dedup import DedupSettings, IncompatibleDatabaseError, find_scheme, make_signature
 from dedup.deduplicator import Deduplicator
-from dedup.documents import Document
+from dedup.rules.documents import Document
 from tests.crawling import crawl
 from tests.localsite import LocalSite
 from tests.texts import chinese, chinese_words, document, edited

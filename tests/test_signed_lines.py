@@ -30,7 +30,7 @@ from dedup.corpus.signing import identity_of, sign, sign_lines
 from dedup.corpus.words import WordSource, refer
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.mutual import margins_of
+from dedup.rules.mutual import margins_of
 from dedup.settings import DedupSettings
 from tests.test_files_verdicts import corpus
 from tests.test_joining import BOTH, FIRST, SECOND

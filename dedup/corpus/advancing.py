@@ -29,8 +29,8 @@ from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
 from dedup.corpus.words import REFERENCE
 from dedup.fingerprint.schemes import find_scheme
+from dedup.rules.verification import fewest_tokens
 from dedup.settings import RuleSettings
-from dedup.verification import fewest_tokens
 
 NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
 """What a document is: no copy of a known one; one that was compared with its candidates; a copy; one without words,
@@ -266,7 +266,7 @@ def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, ke
 
 @compiled
 def _note_copy(found: Found, place: int, member: int, lines: Lines, rows: Rows, sketches: Sketches) -> None:
-    """Note what `dedup.decision.decision_of` says of a document that is a copy of a known one."""
+    """Note what `dedup.rules.decision.decision_of` says of a document that is a copy of a known one."""
     leader = member if rows.leader[member] == NOWHERE else rows.leader[member]
     found.members[place], found.leaders[place] = member, leader
     found.distances[place] = ones(rows.fingerprint[leader] ^ lines.fingerprint[place])

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from dedup.corpus.scanning import Scan
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.index import MemoryIndex, require_design
+from dedup.rules.verification import plan_of
 from dedup.settings import RuleSettings
-from dedup.verification import plan_of
 
 _MOST_SCANNED = 500_000
 # So many candidates at most are noted at once, with eight bytes each.

@@ -1,6 +1,6 @@
 """Duplicates that need no second look: confirmed by their sketches alone, in compiled code.
 
-The rules are those of `dedup.confirmation` and `dedup.joining`. Where these would ask for words, for margins,
+The rules are those of `dedup.rules.confirmation` and `dedup.joining`. Where these would ask for words, for margins,
 or whether clusters are one, nothing is said here.
 """
 
@@ -21,8 +21,8 @@ from dedup.corpus.known import NOWHERE
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCKS
+from dedup.rules.verification import plan_of, sure_containment
 from dedup.settings import RuleSettings
-from dedup.verification import plan_of, sure_containment
 
 
 class Sureness(NamedTuple):

@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.confirmation import Confirmation, Words
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
 from dedup.corpus.candidates import Candidates
 from dedup.corpus.closest import Closest
@@ -28,11 +27,12 @@ from dedup.corpus.shared_shingles import most_rewritten
 from dedup.corpus.signed_lines import SignedLines
 from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
-from dedup.decision import Decision, Verdict, decision_of
-from dedup.documents import Content, Match
 from dedup.fingerprint.schemes import find_scheme
+from dedup.rules.confirmation import Confirmation, Words
+from dedup.rules.decision import Decision, Verdict, decision_of
+from dedup.rules.documents import Content, Match
+from dedup.rules.verification import is_comparable, plan_of
 from dedup.settings import Mode, RuleSettings
-from dedup.verification import is_comparable, plan_of
 
 
 class Duplicate(NamedTuple):

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bridging import MOST_MOVED, find_joined
 from dedup.corpus.appending import AppendingFile
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
-from dedup.documents import Match
 from dedup.fingerprint.sketch import compare
+from dedup.rules.cluster_merge import MOST_MOVED, find_joined
+from dedup.rules.documents import Match
+from dedup.rules.verification import belongs_to_cluster
 from dedup.settings import RuleSettings
-from dedup.verification import belongs_to_cluster
 
 FILE = "joins"
 """The name of the file, in the folder of the state: which leader's cluster joined which one's."""

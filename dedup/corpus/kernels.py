@@ -142,7 +142,7 @@ def worth_checking(
 ) -> NDArray[np.int64]:
     """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
 
-    Left out is only what `dedup.verification.check` would refuse by the sketches alone.
+    Left out is only what `dedup.rules.verification.check` would refuse by the sketches alone.
 
     Args:
         candidates: numbers of documents.

@@ -18,8 +18,8 @@ from dedup.corpus.appending import AppendingFile, open_at, require_length, write
 from dedup.corpus.briefs import room_for_briefs, write_briefs
 from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
 from dedup.corpus.signing import Signed
-from dedup.documents import StoredDocument
 from dedup.fingerprint.sketch import Sketch
+from dedup.rules.documents import StoredDocument
 
 FILES = ("documents", "keys", "words")
 """The names of the files, in the folder of the state."""

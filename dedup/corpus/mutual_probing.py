@@ -17,11 +17,11 @@ from dedup.fingerprint.spaced import hashes_of
 from dedup.index.memory.flips import Flips
 from dedup.index.memory.segment import BLOCKS
 from dedup.index.probes import ProbePlan
-from dedup.mutual import Brings
+from dedup.rules.mutual import Brings
 
 
 def compiled_brings(plan: ProbePlan, scheme: Scheme) -> Brings | None:
-    """Return what says as `dedup.mutual.brings` does, in a twentieth of the time, which documents probes bring.
+    """Return what says as `dedup.rules.mutual.brings` does, in a twentieth of the time, which documents probes bring.
 
     Args:
         plan: the probes; four tables of one block of 16 bits.

@@ -11,10 +11,10 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from dedup.decision import Decision, Kept
 from dedup.errors import DatabaseError, DedupError
-from dedup.keepers import KeeperRuleError
 from dedup.notes import Skipped
+from dedup.rules.decision import Decision, Kept
+from dedup.rules.keepers import KeeperRuleError
 from dedup.settings import Brake, DedupSettings, IndexKind
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.dropping import DroppedByDedup, Undecided, dropped_by

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dedup.confirmation import Confirmation
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
+from dedup.rules.confirmation import Confirmation
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.verification import is_comparable, plan_of
 from dedup.settings import Mode
-from dedup.verification import is_comparable, plan_of
 
 _ROWS_AT_ONCE = 1 << 18
 

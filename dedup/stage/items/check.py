@@ -60,6 +60,8 @@ def check_items(path: str, settings: BaseSettings, stream: TextIO, *, item_class
                 "DEDUP_ENABLED": True,
                 "DEDUP_DATABASE_URL": database_url,
                 "DEDUP_RUN": path,
+                # One after the other: which of two copies is the first shall not depend on who is done first.
+                "CONCURRENT_ITEMS": 1,
                 "LOG_ENABLED": False,
                 "TELNETCONSOLE_ENABLED": False,
                 "REMOTE_CONTROL_ENABLED": False,

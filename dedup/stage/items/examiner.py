@@ -10,11 +10,11 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.decision import Decision, Verdict
 from dedup.deduplicator import Document
 from dedup.display import readable
 from dedup.errors import DatabaseError
 from dedup.fingerprint.schemes import find_scheme
+from dedup.rules.decision import Decision, Verdict
 from dedup.settings import DedupSettings
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.items.reading import ItemReader, Reading

@@ -9,7 +9,7 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.decision import Decision
+from dedup.rules.decision import Decision
 from dedup.stage.items.settings import ItemSettings
 
 logger = logging.getLogger(__name__)

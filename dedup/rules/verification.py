@@ -14,8 +14,8 @@ from enum import StrEnum
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
+from dedup.rules.wordwise import WordDifference, compare_words, short_similarity
 from dedup.settings import Mode, RuleSettings
-from dedup.wordwise import WordDifference, compare_words, short_similarity
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""

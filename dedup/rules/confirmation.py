@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from dedup.documents import Match
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Sketch, compare
-from dedup.mutual import Brings, MutualProbes
+from dedup.rules.documents import Match
+from dedup.rules.mutual import Brings, MutualProbes
+from dedup.rules.verification import MostRewritten, belongs_to_cluster, check, plan_of
 from dedup.settings import RuleSettings
-from dedup.verification import MostRewritten, belongs_to_cluster, check, plan_of
 
 Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.fingerprint.signature.Signature` has them; nothing where they are not known."""
@@ -21,8 +21,8 @@ class Confirmation:
 
     Args:
         settings: the thresholds, the probes and the scheme.
-        brings: see `dedup.mutual.MutualProbes`.
-        most_rewritten: see `dedup.verification.check`.
+        brings: see `dedup.rules.mutual.MutualProbes`.
+        most_rewritten: see `dedup.rules.verification.check`.
     """
 
     def __init__(
