@@ -4,6 +4,7 @@
 # make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
 # make test                            run the tests
+# make test-fast                       those that start no process, crawl or server
 # make check                           lint and types
 # make bench                           measure every figure that the README names, and chart them
 # make bench DATA=DIR                  those on labelled documents too
@@ -19,7 +20,7 @@ WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := all
 
-.PHONY: crawl continue cluster cluster-report test check bench clean clean-kernels
+.PHONY: crawl continue cluster cluster-report test test-fast check bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -41,7 +42,10 @@ cluster-report: $(VENV)/cluster
 test: $(VENV)/dev
 	@# Else each test that is the first to need something would wait until it is compiled.
 	@$(BIN)/dedup warm-up --all
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+test-fast: $(VENV)/dev
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(ARGS)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -21,10 +21,17 @@ from scrapy.utils.log import _uninstall_scrapy_root_handler
 from tests.crawling import ExitedError, Outcome, crawl_here
 from tests.deciding import Crawl, empty
 from tests.passing import ADDONS, ItemsSpider
+from tests.slowness import is_slow
 
 settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    for item in items:
+        if is_slow(item):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)

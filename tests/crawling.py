@@ -28,6 +28,7 @@ from crawler.runtime.workers import Workers
 from crawler.spider.site import SiteSpider
 from dedup.workers import WorkerPool
 from settings import default
+from tests.forking import ForkedProcess
 from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -196,8 +197,12 @@ def run(
 
 def start(
     command: Sequence[str], *, folder: Path = ROOT, before: Callable[[], None] | None = None
-) -> subprocess.Popen[str]:
+) -> subprocess.Popen[str] | ForkedProcess:
     """Start a command as a terminal does: in a process group of its own."""
+    # A copy of this project has modules of its own.
+    is_loaded = folder == ROOT or not (folder / "crawler").exists()
+    if tuple(command[:3]) == (sys.executable, "-m", "scrapy") and is_loaded and before is None:
+        return ForkedProcess(command[2:], folder, environment())
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -214,7 +219,11 @@ def start(
 
 
 def finish(
-    process: subprocess.Popen[str], *, database_url: str = "", accidents: bool = False, seconds: float = HANG
+    process: subprocess.Popen[str] | ForkedProcess,
+    *,
+    database_url: str = "",
+    accidents: bool = False,
+    seconds: float = HANG,
 ) -> Crawl:
     """Wait for a command's end; whatever does not end is killed and fails the test."""
     try:

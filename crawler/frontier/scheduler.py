@@ -46,7 +46,9 @@ BATCH = 64
 """How many URLs are held ready in memory at most."""
 
 _LOW = BATCH // 4
-_POLL_SECONDS = 1.0
+POLL_SECONDS = 1.0
+"""How often the frontier is asked again where it had nothing to give."""
+
 # Any number serves, but for that of the verdicts: neither waits for the other.
 _FRONTIER_WRITERS = 0x66726F6E
 _COUNTED = ("crawler/", "dedup/")
@@ -192,7 +194,7 @@ class FrontierScheduler(BaseScheduler):
         self._name_given_up(result.given_up)
         if result.taken or not self._is_left:
             self._wake_engine()
-        return RENEWAL_SECONDS if self._ready or not self._is_left else _POLL_SECONDS
+        return RENEWAL_SECONDS if self._ready or not self._is_left else POLL_SECONDS
 
     async def _close(self, reason: str) -> None:
         try:

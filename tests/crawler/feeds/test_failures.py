@@ -250,7 +250,7 @@ def test_failure_while_the_last_rows_are_written_is_told_in_one_line(
     def break_down(self: object) -> None:
         raise ValueError("no row\ncan be written")
 
-    monkeypatch.setattr("crawler.feeds.exporters.ParquetItemExporter._write_rows", break_down)
+    monkeypatch.setattr("crawler.feeds.exporters.ParquetItemExporter.finish_exporting", break_down)
     feeds = {str(tmp_path / "pages.parquet"): {"format": "parquet"}}
     outcome = crawl_here(tmp_path, site, {"FEEDS": feeds})
     [line] = errors(outcome)

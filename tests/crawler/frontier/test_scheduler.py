@@ -8,7 +8,7 @@ import shlex
 import signal
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from scrapy import Request
@@ -225,22 +225,29 @@ def test_crawl_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path: Path) -> N
     assert len(rows) == 1
 
 
-def test_memory_holds_a_batch_and_what_the_engine_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ready: list[int] = []
-    more_than_engine: list[int] = []
-    take = FrontierScheduler._take
+class CountingScheduler(FrontierScheduler):
+    """Notes how many requests it holds, and how many more than the engine are under way, as each is taken."""
 
-    def count_and_take(self: FrontierScheduler) -> Request:
-        ready.append(len(self._ready))
-        more_than_engine.append(len(self._under_way) - len(self._crawler.engine._slot.inprogress))
-        return take(self)
+    ready: ClassVar[list[int]] = []
+    more_than_engine: ClassVar[list[int]] = []
 
-    monkeypatch.setattr(FrontierScheduler, "_take", count_and_take)
+    def next_request(self) -> Request | None:
+        held = len(self._ready)
+        request = super().next_request()
+        if request is not None:
+            self.ready.append(held)
+            self.more_than_engine.append(len(self._under_way) - 1 - len(self._crawler.engine._slot.inprogress))
+        return request
+
+
+def test_memory_holds_a_batch_and_what_the_engine_holds(tmp_path: Path) -> None:
+    ready, more_than_engine = CountingScheduler.ready, CountingScheduler.more_than_engine
     locations = "".join(f"<url><loc>SITE/{number}</loc></url>" for number in range(700))
     with LocalSite() as site:
         sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{locations}</urlset>'
         site.pages["/sitemap.xml"] = sitemap.replace("SITE", site.url)
-        outcome = crawl_site_here(tmp_path / "crawl.db", sitemap=f"{site.url}/sitemap.xml")
+        settings = {"SCHEDULER": CountingScheduler}
+        outcome = crawl_site_here(tmp_path / "crawl.db", settings, sitemap=f"{site.url}/sitemap.xml")
     assert outcome.count("scheduler/dequeued") == len(ready) == 701
     assert max(ready) <= BATCH + 1
     assert max(more_than_engine) <= 0
@@ -326,4 +333,4 @@ def test_request_is_the_same_after_its_way_through_the_table(meta: dict[str, Any
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler_module, "_POLL_SECONDS", 0.2)
+    monkeypatch.setattr(scheduler_module, "POLL_SECONDS", 0.2)

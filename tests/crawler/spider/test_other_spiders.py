@@ -121,7 +121,7 @@ def spider_by_runspider(project: Path) -> Sequence[str]:
 def spider_by_genspider(project: Path) -> Sequence[str]:
     made = scrapy("genspider", "other", "127.0.0.1", database=project / "crawl.db", folder=project)
     assert made.status == 0
-    path = project / "crawler" / "spiders" / "other.py"
+    path = project / "crawler" / "spider" / "other.py"
     assert "class OtherSpider" in path.read_text(encoding="utf-8")
     path.write_text(SPIDER, encoding="utf-8")
     return ("crawl", "other")
