@@ -26,7 +26,7 @@ from threading import Thread
 _LOADED = (
     "scrapy.cmdline",
     *(f"scrapy.commands.{name}" for name in ("bench", "check", "crawl", "parse", "shell", "startproject", "version")),
-    *(f"dedup.commands.{name}" for name in ("dedup_check", "duplicates")),
+    *(f"dedup.stage.commands.{name}" for name in ("dedup_check", "duplicates")),
     "scrapy.core.downloader.handlers.http11",
     "twisted.internet.asyncioreactor",
     "scrapy.extensions.corestats",
@@ -38,7 +38,7 @@ _LOADED = (
     "crawler.pages.pipeline",
     "crawler.runs.continuing",
     "crawler.runtime.garbage",
-    "dedup.addon",
+    "dedup.stage.addon",
     "dedup.report",
     "dedup.warming",
     "psycopg",
