@@ -18,7 +18,7 @@ from dedup.decision import Decision, Kept, Verdict, decision_of
 from dedup.documents import Content, Document, Match, StoredDocument
 from dedup.errors import DedupError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.forgetting import forget_old
+from dedup.forget import forget_old
 from dedup.identity import plain_class_of
 from dedup.index.opening import open_index
 from dedup.joining import Joining

@@ -9,7 +9,7 @@ from itertools import chain, islice
 
 from dedup.decision import Kept
 from dedup.deduplicator import Verdict
-from dedup.display import columns_of, pad, plain, readable, similarity, unit_for
+from dedup.display import columns_of, exact_and_near, pad, plain, readable, similarity, unit_for
 from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
 from dedup.report.contents import Duplicate, Report, Total
 from dedup.report.noted_lines import noted_lines
@@ -196,8 +196,9 @@ def _summary(report: Report) -> Iterator[str]:
     documents, size = _everything(totals)
     unit, factor = unit_for(size)
     kept = exact.kept + near.kept
-    dropped = f"{exact.documents + near.documents - kept:,} of {documents:,} documents dropped"
-    yield f"{dropped}: {exact.documents - exact.kept:,} exact, {near.documents - near.kept:,} near{_ranges(near)}"
+    dropped = (exact.documents - exact.kept, near.documents - near.kept)
+    counts = exact_and_near(*dropped, near.distances, near.similarities)
+    yield f"{sum(dropped):,} of {documents:,} documents dropped: {counts}"
     if kept:
         duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
         yield f"{_KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
@@ -208,14 +209,3 @@ def _summary(report: Report) -> Iterator[str]:
 def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:
     """Return how many documents were decided, and the bytes of their texts."""
     return sum(total.documents for total in totals.values()), sum(total.text_bytes for total in totals.values())
-
-
-def _ranges(near: Total) -> str:
-    if near.distances is None or near.similarities is None:
-        return ""
-    distance = _range(*map(str, near.distances))
-    return f" (distance {distance}, similarity {_range(*map(similarity, near.similarities))})"
-
-
-def _range(least: str, most: str) -> str:
-    return least if least == most else f"{least}-{most}"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from itemadapter import ItemAdapter
 
-from dedup.display import readable
+from dedup.display import counted, readable
 from dedup.stage.items.reading import class_of
 
 logger = logging.getLogger(__name__)
@@ -71,15 +71,14 @@ class Unexamined:
         """
         if self._counts:
             total = examined + self._counts.total()
-            self._warn(f" (of {total:,} {'item' if total == 1 else 'items'} in all)")
+            self._warn(f" (of {counted(total, 'item')} in all)")
 
     def _warn(self, of_all: str = "") -> None:
         for kind, fields, count in self.rows():
             named = readable(", ".join(fields)) or "none"
             logger.warning(
-                "%s %s%s%s %s not examined for duplicates: %s. %s",
-                f"{count:,}",
-                "item" if count == 1 else "items",
+                "%s%s%s %s not examined for duplicates: %s. %s",
+                counted(count, "item"),
                 f" of {kind.item_class}" if kind.item_class else "",
                 of_all,
                 "was" if count == 1 else "were",
