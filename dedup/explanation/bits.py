@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from dedup.display import counted, cut, pad, plain
 from dedup.explanation.analysis import is_made_of_tokens
-from dedup.explanation.contents import Document, Explanation, Feature
+from dedup.explanation.contents import ExplainedDocument, Explanation, Feature
 from dedup.explanation.layout import LABEL, labelled
 from dedup.fingerprint.schemes import SCHEMES, Scheme
 from dedup.fingerprint.signature import BITS
@@ -104,7 +104,7 @@ def feature_lines(explanation: Explanation, width: int) -> Iterator[str]:
         yield "  ".join(pad(cell, column) for cell in row).rstrip()
 
 
-def _table(letter: str, side: Document, width: int, scheme: Scheme) -> Iterator[str]:
+def _table(letter: str, side: ExplainedDocument, width: int, scheme: Scheme) -> Iterator[str]:
     beside = "B" if letter == "A" else "A"
     what = "token" if is_made_of_tokens(scheme) else "feature"
     yield f"  {'in ' + letter:>{_COUNT}}{'in ' + beside:>{_COUNT}}{'bits':>{_COUNT}}  {what}"

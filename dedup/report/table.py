@@ -11,7 +11,7 @@ from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.display import columns_of, exact_and_near, pad, plain, readable, similarity, unit_for
 from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
-from dedup.report.contents import Duplicate, Report, Total
+from dedup.report.contents import DuplicateRow, Report, Total
 from dedup.report.noted_lines import noted_lines
 
 _KEPT = "*"
@@ -134,7 +134,7 @@ def _keepers(report: Report, width: int | None) -> Iterator[str]:
     yield ""
 
 
-def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str]:
+def _dropped(duplicates: Iterator[DuplicateRow], width: int | None) -> Iterator[str]:
     first = list(islice(duplicates, _ROWS_MEASURED))
     heading = GAP.join(["verdict", "distance", "similarity", ""])
     columns = _UrlColumns(first, None if width is None else width - len(heading))
@@ -157,7 +157,7 @@ def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str
 class _UrlColumns:
     """The columns `dropped` and `original`, as wide as the first rows need and the terminal allows."""
 
-    def __init__(self, first: Sequence[Duplicate], space: int | None) -> None:
+    def __init__(self, first: Sequence[DuplicateRow], space: int | None) -> None:
         self._hidden_scheme = ""
         self.dropped, self.original = self._widest(first)
         self._is_cut = space is not None
@@ -172,16 +172,16 @@ class _UrlColumns:
         self.dropped = min(self.dropped, max(NARROWEST_COLUMN, space // 2, space - self.original))
         self.original = space - self.dropped
 
-    def show(self, duplicate: Duplicate) -> tuple[str, str]:
+    def show(self, duplicate: DuplicateRow) -> tuple[str, str]:
         dropped, original = self._keys(duplicate)
         if not self._is_cut:
             return dropped, original
         return fit(dropped, self.dropped, original), fit(original, self.original, dropped)
 
-    def _widest(self, rows: Sequence[Duplicate]) -> list[int]:
+    def _widest(self, rows: Sequence[DuplicateRow]) -> list[int]:
         return [max(map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
 
-    def _keys(self, duplicate: Duplicate) -> tuple[str, str]:
+    def _keys(self, duplicate: DuplicateRow) -> tuple[str, str]:
         keys = duplicate.dropped, duplicate.original
         dropped, original = (readable(key.removeprefix(self._hidden_scheme)) for key in keys)
         if dropped == original:

@@ -22,7 +22,7 @@ from dedup.runs.naming import name_by_time
 from dedup.settings import DedupSettings
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.failures import outages_of
-from dedup.stage.items.unexamined import Unexamined
+from dedup.stage.items.unexamined import UnexaminedItems
 from dedup.stage.project import make_database_folder
 
 logger = logging.getLogger(__name__)
@@ -148,7 +148,7 @@ class CrawlRun:
         await self._recognising.close()
         await self._deciding.close()
 
-    async def end(self, outcome: str, unexamined: Unexamined, *, goes_on: bool) -> None:
+    async def end(self, outcome: str, unexamined: UnexaminedItems, *, goes_on: bool) -> None:
         """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
 
         Args:
