@@ -13,7 +13,7 @@ from dedup.fingerprint.sketch import SHINGLE_WORDS
 _LONGEST_REFINED = 200
 
 
-class Change(NamedTuple):
+class TokenChange(NamedTuple):
     """Tokens `start` to `end`, the latter not included, of text A that became those of text B."""
 
     a_start: int
@@ -22,7 +22,7 @@ class Change(NamedTuple):
     b_end: int
 
 
-def find_changes(a: Sequence[bytes], b: Sequence[bytes]) -> list[Change]:
+def find_changes(a: Sequence[bytes], b: Sequence[bytes]) -> list[TokenChange]:
     """Find what has to be changed in one sequence of tokens to get another.
 
     Time and memory grow with the product of their lengths: two texts of 20,000 tokens that have
@@ -34,7 +34,7 @@ def find_changes(a: Sequence[bytes], b: Sequence[bytes]) -> list[Change]:
     return refine(a, b, find_rewritten(a, b))
 
 
-def find_rewritten(a: Sequence[bytes], b: Sequence[bytes]) -> list[Change]:
+def find_rewritten(a: Sequence[bytes], b: Sequence[bytes]) -> list[TokenChange]:
     """Find what lies between the shingles of three tokens that two sequences share.
 
     Of the shingles that both have, as many are taken as stand in the same order in both.
@@ -42,12 +42,12 @@ def find_rewritten(a: Sequence[bytes], b: Sequence[bytes]) -> list[Change]:
     Returns:
         The changes in the order of the texts, with the single words in them that both texts have.
     """
-    return _between(a, b, Change(0, len(a), 0, len(b)), SHINGLE_WORDS)
+    return _between(a, b, TokenChange(0, len(a), 0, len(b)), SHINGLE_WORDS)
 
 
-def refine(a: Sequence[bytes], b: Sequence[bytes], rewritten: Iterable[Change]) -> list[Change]:
+def refine(a: Sequence[bytes], b: Sequence[bytes], rewritten: Iterable[TokenChange]) -> list[TokenChange]:
     """Take single words that both texts have out of the changes that `find_rewritten` found."""
-    changes: list[Change] = []
+    changes: list[TokenChange] = []
     for change in rewritten:
         ours, theirs = change.a_end - change.a_start, change.b_end - change.b_start
         # Most changes are those of one token to another one.
@@ -59,11 +59,11 @@ def refine(a: Sequence[bytes], b: Sequence[bytes], rewritten: Iterable[Change]) 
     return changes
 
 
-def _between(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: int) -> list[Change]:
+def _between(a: Sequence[bytes], b: Sequence[bytes], inside: TokenChange, size: int) -> list[TokenChange]:
     """Return what lies between the shingles of so many tokens that two stretches share."""
     a_start, a_end, b_start, b_end = inside
     blocks = LCSseq.opcodes(_shingles(a[a_start:a_end], size), _shingles(b[b_start:b_end], size)).as_matching_blocks()
-    changes: list[Change] = []
+    changes: list[TokenChange] = []
     a_from, b_from = a_start, b_start
     for block in blocks:
         if not block.size:
@@ -75,10 +75,10 @@ def _between(a: Sequence[bytes], b: Sequence[bytes], inside: Change, size: int) 
         if overlap >= length:
             continue
         if at + overlap > a_from or other + overlap > b_from:
-            changes.append(Change(a_from, at + overlap, b_from, other + overlap))
+            changes.append(TokenChange(a_from, at + overlap, b_from, other + overlap))
         a_from, b_from = at + length, other + length
     if a_from < a_end or b_from < b_end:
-        changes.append(Change(a_from, a_end, b_from, b_end))
+        changes.append(TokenChange(a_from, a_end, b_from, b_end))
     return changes
 
 

@@ -138,6 +138,11 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
     return database
 
 
+def url_of(name: str) -> str:
+    """Return the URL of a database that a command names by a URL or as an SQLite file."""
+    return name if "://" in name else f"sqlite:///{name}"
+
+
 def open_existing_database(url: str, *, read_only: bool = True) -> Database:
     """Open a database that was made before: to read it, for reports, or to change what is in it.
 

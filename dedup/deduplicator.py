@@ -16,7 +16,7 @@ from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
 from dedup.errors import DedupError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.forgetting import forget_old
+from dedup.forget import forget_old
 from dedup.identity import plain_class_of
 from dedup.index.opening import open_index
 from dedup.joining import Joining

@@ -79,12 +79,38 @@ def similarity(value: float) -> str:
     return f"{value:.2f}".removeprefix("0")
 
 
+def exact_and_near(
+    exact: int, near: int, distances: tuple[int, int] | None, similarities: tuple[float, float] | None
+) -> str:
+    """Write how many duplicates there are, such as `3 exact, 2 near (distance 0-5, similarity .74-.99)`.
+
+    Args:
+        exact: how many are exact.
+        near: how many are near.
+        distances: the smallest and the largest distance of the near ones; None without any.
+        similarities: the smallest and the largest similarity of these; None without any.
+    """
+    counts = f"{exact:,} exact, {near:,} near"
+    if distances is None or similarities is None:
+        return counts
+    return f"{counts} (distance {_range(*map(str, distances))}, similarity {_range(*map(similarity, similarities))})"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things, such as `1 page` or `2 pages`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def unit_for(size: int) -> tuple[str, int]:
     """Return the unit in which a number of bytes is best read, and how many bytes it has."""
     for least, name, factor in _UNITS:
         if size >= least:
             return name, factor
     return "B", 1
+
+
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least}-{most}"
 
 
 def _gap(text: str, width: int, head: int) -> tuple[int, int]:

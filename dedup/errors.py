@@ -19,6 +19,11 @@ class DatabaseError(DedupError):
     """The database cannot be reached, read or written."""
 
 
+def exit_status(error: Exception) -> int:
+    """Return the status of a command that an error ends: 2 for wrong use, 1 for what could not be done."""
+    return 2 if isinstance(error, (SettingsError, InputError)) else 1
+
+
 class OutageError(DatabaseError):
     """The database's server is away: the same may succeed later.
 

@@ -19,10 +19,11 @@ from sqlalchemy import Connection
 from dedup import ledger
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
+from dedup.forget import entry_of, forget
 from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.ledger import Relatives
-from dedup.letting_go import entry_of, let_go
+from dedup.letting_go import entry_of
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.rules.verification import PAPER_RADIUS, check, is_comparable
@@ -170,7 +171,7 @@ class DocumentStore:
 
     def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
         """Let go of duplicates whose original is gone."""
-        let_go(connection, self._index, self._scopes, members)
+        forget(connection, self._index, self._scopes, members)
 
     def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
         """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""

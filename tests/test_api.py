@@ -18,7 +18,7 @@ from dedup.runs.listing import read_runs
 from tests.texts import chinese, chinese_words, document, edited
 
 STORY = document(200)
-TEXTS = [STORY, document(200, "other"), edited(STORY, 3), STORY.upper(), "", "short", "Short!", ""]
+TEXTS = [STORY, document(200, "other"), edited(STORY, 3), STORY.upper(), "", "brief", " brief\n", ""]
 VERDICTS = ["new", "new", "near duplicate", "exact duplicate", "new", "new", "exact duplicate", "new"]
 ORIGINALS = [None, None, "0", "0", None, None, "5", None]
 
@@ -31,7 +31,9 @@ def mixed(seed: int, count: int) -> list[str]:
         length = random.choice([3, 30, 100, 300])
         is_chinese = random.random() < 0.5
         made = chinese(chinese_words(length, (seed, number))) if is_chinese else document(length, (seed, number))
-        texts.append(edited(random.choice(texts), random.randrange(6)) if random.random() < 0.5 else made)
+        copied = random.choice(texts)
+        edits = random.randrange(min(6, len(copied.split()) + 1))
+        texts.append(edited(copied, edits) if edits or random.random() < 0.3 else made)
     return texts
 
 

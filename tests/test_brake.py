@@ -15,6 +15,8 @@ from dedup.brake import Alarm, Kind
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.fingerprint.signature import make_signature
 from dedup.report import Selection, open_report
+from dedup.report.contents import Selection
+from dedup.report.queries import open_report
 from dedup.rules.decision import Kept
 from dedup.settings import DedupSettings
 from tests.crawling import crawl, run

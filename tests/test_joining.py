@@ -26,6 +26,8 @@ from dedup.corpus.signing import sign
 from dedup.database import open_existing_database
 from dedup.deduplicator import Decision, Document, Verdict
 from dedup.report import Selection, open_report
+from dedup.report.contents import Selection
+from dedup.report.queries import open_report
 from dedup.rules.decision import Kept
 from dedup.runs.cancelling import cancel_run
 from dedup.settings import Brake, DedupSettings, Mode

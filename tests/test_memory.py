@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from dedup import forgetting, schema
+from dedup import forget as forgetting
+from dedup import schema
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.runs.cancelling import cancel_run
 from tests.deciding import Crawl, signature_of

@@ -18,7 +18,8 @@ from dedup import schema
 from dedup.database import open_existing_database
 from dedup.deduplicator import Document
 from dedup.notes import Skipped
-from dedup.report import Selection, open_report
+from dedup.report.contents import Selection
+from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
 from dedup.runs.cancelling import cancel_run
 from tests.deciding import Crawl, signature_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.changes import Change, find_changes, refine
+from dedup.changes import TokenChange, find_changes, refine
 from dedup.explanation.words import merge_neighbours
 
 
@@ -52,7 +52,7 @@ def test_both_texts_are_the_same_outside_of_the_changes() -> None:
         variety = random.choice((2, 5, 50))
         a, b = ([b"%d" % random.randrange(variety) for _ in range(random.randrange(90))] for _ in range(2))
         a_from = b_from = 0
-        for change in (*find_changes(a, b), Change(len(a), len(a), len(b), len(b))):
+        for change in (*find_changes(a, b), TokenChange(len(a), len(a), len(b), len(b))):
             assert a[a_from : change.a_start] == b[b_from : change.b_start]
             a_from, b_from = change.a_end, change.b_end
 
@@ -70,7 +70,7 @@ def longest_common(a: list[bytes], b: list[bytes]) -> int:
 
 @given(*(st.lists(st.sampled_from([b"a", b"b", b"c"]), max_size=40) for _ in range(2)))
 def test_as_many_tokens_stay_as_can_inside_one_change(a: list[bytes], b: list[bytes]) -> None:
-    changes = refine(a, b, [Change(0, len(a), 0, len(b))])
+    changes = refine(a, b, [TokenChange(0, len(a), 0, len(b))])
     assert len(a) - sum(change.a_end - change.a_start for change in changes) == longest_common(a, b)
 
 

@@ -21,7 +21,8 @@ from dedup.database import open_existing_database
 from dedup.display import columns_of, pad, readable
 from dedup.engines import shown_url
 from dedup.errors import DatabaseError
-from dedup.report import Cluster, read_kept, read_largest_clusters, read_totals
+from dedup.report.contents import Cluster
+from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.stage.pipelines import STAT_OF_KEPT
 
 _CLUSTERS_NAMED = 3

@@ -229,7 +229,7 @@ class Revisits:
 
     async def _let_go(self, urls: Sequence[str]) -> None:
         if self._dedup is not None:
-            await self._dedup.let_go(list(urls))
+            await self._dedup.forget(list(urls))
 
     def _find_all(self, urls: list[str]) -> list[Visit | None]:
         found = self._store.find_visits(urls)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
-from dedup.database import Database, open_existing_database
+from dedup.database import open_existing_database, url_of
 from dedup.display import cut, plain
 from dedup.errors import InputError
 from dedup.explanation.build import explain, explain_dropped
@@ -100,7 +100,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    database = _open(options.database or _DATABASE)
+    database = open_existing_database(url_of(options.database or _DATABASE))
     try:
         dropped = find_dropped(database, options.dropped)
     finally:
@@ -134,7 +134,7 @@ def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
         return material
     where = f"there is no database {_DATABASE}"
     if url or Path(_DATABASE).is_file():
-        database = _open(url or _DATABASE)
+        database = open_existing_database(url_of(url or _DATABASE))
         where = f"no page of database {database.name}"
         try:
             page = find_page(database, name)
@@ -152,7 +152,3 @@ def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
 
 def _text(text: str) -> Material:
     return Material(text, Origin.TEXT, text)
-
-
-def _open(url: str) -> Database:
-    return open_existing_database(url if "://" in url else f"sqlite:///{url}")

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 
 import dedup
-from dedup.errors import DedupError, InputError, SettingsError
+from dedup.errors import DedupError, exit_status
 from dedup.loading import keep_single_threaded, without_collections
 
 _COMMANDS = {
@@ -22,8 +22,6 @@ _COMMANDS = {
     "runs": "list the runs of a database, or take one back",
     "warm-up": "compile now what would else be compiled at its first use, such as when an image is made",
 }
-_WRONG_USE = 2
-_FAILURE = 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return _WRONG_USE if isinstance(error, (SettingsError, InputError)) else _FAILURE
+        return exit_status(error)
     except KeyboardInterrupt:
         return 130
     return status

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
-from dedup.database import Database, open_existing_database, require_file
+from dedup.database import Database, open_existing_database, require_file, url_of
 from dedup.deduplicator import Verdict
-from dedup.display import plain
+from dedup.display import counted, plain
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
 from dedup.runs.cancelling import TakenBack, cancel_run
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(_url(options.database))) as database:
+    with closing(open_existing_database(url_of(options.database))) as database:
         found = read_runs(database)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     with open_output("") as stream:
@@ -79,8 +79,8 @@ def _list(options: argparse.Namespace) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
-        database = stack.enter_context(closing(open_existing_database(_url(options.database), read_only=False)))
-        others = [stack.enter_context(closing(Database(_url(url)))) for url in options.also]
+        database = stack.enter_context(closing(open_existing_database(url_of(options.database), read_only=False)))
+        others = [stack.enter_context(closing(Database(url_of(url)))) for url in options.also]
         for other in others:
             require_file(other)
         taken = cancel_run(database, options.run, force=options.force, others=others)
@@ -90,10 +90,6 @@ def _cancel(options: argparse.Namespace) -> int:
     for line in _summary(options.run, taken):
         print(line)
     return 0
-
-
-def _url(name: str) -> str:
-    return name if "://" in name else f"sqlite:///{name}"
 
 
 def _table(found: Sequence[Run], width: int | None) -> Iterator[str]:
@@ -136,17 +132,13 @@ def _shown(seconds: float) -> str:
 
 def _summary(name: str, taken: TakenBack) -> Iterator[str]:
     yield f"run {plain(name)} is taken back"
-    yield f"removed     {_count(taken.removed, 'document')}   which it alone had seen"
-    yield f"let go      {_count(taken.let_go, 'document')}   of other runs, whose content it had changed"
-    yield f"freed       {_count(taken.freed, 'duplicate')}   of other runs, whose original went"
-    yield f"kept        {_count(taken.kept, 'document')}   which another run knows as they are"
+    yield f"removed     {counted(taken.removed, 'document')}   which it alone had seen"
+    yield f"let go      {counted(taken.let_go, 'document')}   of other runs, whose content it had changed"
+    yield f"freed       {counted(taken.freed, 'duplicate')}   of other runs, whose original went"
+    yield f"kept        {counted(taken.kept, 'document')}   which another run knows as they are"
     yield f"verdicts    {taken.verdicts:,} deleted"
     for table, count in taken.rows.items():
         if count:
             yield f"rows        {count:,} of table {plain(table)} deleted"
     if taken.let_go or taken.freed:
         yield "What was let go or freed is decided anew when it is seen again: crawl once more."
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -10,7 +10,7 @@ from typing import Any
 from dedup.corpus.job import Result
 from dedup.corpus.progress import duration
 from dedup.corpus.tally import Tally
-from dedup.display import plain, readable, similarity, unit_for
+from dedup.display import counted, exact_and_near, plain, readable, unit_for
 
 _LABEL = 10
 _REASON = 120
@@ -28,13 +28,11 @@ def summary_lines(result: Result, files: int, outputs: Sequence[Path], seconds: 
     """
     tally = result.tally
     rate = f", {documents / seconds:,.0f} a second" if documents and seconds else ""
-    yield _row("read", f"{_count(tally.documents, 'document')} of {_count(files, 'file')}")
+    yield _row("read", f"{counted(tally.documents, 'document')} of {counted(files, 'file')}")
     yield _row("time", f"{duration(seconds)}{rate}")
-    yield _row("kept", f"{_count(tally.kept, 'document')}{_notes(tally)}")
-    yield _row(
-        "dropped",
-        f"{_count(tally.exact + tally.near, 'document')}   {tally.exact:,} exact, {tally.near:,} near{_ranges(tally)}",
-    )
+    yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
+    counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
+    yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}")
     yield from _named("rejected", tally.rejected, [f"{plain(s)}: {plain(why)}" for s, why in tally.first_rejected])
     yield from _named("unanalysed", tally.unanalysed, [plain(source) for source in tally.first_unanalysed])
     unit, factor = unit_for(tally.text_bytes)
@@ -73,22 +71,9 @@ def _named(label: str, count: int, lines: Sequence[str]) -> Iterator[str]:
 def _notes(tally: Tally) -> str:
     notes = []
     if tally.wordless:
-        notes.append(f"{_count(tally.wordless, 'document')} without words")
+        notes.append(f"{counted(tally.wordless, 'document')} without words")
     if tally.featureless:
-        notes.append(f"{_count(tally.featureless, 'document')} without features of this scheme, compared exactly alone")
-    return "".join(f"   {note}" for note in notes[:1]) + "".join(f", {note}" for note in notes[1:])
-
-
-def _ranges(tally: Tally) -> str:
-    if tally.distances is None or tally.similarities is None:
-        return ""
-    distance = _range(*map(str, tally.distances))
-    return f" (distance {distance}, similarity {_range(*map(similarity, tally.similarities))})"
-
-
-def _range(least: str, most: str) -> str:
-    return least if least == most else f"{least}-{most}"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+        notes.append(
+            f"{counted(tally.featureless, 'document')} without features of this scheme, compared exactly alone"
+        )
+    return f"   {', '.join(notes)}" if notes else ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from dedup.display import cut, pad, plain
+from dedup.display import counted, cut, pad, plain
 from dedup.explanation.analysis import is_made_of_tokens
-from dedup.explanation.contents import Document, Explanation, Feature
-from dedup.explanation.layout import LABEL, count, labelled
+from dedup.explanation.contents import ExplainedDocument, Explanation, Feature
+from dedup.explanation.layout import LABEL, labelled
 from dedup.fingerprint.schemes import SCHEMES, Scheme
 from dedup.fingerprint.signature import BITS
 
@@ -61,7 +61,7 @@ def _grouped(letters: Iterator[str]) -> str:
 
 
 def _distance(explanation: Explanation) -> str:
-    text = f"{count(explanation.distance, 'bit')}, radius {explanation.radius}"
+    text = f"{counted(explanation.distance, 'bit')}, radius {explanation.radius}"
     weak, margins = explanation.b.weak_bits, explanation.b.margins
     if weak is None or margins is None or not explanation.differing_bits:
         return text
@@ -85,7 +85,7 @@ def _probe(explanation: Explanation) -> str:
         return "not known: it takes the margins of B"
     if probe.table is None:
         return "none brings A"
-    flips = count(probe.flipped, "bit") if probe.flipped else "no bit"
+    flips = counted(probe.flipped, "bit") if probe.flipped else "no bit"
     text = f"table {probe.table} of 0-{settings.tables.table_count - 1} brings A, with {flips} of its prefix flipped"
     return text if explanation.distance <= explanation.radius else f"{text}, but it is beyond the radius"
 
@@ -96,7 +96,7 @@ def feature_lines(explanation: Explanation, width: int) -> Iterator[str]:
     if not known:
         return
     yield ""
-    bits = f"bits: how many of the {count(explanation.distance, 'differing bit')} it pushes to its own side"
+    bits = f"bits: how many of the {counted(explanation.distance, 'differing bit')} it pushes to its own side"
     yield from labelled("features", f"the heaviest; {bits if explanation.distance else 'no bit differs'}", width)
     column = width // 2 - 1
     tables = [list(_table(letter, side, column, explanation.scheme)) for letter, side in known]
@@ -104,7 +104,7 @@ def feature_lines(explanation: Explanation, width: int) -> Iterator[str]:
         yield "  ".join(pad(cell, column) for cell in row).rstrip()
 
 
-def _table(letter: str, side: Document, width: int, scheme: Scheme) -> Iterator[str]:
+def _table(letter: str, side: ExplainedDocument, width: int, scheme: Scheme) -> Iterator[str]:
     beside = "B" if letter == "A" else "A"
     what = "token" if is_made_of_tokens(scheme) else "feature"
     yield f"  {'in ' + letter:>{_COUNT}}{'in ' + beside:>{_COUNT}}{'bits':>{_COUNT}}  {what}"

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from dedup.deduplicator import Verdict
 from dedup.explanation.analysis import Analysis, analyse_side, unit_of
-from dedup.explanation.contents import Document, Exact, Explanation, Feature, Member, Probe, WordComparison
+from dedup.explanation.contents import (
+    ClusterMember,
+    Exact,
+    ExplainedDocument,
+    Explanation,
+    Feature,
+    Probe,
+    WordComparison,
+)
 from dedup.explanation.sides import Origin, Side
 from dedup.explanation.stored import Dropped
 from dedup.explanation.words import diff_words
@@ -68,7 +76,7 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     if record.matched != record.original:
         decision, _ = _decide(member, page, settings, scheme)
         words = _compare_words(member, page, settings)
-        by_member = Member(record.matched, decision.distance, decision.similarity, words)
+        by_member = ClusterMember(record.matched, decision.distance, decision.similarity, words)
     holds = decision.rule.is_duplicate
     if by_member is not None and decision.rule.is_by_check:
         holds = belongs_to_cluster(explanation.estimated, settings)
@@ -194,10 +202,10 @@ def _document(
     *,
     settings: RuleSettings,
     scheme: Scheme,
-) -> Document:
+) -> ExplainedDocument:
     signature, unit = side.signature, unit_of(scheme)
     has_margins = signature.margins.size > 0
-    return Document(
+    return ExplainedDocument(
         name=side.name,
         origin=side.origin,
         tokens=signature.sketch.tokens,

@@ -31,7 +31,7 @@ class Feature:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ExplainedDocument:
     """One side.
 
     Attributes:
@@ -108,7 +108,7 @@ class WordComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterMember:
     """The member of a cluster by which a dropped page was found, where it is not the leader.
 
     Attributes:
@@ -149,8 +149,8 @@ class Explanation:
         radius: the largest distance of a candidate, in bits of this scheme.
     """
 
-    a: Document
-    b: Document
+    a: ExplainedDocument
+    b: ExplainedDocument
     verdict: Verdict
     rule: str
     is_certain: bool
@@ -162,7 +162,7 @@ class Explanation:
     words: WordComparison | None
     diff: WordDiff | None
     record: Record | None
-    member: Member | None
+    member: ClusterMember | None
     notes: list[str]
     settings: RuleSettings
     scheme: Scheme

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedup.deduplicator import Verdict
-from dedup.display import ELLIPSIS, columns_of, cut, plain
+from dedup.display import ELLIPSIS, columns_of, counted, cut, plain
 from dedup.explanation.contents import Explanation
-from dedup.explanation.layout import LABEL, count, labelled
+from dedup.explanation.layout import LABEL, labelled
 from dedup.explanation.words import Place
 
 _COUNT = 6
@@ -26,7 +26,7 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
         return
     yield from labelled(
         "what differs",
-        f"{count(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.a.tokens:,} tokens of A, "
+        f"{counted(diff.place_count, 'place')}: {diff.tokens_removed:,} of {explanation.a.tokens:,} tokens of A, "
         f"{diff.tokens_added:,} of {explanation.b.tokens:,} of B",
         width,
     )

@@ -20,8 +20,3 @@ def labelled(label: str, text: str, width: int) -> Iterator[str]:
 def labelled_name(label: str, name: str, width: int) -> str:
     """Return a name in one line, cut in its middle where it is too long."""
     return f"{label:<{LABEL}}{cut(plain(' '.join(name.split())), width - LABEL)}".rstrip()
-
-
-def count(number: int, what: str) -> str:
-    """Return a number of things, such as "1 bit" or "2 bits"."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

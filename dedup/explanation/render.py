@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dedup.deduplicator import Verdict
-from dedup.display import cut, plain, similarity
+from dedup.display import counted, cut, plain, similarity
 from dedup.explanation.bits import feature_lines, fingerprint_lines, has_both_features
 from dedup.explanation.contents import Explanation, WordComparison
 from dedup.explanation.differences import difference_lines
-from dedup.explanation.layout import LABEL, count, labelled, labelled_name
+from dedup.explanation.layout import LABEL, labelled, labelled_name
 from dedup.index.design import TableDesign
 from dedup.rules.verification import fewest_tokens
 from dedup.settings import Mode
@@ -89,7 +89,7 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
     for letter, side in (("A", explanation.a), ("B", explanation.b)):
         yield ""
         yield labelled_name(letter, side.name, width)
-        counts = f"{count(side.tokens, 'token')}, {count(side.shingles, 'shingle')}"
+        counts = f"{counted(side.tokens, 'token')}, {counted(side.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
     yield ""
     yield from fingerprint_lines(explanation, width)
@@ -150,7 +150,7 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     if is_short and words is not None:
         yield _row("words, pairs", None, words.short_similarity, settings.short_jaccard if is_checked else None)
     if exact is not None:
-        yield f"{'':<{LABEL}}in both: {count(exact.shared, 'shingle')} of three tokens"
+        yield f"{'':<{LABEL}}in both: {counted(exact.shared, 'shingle')} of three tokens"
     if words is not None and words.has_other_numbers:
         yield f"{'':<{LABEL}}words and pairs of words count for nothing: the numbers are not the same"
 

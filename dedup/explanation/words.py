@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dedup.changes import Change, find_changes
+from dedup.changes import TokenChange, find_changes
 from dedup.fingerprint.tokens import Tokens
 
 MOST_PLACES = 20
@@ -67,19 +67,19 @@ def diff_words(a: Tokens, b: Tokens) -> WordDiff:
     )
 
 
-def merge_neighbours(changes: Iterable[Change]) -> list[Change]:
+def merge_neighbours(changes: Iterable[TokenChange]) -> list[TokenChange]:
     """Make one of changes with a single token between them."""
-    merged: list[Change] = []
+    merged: list[TokenChange] = []
     for change in changes:
         if merged and change.a_start - merged[-1].a_end < _FEWEST_BETWEEN:
             before = merged.pop()
-            merged.append(Change(before.a_start, change.a_end, before.b_start, change.b_end))
+            merged.append(TokenChange(before.a_start, change.a_end, before.b_start, change.b_end))
         else:
             merged.append(change)
     return merged
 
 
-def _place(a: Tokens, b: Tokens, change: Change) -> Place:
+def _place(a: Tokens, b: Tokens, change: TokenChange) -> Place:
     first, behind = change.a_start, change.a_end
     return Place(
         at=first,

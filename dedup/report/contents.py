@@ -115,7 +115,7 @@ class OverLimit:
     run: str
 
 
-class Duplicate(NamedTuple):
+class DuplicateRow(NamedTuple):
     """One dropped document and its reason.
 
     Attributes:
@@ -220,5 +220,5 @@ class Report:
     not_examined: Sequence[NotExamined]
     skip_counts: Mapping[str, int]
     max_skipped: int
-    duplicates: Iterator[Duplicate]
+    duplicates: Iterator[DuplicateRow]
     skipped: Iterator[SkippedPage]

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, se
 from dedup.database import Database
 from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
-from dedup.report.contents import Cluster, Duplicate, HostTotal, OverLimit, Report, Selection, Total
+from dedup.report.contents import Cluster, DuplicateRow, HostTotal, OverLimit, Report, Selection, Total
 from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
 from dedup.rules.decision import Kept
 from dedup.rules.scope import host_of
@@ -248,7 +248,7 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     return members
 
 
-def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[Duplicate]:
+def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[DuplicateRow]:
     statement = (
         select(
             verdicts.c.verdict,
@@ -271,7 +271,7 @@ def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[
         .order_by(verdicts.c.original_id, verdicts.c.id)
     )
     for verdict, *rest in _stream(connection, statement):
-        yield Duplicate(Verdict(verdict), *rest)
+        yield DuplicateRow(Verdict(verdict), *rest)
 
 
 def _stream(connection: Connection, statement: Any) -> Iterator[Any]:

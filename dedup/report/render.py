@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TextIO
 
 from dedup.fingerprint.normalise import clean
-from dedup.report.contents import Duplicate, Report
+from dedup.report.contents import DuplicateRow, Report
 from dedup.report.table import table_lines
 
 
@@ -72,7 +72,7 @@ def _write_json(report: Report, stream: TextIO) -> None:
 
 def _write_csv(report: Report, stream: TextIO) -> None:
     rows = csv.writer(stream, lineterminator="\n")
-    rows.writerow(Duplicate._fields)
+    rows.writerow(DuplicateRow._fields)
     # JSON escapes what would upset a terminal; CSV knows no escapes.
     for duplicate in report.duplicates:
         rows.writerow([clean(value) if isinstance(value, str) else value for value in duplicate])

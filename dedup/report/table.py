@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from dedup.deduplicator import Verdict
-from dedup.display import columns_of, pad, plain, readable, similarity, unit_for
+from dedup.display import columns_of, exact_and_near, pad, plain, readable, similarity, unit_for
 from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
-from dedup.report.contents import Duplicate, Report, Total
+from dedup.report.contents import DuplicateRow, Report, Total
 from dedup.report.noted_lines import noted_lines
 from dedup.rules.decision import Kept
 
@@ -134,7 +134,7 @@ def _keepers(report: Report, width: int | None) -> Iterator[str]:
     yield ""
 
 
-def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str]:
+def _dropped(duplicates: Iterator[DuplicateRow], width: int | None) -> Iterator[str]:
     first = list(islice(duplicates, _ROWS_MEASURED))
     heading = GAP.join(["verdict", "distance", "similarity", ""])
     columns = _UrlColumns(first, None if width is None else width - len(heading))
@@ -157,7 +157,7 @@ def _dropped(duplicates: Iterator[Duplicate], width: int | None) -> Iterator[str
 class _UrlColumns:
     """The columns `dropped` and `original`, as wide as the first rows need and the terminal allows."""
 
-    def __init__(self, first: Sequence[Duplicate], space: int | None) -> None:
+    def __init__(self, first: Sequence[DuplicateRow], space: int | None) -> None:
         self._hidden_scheme = ""
         self.dropped, self.original = self._widest(first)
         self._is_cut = space is not None
@@ -172,16 +172,16 @@ class _UrlColumns:
         self.dropped = min(self.dropped, max(NARROWEST_COLUMN, space // 2, space - self.original))
         self.original = space - self.dropped
 
-    def show(self, duplicate: Duplicate) -> tuple[str, str]:
+    def show(self, duplicate: DuplicateRow) -> tuple[str, str]:
         dropped, original = self._keys(duplicate)
         if not self._is_cut:
             return dropped, original
         return fit(dropped, self.dropped, original), fit(original, self.original, dropped)
 
-    def _widest(self, rows: Sequence[Duplicate]) -> list[int]:
+    def _widest(self, rows: Sequence[DuplicateRow]) -> list[int]:
         return [max(map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
 
-    def _keys(self, duplicate: Duplicate) -> tuple[str, str]:
+    def _keys(self, duplicate: DuplicateRow) -> tuple[str, str]:
         keys = duplicate.dropped, duplicate.original
         dropped, original = (readable(key.removeprefix(self._hidden_scheme)) for key in keys)
         if dropped == original:
@@ -196,8 +196,9 @@ def _summary(report: Report) -> Iterator[str]:
     documents, size = _everything(totals)
     unit, factor = unit_for(size)
     kept = exact.kept + near.kept
-    dropped = f"{exact.documents + near.documents - kept:,} of {documents:,} documents dropped"
-    yield f"{dropped}: {exact.documents - exact.kept:,} exact, {near.documents - near.kept:,} near{_ranges(near)}"
+    dropped = (exact.documents - exact.kept, near.documents - near.kept)
+    counts = exact_and_near(*dropped, near.distances, near.similarities)
+    yield f"{sum(dropped):,} of {documents:,} documents dropped: {counts}"
     if kept:
         duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
         yield f"{_KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
@@ -208,14 +209,3 @@ def _summary(report: Report) -> Iterator[str]:
 def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:
     """Return how many documents were decided, and the bytes of their texts."""
     return sum(total.documents for total in totals.values()), sum(total.text_bytes for total in totals.values())
-
-
-def _ranges(near: Total) -> str:
-    if near.distances is None or near.similarities is None:
-        return ""
-    distance = _range(*map(str, near.distances))
-    return f" (distance {distance}, similarity {_range(*map(similarity, near.similarities))})"
-
-
-def _range(least: str, most: str) -> str:
-    return least if least == most else f"{least}-{most}"

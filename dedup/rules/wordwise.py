@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
-from dedup.changes import Change, find_rewritten, refine
+from dedup.changes import TokenChange, find_rewritten, refine
 from dedup.rules.overlap import jaccard
 
 LONGEST_REPLACED = 24
@@ -73,12 +73,12 @@ def short_similarity(a: bytes, b: bytes) -> float:
     return jaccard(shingles, others)
 
 
-def _size(change: Change) -> int:
+def _size(change: TokenChange) -> int:
     """Return how many tokens have given way to others."""
     return min(change.a_end - change.a_start, change.b_end - change.b_start)
 
 
-def _is_replaced(ours: list[bytes], theirs: list[bytes], change: Change) -> bool:
+def _is_replaced(ours: list[bytes], theirs: list[bytes], change: TokenChange) -> bool:
     a_start, a_end, b_start, b_end = change
     if not _size(change) or max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
         return False

@@ -17,10 +17,10 @@ from sqlalchemy import Connection, case, delete, exists, func, or_, select, upda
 from dedup import ledger
 from dedup.database import Database
 from dedup.errors import DedupError
+from dedup.forget import forget_by_ids
 from dedup.index.design import TableDesign
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
-from dedup.letting_go import let_go_by_ids
 from dedup.notes import remove_some_notes
 from dedup.rules.scope import Scope, Scopes
 from dedup.runs.rows import take_back_rows
@@ -190,9 +190,9 @@ def _let_go_of_own(
         .limit(_MEMBERS_AT_ONCE)
     )
     while ids and (found := connection.execute(members).all()):
-        let_go_by_ids(connection, tables.index, tables.scopes, {row.id for row in found})
+        forget_by_ids(connection, tables.index, tables.scopes, {row.id for row in found})
         taken.freed += sum(row.content_run_id != run_id for row in found)
-    let_go_by_ids(connection, tables.index, tables.scopes, ids)
+    forget_by_ids(connection, tables.index, tables.scopes, ids)
 
 
 def _remove_empty(connection: Connection, ids: Collection[int]) -> set[int]:

@@ -14,6 +14,7 @@ from scrapy.crawler import Crawler
 
 from dedup.brake import Alarm
 from dedup.deduplicator import Decision, Deduplicator, Document
+from dedup.display import counted
 from dedup.errors import DatabaseError, DedupError
 from dedup.fingerprint.normalise import clean
 from dedup.notes import Skipped
@@ -21,7 +22,7 @@ from dedup.runs.naming import name_by_time
 from dedup.settings import DedupSettings
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.failures import outages_of
-from dedup.stage.items.unexamined import Unexamined
+from dedup.stage.items.unexamined import UnexaminedItems
 from dedup.stage.project import make_database_folder
 
 logger = logging.getLogger(__name__)
@@ -123,7 +124,7 @@ class CrawlRun:
         spider = str(getattr(self._crawler.spider, "name", ""))
         return await self._recognising.submit(self._deduplicator.scoped_bytes(key, body_digest, run_id, spider))
 
-    async def let_go(self, keys: Sequence[str]) -> None:
+    async def forget(self, keys: Sequence[str]) -> None:
         """Take documents that are there no more out of the index; their duplicates are decided anew."""
         await self._in_thread(self._deduplicator.let_go, [clean(key) for key in keys])
 
@@ -147,7 +148,7 @@ class CrawlRun:
         await self._recognising.close()
         await self._deciding.close()
 
-    async def end(self, outcome: str, unexamined: Unexamined, *, goes_on: bool) -> None:
+    async def end(self, outcome: str, unexamined: UnexaminedItems, *, goes_on: bool) -> None:
         """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
 
         Args:
@@ -203,14 +204,10 @@ class CrawlRun:
         when = f" since {began:%Y-%m-%d}" if began else ""
         memory = self._settings.memory
         told = "" if str(memory) == "for ever" else f"; compared with those of {_told(str(memory))}"
-        return f"database {name} knows {_counted(documents, 'document')} of {_counted(runs, 'run')}{when}{told}"
+        return f"database {name} knows {counted(documents, 'document')} of {counted(runs, 'run')}{when}{told}"
 
     async def _in_thread(self, function: Callable[..., T], *arguments: object) -> T:
         return await asyncio.to_thread(self._outages.survive, partial(function, *arguments))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _told(memory: str) -> str:

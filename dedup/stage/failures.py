@@ -18,7 +18,7 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
-from dedup.errors import DedupError, SettingsError
+from dedup.errors import DedupError, SettingsError, exit_status
 from dedup.outages import Outages
 from dedup.settings import DedupSettings
 from dedup.stage.items.settings import ItemSettings
@@ -26,9 +26,6 @@ from dedup.stage.project import read_project_settings
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
-
-USAGE_ERROR = 2
-FAILURE = 1
 
 
 def refuse_to_start(error: DedupError) -> NoReturn:
@@ -43,7 +40,7 @@ def refuse_to_start(error: DedupError) -> NoReturn:
     """
     logger.error("%s", error)
     if owns_the_process():
-        raise SystemExit(USAGE_ERROR if isinstance(error, SettingsError) else FAILURE)
+        raise SystemExit(exit_status(error))
     raise error.with_traceback(None) from None
 
 

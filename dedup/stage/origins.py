@@ -16,7 +16,7 @@ from dedup.fingerprint.normalise import clean
 from dedup.stage.dropping import ExactDuplicate, NearDuplicate
 
 
-class Page:
+class ItemPage:
     """A response some of whose items are under way.
 
     Args:
@@ -95,9 +95,9 @@ class Origins:
     """
 
     def __init__(self) -> None:
-        self._pages: WeakKeyDictionary[Response, Page] = WeakKeyDictionary()
+        self._pages: WeakKeyDictionary[Response, ItemPage] = WeakKeyDictionary()
         # A page that is in `_pages` no more is in neither.
-        self._page_of: WeakValueDictionary[int, Page] = WeakValueDictionary()
+        self._page_of: WeakValueDictionary[int, ItemPage] = WeakValueDictionary()
 
     @classmethod
     def of(cls, crawler: Crawler) -> Origins:
@@ -118,11 +118,11 @@ class Origins:
         """
         page = self._pages.get(response)
         if page is None:
-            page = self._pages[response] = Page(response)
+            page = self._pages[response] = ItemPage(response)
         page.note(item)
         self._page_of[id(item)] = page
 
-    def page_of(self, response: Response) -> Page | None:
+    def page_of(self, response: Response) -> ItemPage | None:
         """Return the page of a response; None if it had no items so far."""
         return self._pages.get(response)
 
@@ -170,12 +170,12 @@ class Origins:
         if page := self._page(response):
             page.end(item)
 
-    def _page_of_item(self, item: Any) -> Page | None:
+    def _page_of_item(self, item: Any) -> ItemPage | None:
         page = self._page_of.get(id(item))
         # An object that is gone may have left its id to another one.
         return page if page is not None and page.undecided.get(id(item)) is item else None
 
-    def _page(self, response: Response | None) -> Page | None:
+    def _page(self, response: Response | None) -> ItemPage | None:
         # Of an errback's items it is a failure.
         return self._pages.get(response) if isinstance(response, Response) else None
 

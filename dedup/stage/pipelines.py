@@ -165,7 +165,7 @@ class NearDuplicatePipeline:
             self._fail(error)
             return False
 
-    async def let_go(self, keys: list[str]) -> None:
+    async def forget(self, keys: list[str]) -> None:
         """Take pages that are there no more out of the index; their duplicates are decided anew.
 
         Args:
@@ -174,7 +174,7 @@ class NearDuplicatePipeline:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        await self._run.let_go(keys)
+        await self._run.forget(keys)
 
     def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
         """Return ids and URLs of pages whose content has to be seen again: what they were copies of is gone.

@@ -13,7 +13,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from dedup.stage.failures import read_item_settings, read_settings, require_asyncio
-from dedup.stage.origins import Origins, Page
+from dedup.stage.origins import ItemPage, Origins
 
 logger = logging.getLogger(__name__)
 
@@ -82,14 +82,14 @@ class DuplicateLinksMiddleware:
         if failure is not None:
             raise failure
 
-    async def _is_duplicate(self, page: Page) -> bool:
+    async def _is_duplicate(self, page: ItemPage) -> bool:
         while not page.is_settled:
             await page.wait(CHECK_SECONDS)
             if not page.is_settled and self._is_in_vain(page):
                 break
         return page.is_duplicate
 
-    def _is_in_vain(self, page: Page) -> bool:
+    def _is_in_vain(self, page: ItemPage) -> bool:
         """Say whether it is no use to wait for the verdicts on a page's items any longer."""
         engine = self._crawler.engine
         if engine.scraper.slot is None or engine.scraper.slot.itemproc_size == 0:

@@ -60,7 +60,9 @@ def test_media_pipelines_that_come_first_stay_first() -> None:
     assert order({Store: 100, Documents: 200}) < 100
 
 
-@pytest.mark.parametrize("after", ["Clean", ["Clean"], Clean, [Clean], "tests.test_placement.Clean", "Clean,Clean"])
+@pytest.mark.parametrize(
+    "after", ["Clean", ["Clean"], Clean, [Clean], "tests.stage.test_placement.Clean", "Clean,Clean"]
+)
 def test_it_is_after_pipelines_that_are_named(after: Any) -> None:
     assert 100 < order({Clean: 100, Store: 101}, DEDUP_AFTER=after) < 101
     assert order({Store: 50, Clean: 100}, DEDUP_AFTER=after) > 100

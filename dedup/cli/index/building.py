@@ -13,7 +13,7 @@ from dedup.cli.settings_options import add_settings_arguments, make_settings, re
 from dedup.corpus.files import KNOWN
 from dedup.corpus.saved.crawled import add_crawled, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
-from dedup.database import Database, open_existing_database
+from dedup.database import Database, open_existing_database, url_of
 from dedup.errors import InputError, SettingsError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.settings import RuleSettings
@@ -64,8 +64,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
 
 
 def _build_of_database(options: argparse.Namespace) -> int:
-    url = options.database if "://" in options.database else f"sqlite:///{options.database}"
-    with closing(open_existing_database(url)) as database:
+    with closing(open_existing_database(url_of(options.database))) as database:
         settings = _settings(database, read_settings_options(options))
         with new_index(options.output, settings, force=options.force) as known:
             taken = add_crawled(database, settings, known)

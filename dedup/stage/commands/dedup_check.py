@@ -7,14 +7,11 @@ import sys
 
 from scrapy.commands import ScrapyCommand
 
-from dedup.errors import DedupError, InputError, SettingsError
+from dedup.errors import DedupError, SettingsError, exit_status
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
 # quarter of a second to import waits until it is needed.
 # ruff: noqa: PLC0415
-
-_WRONG_USE = 2
-_FAILURE = 1
 
 
 class Command(ScrapyCommand):
@@ -57,4 +54,4 @@ class Command(ScrapyCommand):
             check_items(args[0], self.settings, sys.stdout, item_class=opts.item_class, spider=opts.spider)
         except (DedupError, OSError) as error:
             sys.stderr.write(f"error: {error}\n")
-            self.exitcode = _WRONG_USE if isinstance(error, (SettingsError, InputError)) else _FAILURE
+            self.exitcode = exit_status(error)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
 
-from dedup.errors import DedupError, SettingsError
+from dedup.errors import DedupError, SettingsError, exit_status
 
 if TYPE_CHECKING:
     from dedup.report.contents import Selection
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 # quarter of a second to import waits until it is needed.
 # ruff: noqa: PLC0415
 
-_WRONG_USE = 2
-_FAILURE = 1
 _LARGEST_TOP = 10_000
 
 
@@ -68,7 +66,7 @@ class Command(ScrapyCommand):
             self._report(args, opts)
         except DedupError as error:
             sys.stderr.write(f"error: {error}\n")
-            self.exitcode = _WRONG_USE if isinstance(error, SettingsError) else _FAILURE
+            self.exitcode = exit_status(error)
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.database import open_existing_database

@@ -20,7 +20,7 @@ from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.items.reading import ItemReader, Reading
 from dedup.stage.items.settings import ItemSettings, ShortTexts
 from dedup.stage.items.signing import ItemSigner
-from dedup.stage.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, Unexamined
+from dedup.stage.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, UnexaminedItems
 from dedup.workers import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Examiner:
     ) -> None:
         spider = str(getattr(crawler.spider, "name", ""))
         self.examined = 0
-        self.unexamined = Unexamined()
+        self.unexamined = UnexaminedItems()
         self._stats = crawler.stats
         self._run = run
         self._passes_short = items.short_texts is ShortTexts.PASS

@@ -28,7 +28,7 @@ _NAMED_BYTES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ItemContent:
     """What there is to compare of an item.
 
     Attributes:
@@ -67,7 +67,7 @@ class Reading:
     key: str
     key_field: str
     is_page: bool
-    content: Content
+    content: ItemContent
 
 
 class ItemReader:
@@ -121,24 +121,24 @@ class ItemReader:
         # Another spider's numbers are those of other things.
         return urljoin(page, key) if page and key.startswith("/") else f"{self._spider}:{key}"
 
-    def _find_content(self, item: Any) -> Content:
-        html = Content()
+    def _find_content(self, item: Any) -> ItemContent:
+        html = ItemContent()
         for field, value in self._texts(item):
             text, page = _text_or_page(value)
             if text:
                 self._seen.setdefault(type(item), set()).add(field)
                 return self._with_title(item, text, field)
             if page and not html.html:
-                html = Content(html=page, source=field)
+                html = ItemContent(html=page, source=field)
         for field, value in self._settings.html_field.find(item):
             if page := _html(value):
-                return Content(html=page, source=field)
+                return ItemContent(html=page, source=field)
         if html.html:
             return html
         for field, value in self._settings.file_field.find(item):
             if checksums := _checksums(value):
-                return Content(checksums=checksums, source=f"checksums of {field}")
-        return Content()
+                return ItemContent(checksums=checksums, source=f"checksums of {field}")
+        return ItemContent()
 
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
         found = self._settings.text_field.find(item)
@@ -153,13 +153,13 @@ class ItemReader:
         # Dicts of several kinds have one class.
         return any(name in item for name in better) if isinstance(item, dict) else bool(better)
 
-    def _with_title(self, item: Any, text: str, field: str) -> Content:
+    def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
         for name, value in self._settings.title_field.find(item):
             title, _ = _text_or_page(value)
             if title:
                 is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
-                return Content(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
-        return Content(text=text, source=field)
+                return ItemContent(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
+        return ItemContent(text=text, source=field)
 
 
 def class_of(item: Any) -> str:

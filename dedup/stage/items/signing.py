@@ -13,7 +13,7 @@ from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import Signature, digest, make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.items.fields import value_of
-from dedup.stage.items.reading import Content, Reading
+from dedup.stage.items.reading import ItemContent, Reading
 from dedup.stage.items.settings import ItemSettings, SameKey
 from dedup.workers import WorkerPool
 
@@ -66,7 +66,7 @@ class ItemSigner:
             return document
         return await self.analysed(document, reading.content)
 
-    async def analysed(self, document: Document, content: Content) -> Document | None:
+    async def analysed(self, document: Document, content: ItemContent) -> Document | None:
         """Return a document with its signature; None where there is nothing to make one of.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from itemadapter import ItemAdapter
 
-from dedup.display import readable
+from dedup.display import counted, readable
 from dedup.stage.items.reading import class_of
 
 logger = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ WARN_AFTER = 20
 _FIELDS_NAMED = 20
 
 
-class Kind(NamedTuple):
+class UnexaminedKind(NamedTuple):
     """Items that were not examined for the same reason.
 
     Attributes:
@@ -39,17 +39,17 @@ NOT_READ = "reading their fields raised"
 _STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
 
 
-class Unexamined:
+class UnexaminedItems:
     """Counts the items that could not be examined, and warns of them: after some, and at the end."""
 
     def __init__(self) -> None:
-        self._counts: Counter[Kind] = Counter()
-        self._fields: dict[Kind, dict[str, None]] = {}
+        self._counts: Counter[UnexaminedKind] = Counter()
+        self._fields: dict[UnexaminedKind, dict[str, None]] = {}
         self._is_told = False
 
     def note(self, item: Any, reason: str = NO_TEXT) -> None:
         """Count an item; the twentieth brings the first warning."""
-        kind = Kind(class_of(item), reason)
+        kind = UnexaminedKind(class_of(item), reason)
         self._counts[kind] += 1
         if ItemAdapter.is_item(item):
             known = self._fields.setdefault(kind, {})
@@ -58,7 +58,7 @@ class Unexamined:
             self._is_told = True
             self._warn()
 
-    def rows(self) -> Iterator[tuple[Kind, tuple[str, ...], int]]:
+    def rows(self) -> Iterator[tuple[UnexaminedKind, tuple[str, ...], int]]:
         """Yield what was counted: the kind of items, their fields, how many there were."""
         for kind, count in self._counts.items():
             yield kind, tuple(self._fields.get(kind, ())), count
@@ -71,15 +71,14 @@ class Unexamined:
         """
         if self._counts:
             total = examined + self._counts.total()
-            self._warn(f" (of {total:,} {'item' if total == 1 else 'items'} in all)")
+            self._warn(f" (of {counted(total, 'item')} in all)")
 
     def _warn(self, of_all: str = "") -> None:
         for kind, fields, count in self.rows():
             named = readable(", ".join(fields)) or "none"
             logger.warning(
-                "%s %s%s%s %s not examined for duplicates: %s. %s",
-                f"{count:,}",
-                "item" if count == 1 else "items",
+                "%s%s%s %s not examined for duplicates: %s. %s",
+                counted(count, "item"),
                 f" of {kind.item_class}" if kind.item_class else "",
                 of_all,
                 "was" if count == 1 else "were",
@@ -88,7 +87,7 @@ class Unexamined:
             )
 
 
-def _way_out(kind: Kind) -> str:
+def _way_out(kind: UnexaminedKind) -> str:
     if kind.reason.startswith(NOT_READ):
         return "A function that a DEDUP_*_FIELD names returns None where an item has no such value"
     asked = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from scrapy.settings import Settings
 
-from dedup.stage.items.unexamined import NO_ITEM, WARN_AFTER, Unexamined
+from dedup.stage.items.unexamined import NO_ITEM, WARN_AFTER, UnexaminedItems
 from dedup.stage.project import unknown_settings
 
 
@@ -25,7 +25,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 
 
 def test_twenty_items_bring_one_warning_that_names_fields_and_setting(warned: pytest.LogCaptureFixture) -> None:
-    unexamined = Unexamined()
+    unexamined = UnexaminedItems()
     for _ in range(WARN_AFTER - 1):
         unexamined.note({"author": "a", "price": 1})
     assert warned.messages == []
@@ -37,7 +37,7 @@ def test_twenty_items_bring_one_warning_that_names_fields_and_setting(warned: py
 
 
 def test_a_few_are_told_of_at_the_end(warned: pytest.LogCaptureFixture) -> None:
-    unexamined = Unexamined()
+    unexamined = UnexaminedItems()
     unexamined.note(Price(1, "EUR"))
     unexamined.note(None, NO_ITEM)
     unexamined.warn_at_the_end(40)
@@ -55,12 +55,12 @@ def test_a_few_are_told_of_at_the_end(warned: pytest.LogCaptureFixture) -> None:
 
 
 def test_nothing_is_said_where_all_were_examined(warned: pytest.LogCaptureFixture) -> None:
-    Unexamined().warn_at_the_end(17)
+    UnexaminedItems().warn_at_the_end(17)
     assert warned.messages == []
 
 
 def test_counts_are_kept_by_class_and_reason() -> None:
-    unexamined = Unexamined()
+    unexamined = UnexaminedItems()
     for item in ({"a": 1}, {"b": 1}, Price(1, "EUR")):
         unexamined.note(item)
     rows = [(kind.item_class, kind.reason, fields, count) for kind, fields, count in unexamined.rows()]
@@ -77,7 +77,7 @@ def test_settings_that_nobody_knows_are_named_with_the_nearest() -> None:
 
 
 def test_warning_names_some_fields_of_items_with_thousands(warned: pytest.LogCaptureFixture) -> None:
-    unexamined = Unexamined()
+    unexamined = UnexaminedItems()
     for _ in range(WARN_AFTER):
         unexamined.note({f"field {number}": number for number in range(5000)})
     [(_, fields, _)] = unexamined.rows()
