@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from dedup import ledger
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
-from dedup.forget import entry_of, forget
+from dedup.forget import forget
 from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.ledger import Relatives

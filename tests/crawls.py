@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dedup import DedupSettings, make_signature
 from dedup.database import Database
 from dedup.deduplicator import Deduplicator
-from dedup.report import Report, Selection, open_report
 from dedup.report.contents import Report, Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document

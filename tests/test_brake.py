@@ -14,7 +14,6 @@ from dedup import schema
 from dedup.brake import Alarm, Kind
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.fingerprint.signature import make_signature
-from dedup.report import Selection, open_report
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.decision import Kept

@@ -25,7 +25,6 @@ from dedup.corpus.saved.folder import complete
 from dedup.corpus.signing import sign
 from dedup.database import open_existing_database
 from dedup.deduplicator import Decision, Document, Verdict
-from dedup.report import Selection, open_report
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.rules.decision import Kept
