@@ -19,11 +19,10 @@ from sqlalchemy import Connection
 from dedup import ledger
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
-from dedup.forget import forget
+from dedup.forget import entry_of, forget
 from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.ledger import Relatives
-from dedup.letting_go import entry_of
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.rules.verification import PAPER_RADIUS, check, is_comparable
