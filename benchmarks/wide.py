@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sqlalchemy import insert
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.corpus.scanning import Scan
+from dedup.corpus.candidates import Candidates
 from dedup.database import Database, open_dedup_database
 from dedup.deduplicator import Deduplicator, Document
 from dedup.evaluation.labelled import read_set
@@ -137,7 +137,7 @@ class _World:
         self._settings, self._stored, self._queries = settings, stored, queries
         self._limit = settings.max_candidates
         self._plans = {radius: plan_of(replace(settings, radius=radius)) for radius in _RADII}
-        self._scan = Scan(self._plans[_RADII[0]], self._limit)
+        self._all = Candidates(settings, 1)
         self._memory = {radius: MemoryIndex(plan) for radius, plan in self._plans.items()}
         self._sql = SqlIndex(self._plans[_RADII[0]])
         self._database: Database = open_dedup_database(url, DEFAULT.name, str(settings.tables))
@@ -147,7 +147,7 @@ class _World:
     def grow(self, start: int, end: int) -> None:
         """Add the documents from `start` up to `end`."""
         ids, fingerprints = np.arange(start, end) + 1, self._stored.fingerprints[start:end]
-        self._scan.add_many(ids, fingerprints)
+        self._all.add_many(ids, fingerprints)
         for index in self._memory.values():
             index.add_many(ids, fingerprints)
         for first in range(start, end, _ROWS):
@@ -164,13 +164,17 @@ class _World:
             def ask_sql(query: Signature) -> list[int]:
                 return _ids(self._sql.query(connection, query.fingerprint, query.margins, self._limit))
 
-            by_scan = self._look_up(lambda query: self._scan.closest(query.fingerprint, query.margins).tolist())
+            def compare_with_all(query: Signature) -> list[int]:
+                queries = np.array([query.fingerprint], np.uint64)
+                return self._all.numbers_of(self._all.find(queries, query.margins[np.newaxis], 0), 0).tolist()
+
+            by_scan = self._look_up(compare_with_all)
             by_memory = self._look_up(self._asking(wide, self._limit))
             by_sql = self._look_up(ask_sql)
         if not by_scan["found"] == by_memory["found"] == by_sql["found"]:
             raise ValueError("scan, memory and SQL found different documents")
         methods = {
-            f"scan, radius {wide}": by_scan,
+            f"all, radius {wide}": by_scan,
             f"memory, radius {wide}": by_memory,
             f"SQL, radius {wide}": by_sql,
             f"memory, radius {narrow}": self._look_up(self._asking(narrow, self._limit)),
