@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ from hypothesis import strategies as st
 
 from dedup.corpus import candidates, line_ranges
 from dedup.corpus.appending import LENGTH_BYTES
+from dedup.corpus.cluster_merges import FILE as JOINS
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import ReadOptions, Rejected
 from dedup.corpus.files import find_files
-from dedup.corpus.joining import FILE as JOINS
 from dedup.corpus.known import FILES
 from dedup.corpus.line_ranges import LineRange, ReadMemory, find_line_ranges
 from dedup.corpus.signed_lines import PackedLines, SignedLines
@@ -186,7 +185,7 @@ def test_lines_that_are_no_utf8_or_too_large_for_one_go(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("values", "most_scanned"),
+    ("values", "most_compared"),
     [
         ({}, 1000),
         ({}, 40),
@@ -198,9 +197,10 @@ def test_lines_that_are_no_utf8_or_too_large_for_one_go(tmp_path: Path, monkeypa
     ids=str,
 )
 def test_verdicts_and_state(
-    values: dict[str, Any], most_scanned: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    values: dict[str, Any], most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
+    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
     monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     texts = [content for content in corpus(str(values), 150) if isinstance(content, str)]
@@ -215,10 +215,10 @@ def test_verdicts_and_state(
         with closing(
             CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
         ) as deduplicator:
-            for signed, following in zip_longest(ranges, ranges[1:]):
+            for signed in ranges:
                 after = signed.range.after
                 if decided is together:
-                    duplicates = deduplicator.decide_lines(signed, following)
+                    duplicates = deduplicator.decide_lines(signed)
                     decided += [(after + place, *rest) for place, *rest in duplicates]
                     continue
                 for place in range(len(signed)):
@@ -235,13 +235,10 @@ def test_verdicts_and_state(
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
 
 
-def test_so_many_candidates_that_not_all_can_be_noted_are_looked_for_one_by_one() -> None:
-    fingerprints = np.arange(3000, dtype=np.uint64)
+def test_around_no_more_is_looked_at_once_than_candidates_can_be_kept_of() -> None:
     with closing(candidates.Candidates(DedupSettings(max_candidates=10**6), 1)) as found:
-        found.add_many(np.arange(3000), fingerprints)
-        assert found.scan_for(3000) is not None
-        assert found.scan_for(100_000) is None
-        assert len(found.closest(5, np.full(64, 1))) > 2000
+        found.add_many(np.arange(3000), np.arange(3000, dtype=np.uint64))
+        assert found.at_once(3000) * 6000 <= candidates.MOST_CLOSEST
 
 
 @given(st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())

@@ -25,7 +25,8 @@ an interrupted run goes on from.
 Lines of JSONL that is not compressed take a shorter way: `line_ranges.py` says where they stand, a worker has
 compiled code find their fields and sign them (`json_fields.py`, `signing_lines.py`), one array comes back
 for all of them (`signed_lines.py`), and compiled code goes through it up to the next line that has to be
-compared (`advancing.py`). Candidates are looked for ahead, for all of them at once (`scanning.py`, `closest.py`), and
-what is sure to be a copy by its sketch is decided there too (`confirming.py`). All of this runs in a thread,
+compared (`batch_kernel.py`). Candidates are looked for for all of them at once (`look_up.py`), and what is sure to be
+a copy by its sketch is decided there too (`confirming.py`); the others go through `dedup.rules.matcher`, as in a crawl.
+All of this runs in a thread,
 while the main one writes what came before.
 """

@@ -24,7 +24,7 @@ from dedup.corpus.reading import first_documents, read_files, read_portions
 from dedup.corpus.recording import Recorder
 from dedup.corpus.saved.folder import complete, put_in_place
 from dedup.corpus.signed_lines import SignedLines
-from dedup.corpus.signing import Item, Signed, sign_all, with_following
+from dedup.corpus.signing import Item, Signed, sign_all
 from dedup.corpus.state import Checkpoint, forget, known_from, locked, require_same
 from dedup.corpus.tally import Tally
 from dedup.corpus.words import WordSource
@@ -147,16 +147,15 @@ class _Run:
         decider = ThreadPoolExecutor(1)
         try:
             parts = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
-            async with aclosing(parts), aclosing(with_following(parts)) as pairs:
-                async for part, following in pairs:
+            async with aclosing(parts):
+                async for part in parts:
                     # What came before is written while compiled code in a thread decides what comes now.
                     before = self._under_way
                     await _wait_for(before)
                     self._is_torn = True
                     self._under_way = None
                     if isinstance(part, SignedLines):
-                        ahead = following if isinstance(following, SignedLines) else None
-                        self._under_way = part, decider.submit(self._deduplicator.decide_lines, part, ahead)
+                        self._under_way = part, decider.submit(self._deduplicator.decide_lines, part)
                     self._write_decided(before)
                     if not isinstance(part, SignedLines):
                         self._position = self._take(*part)

@@ -67,6 +67,7 @@ class SignedLines:
         rows: of the type `SIGNED_LINE`, shape (n,).
         keys: the keys, each behind its length.
         key_bytes: how many bytes each key has with its length, shape (n,).
+        has_digest: of which lines the digest says what they are: texts without words are copies of nothing.
     """
 
     def __init__(self, lines: LineRange, packed: PackedLines) -> None:
@@ -74,6 +75,7 @@ class SignedLines:
         self.rows, self.keys = packed
         self._key_ends = np.append(self.rows["key"][1:], len(self.keys))
         self.key_bytes = self._key_ends - self.rows["key"]
+        self.has_digest = self.rows["tokens"] > 0
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -172,17 +172,6 @@ async def sign_all(
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
-
-
-async def with_following(parts: AsyncIterator[Part]) -> AsyncGenerator[tuple[Part, Part | None], None]:
-    """Yield each part, and with it the one behind it."""
-    before = None
-    async for part in parts:
-        if before is not None:
-            yield before, part
-        before = part
-    if before is not None:
-        yield before, None
 
 
 async def _sign(pool: WorkerPool, chunk: list[Item] | LineRange, scheme_name: str) -> Iterable[Part]:
