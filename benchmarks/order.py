@@ -18,6 +18,7 @@ from dedup.deduplicator import Deduplicator, Document
 from dedup.evaluation.labelled import LabelledPair, LabelledSet, read_set
 from dedup.evaluation.quality import Quality
 from dedup.evaluation.run import analyse_documents
+from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, digest
 from dedup.fingerprint.sketch import compare
 from dedup.schema import documents, verdicts
@@ -106,7 +107,7 @@ def run(folder: Path, *, shuffles: int, seed: int, json_file: Path | None) -> in
     labelled = read_set(folder)
     # Keepers are elected only where better copies take the place of others.
     settings = DedupSettings(swap_keeper=True)
-    [analysed] = analyse_documents([labelled], settings.scheme)
+    [analysed] = analyse_documents([labelled], find_scheme(settings.scheme))
     arriving = make_documents({name: each.signature for name, each in analysed.items()}, labelled)
     pairs = [LabelledPair(_address(each.a), _address(each.b), each.is_duplicate, each.kind) for each in labelled.pairs]
     findings = Findings()

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.schemes import find_scheme, with_dictionary
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
 from dedup.keepers import KeeperPolicy
@@ -66,6 +66,9 @@ class DedupSettings:
         outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
         run: name of the run that the verdicts belong to; empty: the time of its start.
         scheme: how signatures are made; a name in `dedup.fingerprint.schemes`, of 64 bits.
+        dictionary: words of Chinese: a file of words to add to jieba's, in the format of `jieba.load_userdict`;
+            `only:FILE`, a whole dictionary instead of jieba's; `none`, jieba's own; empty: jieba's, and what was
+            given to jieba in this process (`jieba.load_userdict` and the like). The scheme names them.
         mode: `checked` or `paper`.
         tables: the table design, "N choose R".
         index: `sql` or `memory`, where candidates are looked up; both find the same.
@@ -116,6 +119,7 @@ class DedupSettings:
     outage_timeout: float = 300.0
     run: str = ""
     scheme: str = "words"
+    dictionary: str = ""
     mode: Mode = Mode.CHECKED
     tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
     index: IndexKind = IndexKind.SQL
@@ -177,6 +181,7 @@ class DedupSettings:
         object.__setattr__(self, "keeper", KeeperPolicy.parse(self.keeper))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
+        object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         for name in (
             "min_jaccard",
             "min_containment",

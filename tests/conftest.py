@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import jieba
 import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
@@ -25,6 +26,16 @@ from tests.passing import ADDONS, ItemsSpider
 settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
+
+
+@pytest.fixture
+def own_jieba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test gives to jieba is forgotten at its end."""
+    jieba.setLogLevel(logging.WARNING)
+    for name, value in {"FREQ": {}, "total": 0, "user_word_tag_tab": {}, "initialized": False}.items():
+        monkeypatch.setattr(jieba.dt, name, value)
+    monkeypatch.setattr(jieba.dt, "dictionary", None)
+    monkeypatch.setattr(jieba.finalseg, "Force_Split_Words", set())
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
 from dedup.fingerprint import minhash
 from dedup.fingerprint.characters import character_classes
-from dedup.fingerprint.features import load_jieba
+from dedup.fingerprint.dictionaries import load_jieba
 from dedup.fingerprint.folded_text import SLACK, fold_text, hash_tokens, room_for
 from dedup.fingerprint.folding import folding
 from dedup.fingerprint.hashes import murmur3_of_part, murmur3_of_tokens

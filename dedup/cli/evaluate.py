@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from dedup.cli.compiling import compile_first
-from dedup.cli.given import DEFAULT_SCHEME, add_settings_arguments, given_settings, make_settings, read_assignments
+from dedup.cli.given import add_settings_arguments, given_settings, make_settings, read_assignments
 from dedup.errors import InputError, SettingsError
 from dedup.evaluation import output
 from dedup.evaluation.labelled import LabelledSet, read_set
 from dedup.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
 from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.fingerprint.schemes import Scheme
 from dedup.warming import SIGNATURES
 
 
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) -> list[list[SetResult]]:
-    analysed: dict[str, list[dict[str, AnalysedDocument]]] = {}
+    analysed: dict[Scheme, list[dict[str, AnalysedDocument]]] = {}
     results = []
     for method in methods:
         if method.scheme not in analysed:
@@ -86,8 +87,8 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
 
 
 def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
-    settings, _ = make_settings(values)
-    return Pipeline(name, settings, values.get("scheme", DEFAULT_SCHEME))
+    settings, scheme = make_settings(values)
+    return Pipeline(name, settings, scheme)
 
 
 def _reference(text: str) -> ExactMeasure:

@@ -22,6 +22,7 @@ from dedup.corpus.tally import Tally
 from dedup.corpus.writers.outputs import sync_folder
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.word_lists import pack
 from dedup.settings import DedupSettings
 
 VERSION = 1
@@ -113,8 +114,11 @@ def forget(folder: Path) -> None:
 
 def about_settings(settings: DedupSettings) -> dict[str, str]:
     """Return the settings that verdicts depend on."""
-    named = {each.name: str(getattr(settings, each.name)) for each in fields(settings) if each.name not in OF_A_CRAWL}
-    return named | {"scheme": find_scheme(settings.scheme).name}
+    # The scheme says which words the dictionary has; where its file is makes no difference.
+    names = [each.name for each in fields(settings) if each.name not in OF_A_CRAWL | {"dictionary"}]
+    named = {name: str(getattr(settings, name)) for name in names}
+    scheme = find_scheme(settings.scheme)
+    return named | {"scheme": scheme.name} | ({"word_lists": pack(scheme.word_lists)} if scheme.word_lists else {})
 
 
 def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
@@ -176,5 +180,7 @@ def locked(folder: Path) -> Iterator[None]:
 def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
     """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
     return ", ".join(
-        f"{name} {saved.get(name)} instead of {value}" for name, value in wanted.items() if saved.get(name) != value
+        f"{name} {saved.get(name)} instead of {value}"
+        for name, value in wanted.items()
+        if saved.get(name) != value and name != "word_lists"  # the scheme names them, and by what is in them
     )

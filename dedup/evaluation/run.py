@@ -6,15 +6,17 @@ import logging
 import multiprocessing
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 
 from dedup.evaluation.labelled import LabelledDocument, LabelledPair, LabelledSet
 from dedup.evaluation.methods import AnalysedDocument, Method
 from dedup.evaluation.quality import Quality
-from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.schemes import Scheme
+from dedup.fingerprint.word_lists import content_of, prepare
 
 # Documents that a process is sent at once.
 _CHUNK = 16
@@ -63,39 +65,30 @@ class SetResult:
 
 
 def analyse_documents(
-    sets: Iterable[LabelledSet], scheme: str, processes: int | None = None
+    sets: Sequence[LabelledSet], scheme: Scheme, processes: int | None = None
 ) -> list[dict[str, AnalysedDocument]]:
     """Make the signatures of all documents; pages are extracted as in a crawl.
 
     Args:
         sets: the labelled sets.
-        scheme: name of the scheme.
+        scheme: how signatures are made.
         processes: how many processes do it; None: one a core.
 
     Returns:
         For each set the documents by id.
     """
-    find_scheme(scheme)
     # Forking a process that has threads is not safe; compiled code and dictionary are loaded once.
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     context.set_forkserver_preload(["dedup.preloaded"])
-    with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=context) as pool:
-        return [
-            dict(
-                zip(
-                    labelled.documents,
-                    pool.map(
-                        _analyse, labelled.documents.values(), [scheme] * len(labelled.documents), chunksize=_CHUNK
-                    ),
-                    strict=True,
-                )
-            )
-            for labelled in sets
-        ]
+    lists = [content_of(name) for name in scheme.word_lists]
+    analyse = partial(_analyse, scheme=scheme)
+    with ProcessPoolExecutor(processes or os.cpu_count(), context, prepare, (lists,)) as pool:
+        analysed = [pool.map(analyse, labelled.documents.values(), chunksize=_CHUNK) for labelled in sets]
+        return [dict(zip(labelled.documents, each, strict=True)) for labelled, each in zip(sets, analysed, strict=True)]
 
 
-def _analyse(document: LabelledDocument, scheme: str) -> AnalysedDocument:
+def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
     # Only the processes that do the work load parser and compiler.
     from dedup.extraction import main_text, parse_html  # noqa: PLC0415
 
@@ -104,7 +97,7 @@ def _analyse(document: LabelledDocument, scheme: str) -> AnalysedDocument:
         logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
         tree = parse_html(document.page or b"")
         text = "" if tree is None else main_text(tree)
-    return AnalysedDocument(text, find_scheme(scheme).signature(text))
+    return AnalysedDocument(text, scheme.signature(text))
 
 
 def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:
@@ -116,18 +109,17 @@ def run_method(method: Method, labelled: LabelledSet, documents: dict[str, Analy
         documents: its documents, analysed by the method's scheme.
     """
     result = SetResult(labelled.name)
-    decisions: tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]] = ([], [])
+    halves: tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]] = ([], [])
     kinds: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for pair in labelled.pairs:
         first, second = documents[pair.a], documents[pair.b]
         is_found, reason = method.decide(first, second)
-        decision = (pair.is_duplicate, is_found)
-        decisions[_half(labelled.documents[pair.a].cluster)].append(decision)
-        kinds[pair.kind].append(decision)
+        for decisions in (halves[_half(labelled.documents[pair.a].cluster)], kinds[pair.kind]):
+            decisions.append((pair.is_duplicate, is_found))
         result.order_dependent += method.decide(second, first)[0] != is_found
         if is_found != pair.is_duplicate:
             result.errors.append(Error(pair, reason, first.text, second.text))
-    result.halves = (Quality.of(decisions[0]), Quality.of(decisions[1]))
+    result.halves = (Quality.of(halves[0]), Quality.of(halves[1]))
     result.kinds = {kind: Quality.of(each) for kind, each in kinds.items()}
     return result
 

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.fingerprint.characters import character_classes
-from dedup.fingerprint.features import FEATURES, WEIGHTS
 from dedup.fingerprint.folded_text import SLACK
 from dedup.fingerprint.hashes import murmur3_of_tokens
 from dedup.fingerprint.minhash import make_sketch
-from dedup.fingerprint.named_hashes import HASHES
 from dedup.fingerprint.normalise import clean, normalise
-from dedup.fingerprint.schemes import DEFAULT, Scheme
+from dedup.fingerprint.schemes import Scheme, default_scheme
 from dedup.fingerprint.signature import Signature, digest
 from dedup.fingerprint.simhash import fingerprint_of, fold_equal, fold_wide
 from dedup.fingerprint.spaced import analyse_spaced
@@ -23,17 +21,14 @@ from dedup.fingerprint.tokens import has_digit, tokenise
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
-    scheme = scheme or DEFAULT
+    scheme = scheme or default_scheme()
     if scheme.is_compiled and (signature := analyse_spaced(text, scheme.tie)) is not None:
         return signature
     data = normalise(text).encode()
-    tokens = tokenise(data, segmenter=scheme.segmenter)
+    tokens = tokenise(data, segmenter=scheme.segmenter, vocabulary=scheme.vocabulary)
     array = np.frombuffer(data, np.uint8)
     hashes = murmur3_of_tokens(np.frombuffer(bytearray(data) + bytes(SLACK), np.uint8), tokens.edges())
-    if scheme.is_compiled:
-        sums = fold_equal(hashes)
-    else:
-        sums = sums_of(FEATURES[scheme.features].weighted(clean(text), tokens), scheme)
+    sums = fold_equal(hashes) if scheme.is_compiled else sums_of(scheme.weighted(clean(text), tokens), scheme)
     return Signature(
         text_digest=digest(data),
         fingerprint=fingerprint_of(sums, scheme.tie),
@@ -52,8 +47,7 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
 
     Returns:
         The sums, shape (bits,), index 0 of the least significant bit; where weights are real in units of
-        1 / `dedup.fingerprint.features.UNIT`.
+        1 / `dedup.published.features.UNIT`.
     """
-    weigh, hash_of = WEIGHTS[scheme.weights], HASHES[scheme.hash].of
-    weights = np.array([weigh(weight) for weight in features.values()], np.int64)
-    return fold_wide([hash_of(feature, scheme.bits) for feature in features], weights, scheme.bits)
+    weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
+    return fold_wide([scheme.hash_of(feature) for feature in features], weights, scheme.bits)

@@ -22,6 +22,7 @@ from dedup.bits import signed
 from dedup.compiled import compiled
 from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.fingerprint.segmenter import NO_DICTIONARY, cut_run, load_dictionary
+from dedup.fingerprint.word_lists import JIEBA, Vocabulary
 
 # The first bytes of U+3000 to U+9FFF: kana and most Han characters, no decimal digit among them.
 _FIRST_OF_HAN, _LAST_OF_HAN = 0xE3, 0xE9
@@ -67,20 +68,21 @@ class Tokens:
         return len(self.starts)
 
 
-def tokenise(data: bytes, *, segmenter: bool = True) -> Tokens:
+def tokenise(data: bytes, *, segmenter: bool = True, vocabulary: Vocabulary = JIEBA) -> Tokens:
     """Split a text into tokens.
 
     Args:
         data: a text as `normalise` returns it, in UTF-8.
         segmenter: whether Chinese is cut into jieba's words; else into overlapping pairs of
             characters, as Japanese is.
+        vocabulary: those words, if they are not jieba's own.
     """
     array = np.frombuffer(data, np.uint8)
     starts, ends, kinds, han, kana, unspaced = _split(array, character_classes())
     if not han + kana + unspaced:
         return Tokens(data, starts, ends)
     is_chinese = segmenter and han > 0 and kana < JAPANESE_KANA_SHARE * (han + kana)
-    dictionary = load_dictionary() if is_chinese else NO_DICTIONARY
+    dictionary = load_dictionary(vocabulary) if is_chinese else NO_DICTIONARY
     return Tokens(data, *_refine(array, starts, ends, kinds, *dictionary))
 
 
