@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from dedup.errors import SettingsError
+from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
 from dedup.fingerprint.schemes import find_scheme, with_dictionary
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
@@ -182,6 +183,8 @@ class DedupSettings:
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
+        # From here on the scheme names the words; a copy of these settings reads no file again.
+        object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
         for name in (
             "min_jaccard",
             "min_containment",

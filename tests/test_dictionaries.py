@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -151,6 +152,13 @@ def test_a_whole_dictionary(write: Callable[[str], str]) -> None:
     assert set(scheme.weighted("北京大学的学生。北京大学的学生。学生", tokenise(b""))) == {"学生".encode()}
 
 
+def test_a_copy_of_settings_has_their_words(write: Callable[[str], str]) -> None:
+    path = write(USER_WORDS)
+    settings = DedupSettings(dictionary=path)
+    Path(path).unlink()
+    assert replace(settings, radius=3).scheme == settings.scheme
+
+
 def test_a_dictionary_that_changes_nothing_is_none(write: Callable[[str], str]) -> None:
     assert DedupSettings(dictionary=write("")).scheme == DedupSettings().scheme == "words"
 
@@ -263,6 +271,7 @@ def test_a_database_of_another_dictionary_is_refused(tmp_path: Path, write: Call
 IN_ANOTHER_PROCESS = """
 import sys
 from contextlib import closing
+from dataclasses import replace
 from dedup.corpus.saved.crawled import scheme_of
 from dedup.database import open_existing_database
 with closing(open_existing_database(sys.argv[1])) as database:

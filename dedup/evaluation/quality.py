@@ -30,14 +30,6 @@ class Quality:
         counts = Counter(decisions)
         return cls(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
 
-    def __add__(self, other: Quality) -> Quality:
-        return Quality(
-            self.true_positives + other.true_positives,
-            self.false_positives + other.false_positives,
-            self.false_negatives + other.false_negatives,
-            self.true_negatives + other.true_negatives,
-        )
-
     @property
     def pairs(self) -> int:
         """How many pairs there are."""

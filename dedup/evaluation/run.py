@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 
@@ -23,45 +22,63 @@ _CHUNK = 16
 
 
 @dataclass(frozen=True)
-class Error:
-    """A pair that was decided wrongly.
+class Decided:
+    """A pair that was decided.
 
     Attributes:
         pair: the pair and its label.
+        is_found: whether it was taken for duplicates.
+        is_order_dependent: whether it is decided otherwise if the second document comes first.
         reason: why the method decided as it did.
-        first: the text of the first document.
-        second: the text of the second.
+        texts: those of the two documents.
+        half: 0 or 1, by a hash of the name of the cluster: what was tuned on one half is confirmed on the other.
     """
 
     pair: LabelledPair
+    is_found: bool
+    is_order_dependent: bool
     reason: str
-    first: str
-    second: str
+    texts: tuple[str, str]
+    half: int
 
 
-@dataclass
+@dataclass(frozen=True)
 class SetResult:
-    """What a method decided on a labelled set.
-
-    Attributes:
-        name: that of the set.
-        kinds: the quality by kind of pair, in the order in which kinds occur.
-        halves: the quality on each half of the clusters, chosen by a hash of their names: what was
-            tuned on one half is confirmed on the other.
-        order_dependent: pairs that are decided otherwise if the second document comes first.
-        errors: the wrong decisions.
-    """
+    """What a method decided on a labelled set, or on several."""
 
     name: str
-    kinds: dict[str, Quality] = field(default_factory=dict)
-    halves: tuple[Quality, Quality] = (Quality(), Quality())
-    order_dependent: int = 0
-    errors: list[Error] = field(default_factory=list)
+    decided: list[Decided]
 
     @property
     def quality(self) -> Quality:
-        """The quality on the whole set."""
-        return self.halves[0] + self.halves[1]
+        """The quality on all pairs."""
+        return _quality(self.decided)
+
+    @property
+    def kinds(self) -> dict[str, Quality]:
+        """The quality by kind of pair, in the order in which kinds occur."""
+        kinds = dict.fromkeys(each.pair.kind for each in self.decided)
+        return {kind: _quality(each for each in self.decided if each.pair.kind == kind) for kind in kinds}
+
+    @property
+    def halves(self) -> tuple[Quality, Quality]:
+        """The quality on each half of the clusters."""
+        first, second = (_quality(each for each in self.decided if each.half == half) for half in (0, 1))
+        return first, second
+
+    @property
+    def order_dependent(self) -> int:
+        """How many pairs are decided otherwise if the second document comes first."""
+        return sum(each.is_order_dependent for each in self.decided)
+
+    @property
+    def errors(self) -> list[Decided]:
+        """The wrong decisions."""
+        return [each for each in self.decided if each.is_found != each.pair.is_duplicate]
+
+
+def _quality(decided: Iterable[Decided]) -> Quality:
+    return Quality.of((each.pair.is_duplicate, each.is_found) for each in decided)
 
 
 def analyse_documents(
@@ -108,32 +125,19 @@ def run_method(method: Method, labelled: LabelledSet, documents: dict[str, Analy
         labelled: the set.
         documents: its documents, analysed by the method's scheme.
     """
-    result = SetResult(labelled.name)
-    halves: tuple[list[tuple[bool, bool]], list[tuple[bool, bool]]] = ([], [])
-    kinds: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    decided = []
     for pair in labelled.pairs:
         first, second = documents[pair.a], documents[pair.b]
         is_found, reason = method.decide(first, second)
-        for decisions in (halves[_half(labelled.documents[pair.a].cluster)], kinds[pair.kind]):
-            decisions.append((pair.is_duplicate, is_found))
-        result.order_dependent += method.decide(second, first)[0] != is_found
-        if is_found != pair.is_duplicate:
-            result.errors.append(Error(pair, reason, first.text, second.text))
-    result.halves = (Quality.of(halves[0]), Quality.of(halves[1]))
-    result.kinds = {kind: Quality.of(each) for kind, each in kinds.items()}
-    return result
+        is_order_dependent = method.decide(second, first)[0] != is_found
+        half = _half(labelled.documents[pair.a].cluster)
+        decided.append(Decided(pair, is_found, is_order_dependent, reason, (first.text, second.text), half))
+    return SetResult(labelled.name, decided)
 
 
 def pool_results(results: Sequence[SetResult]) -> SetResult:
-    """Add up what a method decided on several sets."""
-    pooled = SetResult("all")
-    for result in results:
-        pooled.halves = (pooled.halves[0] + result.halves[0], pooled.halves[1] + result.halves[1])
-        pooled.order_dependent += result.order_dependent
-        pooled.errors += result.errors
-        for kind, quality in result.kinds.items():
-            pooled.kinds[kind] = pooled.kinds.get(kind, Quality()) + quality
-    return pooled
+    """Join what a method decided on several sets."""
+    return SetResult("all", [each for result in results for each in result.decided])
 
 
 def _half(cluster: str) -> int:
