@@ -17,6 +17,7 @@ from dedup.deduplicator import Deduplicator, Document
 from dedup.evaluation.labelled import LabelledPair, LabelledSet, read_set
 from dedup.evaluation.quality import Quality
 from dedup.evaluation.run import analyse_documents
+from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, digest
 from dedup.fingerprint.sketch import compare
 from dedup.rules.verification import belongs_to_cluster, check
@@ -104,7 +105,7 @@ def run(*, data: Path, shuffles: int = 20, seed: int = 1) -> dict[str, Any]:
     labelled = read_set(data)
     # Keepers are elected only where better copies take the place of others.
     settings = DedupSettings(swap_keeper=True)
-    [analysed] = analyse_documents([labelled], settings.scheme)
+    [analysed] = analyse_documents([labelled], find_scheme(settings.scheme))
     arriving = make_documents({name: each.signature for name, each in analysed.items()}, labelled)
     pairs = [LabelledPair(_address(each.a), _address(each.b), each.is_duplicate, each.kind) for each in labelled.pairs]
     findings = Findings()

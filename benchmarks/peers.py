@@ -14,6 +14,7 @@ from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
 from dedup.evaluation.methods import AnalysedDocument
 from dedup.fingerprint.normalise import normalise
+from dedup.fingerprint.schemes import DEFAULT
 from dedup.fingerprint.tokens import tokenise
 
 PERMUTATIONS = 128
@@ -33,7 +34,7 @@ class Peer:
         is_near: tells whether two signatures are those of duplicates.
     """
 
-    scheme = "words"
+    scheme = DEFAULT
 
     def __init__(self, name: str, sign: Callable[[str], Any], is_near: Callable[[Any, Any], bool]) -> None:
         self.name = name

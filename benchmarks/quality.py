@@ -30,9 +30,9 @@ def run(*, data: list[Path]) -> list[dict[str, Any]]:
         InputError: a folder holds no labelled set, or one that is not what it should be.
     """
     settings = DedupSettings()
-    methods: list[Method] = [Pipeline("dedup", settings, settings.scheme), *peers()]
+    methods: list[Method] = [Pipeline("dedup", settings), *peers()]
     sets = [read_set(folder) for folder in _sets_in(data)]
-    documents = analyse_documents(sets, settings.scheme)
+    documents = analyse_documents(sets, methods[0].scheme)
     results = {
         method.name: [run_method(method, *each) for each in zip(sets, documents, strict=True)] for method in methods
     }

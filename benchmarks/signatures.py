@@ -13,8 +13,8 @@ from gaoya.simhash import SimHashStringIndex
 from benchmarks import seomoz, texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
 from benchmarks.rates import rate
-from dedup.fingerprint.features import load_jieba
-from dedup.fingerprint.schemes import SCHEMES
+from dedup.fingerprint.dictionaries import load_jieba
+from dedup.fingerprint.schemes import find_scheme
 
 Sign = Callable[[str], object]
 
@@ -70,7 +70,7 @@ def run(*, documents: int = 100, rounds: int = 5) -> dict[str, Any]:
 
 def _english_methods() -> dict[str, Sign]:
     return {
-        "dedup words": SCHEMES["words"].signature,
+        "dedup words": find_scheme("words").signature,
         "PyPI simhash": simhash,
         "datasketch MinHash, words": lambda text: minhash(_WORD.findall(text.lower())),
         "rensa MinHash, words": lambda text: rensa_minhash(_WORD.findall(text.lower())),
@@ -80,8 +80,8 @@ def _english_methods() -> dict[str, Sign]:
 
 def _chinese_methods() -> dict[str, Sign]:
     return {
-        "dedup words": SCHEMES["words"].signature,
-        "dedup pairs": SCHEMES["pairs"].signature,
+        "dedup words": find_scheme("words").signature,
+        "dedup pairs": find_scheme("pairs").signature,
         "jieba alone": lambda text: list(load_jieba().cut(text, HMM=False)),
         "PyPI simhash": simhash,
         "datasketch MinHash, characters": lambda text: minhash(list(text), ""),

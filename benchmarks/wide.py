@@ -97,7 +97,7 @@ def _real_texts(data: Path) -> list[str]:
     labelled = read_set(data)
     firsts = {document.cluster: name for name, document in reversed(labelled.documents.items())}
     chosen = replace(labelled, documents={name: labelled.documents[name] for name in sorted(firsts.values())})
-    [analysed] = analyse_documents([chosen], DedupSettings().scheme)
+    [analysed] = analyse_documents([chosen], DEFAULT)
     return [document.text for document in analysed.values()]
 
 

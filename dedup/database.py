@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,9 @@ from dedup.outages import is_outage
 
 DEDUP_WRITERS = 0x6E656172
 """The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
+
+# What a scheme says of the word lists that it depends on; the version is another where there are any.
+_WORD_LISTS = re.compile("^[12]:|:(stop|only|dict)=[0-9a-f]+")
 
 # Words of the drivers' messages, and what a user can do.
 _WAYS_OUT = {
@@ -107,7 +111,9 @@ class Database:
             raise DatabaseError(message) from error
 
 
-def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float = 60.0, scope: str = "all") -> Database:
+def open_dedup_database(  # noqa: PLR0917
+    url: str, scheme: str, design: str, lock_timeout: float = 60.0, scope: str = "all", word_lists: str = ""
+) -> Database:
     """Open a database for deduplication; make its tables if it has none.
 
     Args:
@@ -116,6 +122,7 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
         design: the table design, as `str(TableDesign)`.
         lock_timeout: seconds to wait for another writer.
         scope: where duplicates are looked for.
+        word_lists: those that the scheme depends on, packed, to be stored with it.
 
     Raises:
         DatabaseError: the database cannot be reached, read or written.
@@ -128,7 +135,8 @@ def open_dedup_database(url: str, scheme: str, design: str, lock_timeout: float 
             found = _properties(connection)
             if not found:
                 schema.metadata.create_all(connection)
-                rows = [{"name": name, "value": value} for name, value in wanted.items()]
+                stored = wanted | ({"word lists": word_lists} if word_lists else {})
+                rows = [{"name": name, "value": value} for name, value in stored.items()]
                 connection.execute(insert(schema.properties), rows)
                 found = wanted
         _require_same(database.name, found, wanted)
@@ -200,6 +208,8 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
             way_out = f"set DEDUP_TABLES = {found.get(key)!r}, or name another database"
         elif key == "scope":
             way_out = f"set DEDUP_SCOPE = {found.get(key)!r}, or name another database"
+        elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
+            way_out = "set DEDUP_DICTIONARY and stop words to those that it was made with, or name another database"
         else:
             way_out = "fingerprints of two schemes cannot be compared: name another database"
         raise IncompatibleDatabaseError(

@@ -16,6 +16,7 @@ from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
 from dedup.errors import DedupError
 from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.word_lists import pack
 from dedup.forget import forget_old
 from dedup.identity import plain_class_of
 from dedup.index.opening import open_index
@@ -55,12 +56,14 @@ class Deduplicator:
         self.scopes = Scopes(settings.scope, of_run=settings.memory.of_run)
         self._brakes = Brakes(settings)
         self._clusters = Clusters(settings, self._brakes)
+        scheme = find_scheme(settings.scheme)
         self.database: Database = open_dedup_database(
             settings.database_url,
-            find_scheme(settings.scheme).name,
+            scheme.name,
             str(settings.tables),
             settings.lock_timeout,
             settings.scope.value,
+            pack(scheme.word_lists),
         )
         try:
             self._index = open_index(plan_of(settings), settings, self.database)

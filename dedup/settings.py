@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Any, Self
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
+from dedup.fingerprint.schemes import find_scheme, with_dictionary
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
 from dedup.memory import FOR_EVER, Memory
@@ -61,6 +62,9 @@ class RuleSettings:
 
     Attributes:
         scheme: how signatures are made; a name in `dedup.fingerprint.schemes`, of 64 bits.
+        dictionary: words of Chinese: a file of words to add to jieba's, in the format of `jieba.load_userdict`;
+            `only:FILE`, a whole dictionary instead of jieba's; `none`, jieba's own; empty: jieba's, and what was
+            given to jieba in this process (`jieba.load_userdict` and the like). The scheme names them.
         mode: `checked` or `paper`.
         tables: the table design, "N choose R".
         radius: the largest distance of a candidate in checked mode, in bits.
@@ -89,6 +93,7 @@ class RuleSettings:
     """
 
     scheme: str = "words"
+    dictionary: str = ""
     mode: Mode = Mode.CHECKED
     tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
     radius: int = 16
@@ -134,6 +139,9 @@ class RuleSettings:
         object.__setattr__(self, "tables", _to_design("DEDUP_TABLES", self.tables))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
+        object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
+        # From here on the scheme names the words; a copy of these settings reads no file again.
+        object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
         for name in (
             "min_jaccard",
             "min_containment",

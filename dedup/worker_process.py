@@ -8,16 +8,23 @@ import os
 import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from dedup.fingerprint import word_lists
 
 Result = tuple[Any, Exception | None]
 """What a job returned, or what it raised."""
 
 
-def prepare_worker() -> None:
-    """Make a process that was just started one that serves its parent alone, and ends with it."""
+def prepare_worker(lists: Iterable[bytes]) -> None:
+    """Make a process that was just started one that serves its parent alone, and ends with it.
+
+    Args:
+        lists: the word lists that its parent knows.
+    """
+    word_lists.prepare(lists)
     # What these log of a single page is of no use to the user; the crawl counts what matters.
     for name in ("trafilatura", "htmldate", "courlan"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

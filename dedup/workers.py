@@ -19,6 +19,7 @@ from multiprocessing.context import BaseContext
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from dedup.errors import DedupError
+from dedup.fingerprint import word_lists
 from dedup.worker_process import Result, do_nothing, prepare_worker, run_all
 
 P = ParamSpec("P")
@@ -191,7 +192,8 @@ class WorkerPool:
     def _new_pool(self, workers: int) -> Executor:
         if workers == 0:
             return ThreadPoolExecutor(1)
-        return ProcessPoolExecutor(workers, mp_context=_context(self._preload), initializer=prepare_worker)
+        lists = list(word_lists.registered().values())
+        return ProcessPoolExecutor(workers, _context(self._preload), prepare_worker, (lists,))
 
 
 def _tell(job: _Job, value: Any, error: BaseException | None) -> None:

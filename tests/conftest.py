@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import jieba
 import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
@@ -32,6 +33,16 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         if is_slow(item):
             item.add_marker("slow")
+
+
+@pytest.fixture
+def own_jieba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test gives to jieba is forgotten at its end."""
+    jieba.setLogLevel(logging.WARNING)
+    for name, value in {"FREQ": {}, "total": 0, "user_word_tag_tab": {}, "initialized": False}.items():
+        monkeypatch.setattr(jieba.dt, name, value)
+    monkeypatch.setattr(jieba.dt, "dictionary", None)
+    monkeypatch.setattr(jieba.finalseg, "Force_Split_Words", set())
 
 
 @pytest.fixture(autouse=True)

@@ -163,4 +163,4 @@ def test_quality_of_nothing_found_and_nothing_wanted() -> None:
     assert (quality.precision, quality.recall, quality.f1) == (1.0, 1.0, 1.0)
     assert (Quality.of([(False, True)]).precision, Quality.of([(True, False)]).recall) == (0.0, 0.0)
     assert Quality.of([(False, True), (True, False)]).f1 == 0.0
-    assert Quality.of([(True, True)]) + Quality.of([(False, True)]) == Quality(1, 1, 0, 0)
+    assert Quality.of([(True, True), (False, True)]) == Quality(1, 1, 0, 0)

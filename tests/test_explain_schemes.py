@@ -13,7 +13,8 @@ from dedup import DedupSettings, find_scheme
 from dedup.cli.main import main
 from dedup.database import Database
 from dedup.deduplicator import Deduplicator
-from dedup.fingerprint.features import UNIT, keywords_of
+from dedup.published.features import UNIT
+from dedup.published.keywords import keywords_of
 from dedup.rules.documents import Document
 from dedup.rules.pairwise import PairDecider
 from dedup.schema import properties

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fingerprint.features import load_jieba
+from dedup.fingerprint.dictionaries import load_jieba
 from dedup.fingerprint.segmenter import Dictionary, cut_run, load_dictionary, read_dictionary
 
 # What reaches the segmenter: Han of all planes, numerals and repetition marks, kana quoted in a Chinese text.

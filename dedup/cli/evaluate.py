@@ -10,7 +10,6 @@ from typing import Any
 
 from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import (
-    DEFAULT_SCHEME,
     add_settings_arguments,
     make_settings,
     read_assignments,
@@ -21,6 +20,7 @@ from dedup.evaluation import output
 from dedup.evaluation.labelled import LabelledSet, read_set
 from dedup.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
 from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.fingerprint.schemes import Scheme
 from dedup.warming import SIGNATURES
 
 
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) -> list[list[SetResult]]:
-    analysed: dict[str, list[dict[str, AnalysedDocument]]] = {}
+    analysed: dict[Scheme, list[dict[str, AnalysedDocument]]] = {}
     results = []
     for method in methods:
         if method.scheme not in analysed:
@@ -92,8 +92,8 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
 
 
 def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
-    settings, _ = make_settings(values)
-    return Pipeline(name, settings, values.get("scheme", DEFAULT_SCHEME))
+    settings, scheme = make_settings(values)
+    return Pipeline(name, settings, scheme)
 
 
 def _reference(text: str) -> ExactMeasure:

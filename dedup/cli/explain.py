@@ -19,7 +19,8 @@ from dedup.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.explanation.render import as_json, lines
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
-from dedup.fingerprint.schemes import Scheme, find_scheme
+from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
+from dedup.fingerprint.schemes import Scheme
 from dedup.report.output import open_output
 from dedup.settings import RuleSettings
 from dedup.warming import SIGNATURES
@@ -118,12 +119,14 @@ def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[Rul
     if made_with is None:
         return make_settings(given)
     own = made_with.scheme
-    if "scheme" in given and find_scheme(given["scheme"]) != own:
+    if given.keys() & {"scheme", "dictionary"} and (other := make_settings(given)[1]) != own:
+        asked = plain(given.get("scheme", other.spec))
         raise InputError(
-            f"scheme {plain(given['scheme'])}: database {made_with.database} was made with {own.spec}, and "
+            f"scheme {asked}: database {made_with.database} was made with {own.spec}, and "
             "signatures of two schemes cannot be compared: leave the scheme out, or give files or texts"
         )
-    return make_settings({"tables": str(made_with.tables), **given, "scheme": own.spec})
+    values = {"tables": str(made_with.tables), **given, "scheme": own.spec, "dictionary": NO_OTHER_DICTIONARY}
+    return make_settings(values)
 
 
 def _find(name: str, url: str, encoding: str) -> Material | StoredPage:

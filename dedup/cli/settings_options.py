@@ -8,7 +8,7 @@ from dataclasses import fields
 
 from dedup.display import plain
 from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.schemes import SCHEMES, Scheme, find_scheme
+from dedup.fingerprint.schemes import Scheme, find_scheme, named_schemes, with_dictionary
 from dedup.fingerprint.signature import BITS
 from dedup.settings import DedupSettings, RuleSettings
 
@@ -24,7 +24,12 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scheme",
         metavar="NAME",
-        help=f"how signatures are made: {', '.join(SCHEMES)}, or FEATURES/WEIGHTS/HASH/BITS; default: words",
+        help=f"how signatures are made: {', '.join(named_schemes())}, or FEATURES/WEIGHTS/HASH/BITS; default: words",
+    )
+    parser.add_argument(
+        "--dictionary",
+        metavar="FILE",
+        help="Chinese words to add to jieba's, as jieba.load_userdict reads them; only:FILE: a dictionary in its place",
     )
     parser.add_argument("--mode", metavar="MODE", help="checked or paper")
     parser.add_argument(
@@ -37,13 +42,13 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return what --set, --mode and --scheme give: values by the names of settings.
+    """Return what --set, --mode, --scheme and --dictionary give: values by the names of settings.
 
     Raises:
         InputError: not NAME=VALUE.
         SettingsError: there is no such setting, or only a crawl has a use for it.
     """
-    named = {name: value for name in ("mode", "scheme") if (value := getattr(options, name)) is not None}
+    named = {name: value for name in ("mode", "scheme", "dictionary") if (value := getattr(options, name)) is not None}
     return read_assignments("--set", options.set) | named
 
 
@@ -83,7 +88,7 @@ def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
     Raises:
         SettingsError: a value cannot be used, or there is no such scheme.
     """
-    scheme = find_scheme(values.get("scheme", DEFAULT_SCHEME))
+    scheme = find_scheme(with_dictionary(values.get("scheme", DEFAULT_SCHEME), values.get("dictionary", "")))
     given = {f"DEDUP_{name.upper()}": value for name, value in values.items()}
     # Here fingerprints of any width are compared, though the tables hold but one.
     if scheme.bits != BITS:

@@ -22,6 +22,7 @@ from dedup.corpus.tally import Tally
 from dedup.corpus.writers.outputs import sync_folder
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.word_lists import pack
 from dedup.settings import RuleSettings
 
 VERSION = 1
@@ -93,8 +94,10 @@ def forget(folder: Path) -> None:
 
 def about_settings(settings: RuleSettings) -> dict[str, str]:
     """Return the rules as they are saved; of the settings of a crawl nothing is."""
-    named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings)}
-    return named | {"scheme": find_scheme(settings.scheme).name}
+    # The scheme says which words the dictionary has; where its file is makes no difference.
+    named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings) if each.name != "dictionary"}
+    scheme = find_scheme(settings.scheme)
+    return named | {"scheme": scheme.name} | ({"word_lists": pack(scheme.word_lists)} if scheme.word_lists else {})
 
 
 def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
@@ -154,5 +157,7 @@ def locked(folder: Path) -> Iterator[None]:
 def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
     """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
     return ", ".join(
-        f"{name} {saved.get(name)} instead of {value}" for name, value in wanted.items() if saved.get(name) != value
+        f"{name} {saved.get(name)} instead of {value}"
+        for name, value in wanted.items()
+        if saved.get(name) != value and name != "word_lists"  # the scheme names them, and by what is in them
     )

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from dedup.errors import InputError
 from dedup.fingerprint.normalise import normalise
-from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.schemes import DEFAULT, Scheme, find_scheme
 from dedup.fingerprint.signature import Signature
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider
@@ -34,11 +34,11 @@ class Method(Protocol):
 
     Attributes:
         name: what the tables call it.
-        scheme: name of the scheme of the signatures that it looks at.
+        scheme: that of the signatures that it looks at.
     """
 
     name: str
-    scheme: str
+    scheme: Scheme
 
     def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
         """Return the decision, and why."""
@@ -51,13 +51,13 @@ class Pipeline:
     Args:
         name: what the tables call it.
         settings: how matches are found and decided.
-        scheme: name of the scheme of the signatures, of any width.
+        scheme: that of the signatures, of any width; None: that of the settings.
     """
 
-    def __init__(self, name: str, settings: RuleSettings, scheme: str) -> None:
+    def __init__(self, name: str, settings: RuleSettings, scheme: Scheme | None = None) -> None:
         self.name = name
-        self.scheme = scheme
-        self._decider = PairDecider(settings, find_scheme(scheme))
+        self.scheme = scheme or find_scheme(settings.scheme)
+        self._decider = PairDecider(settings, self.scheme)
 
     def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
         """Return the decision, and the rule that gave it."""
@@ -81,7 +81,7 @@ class ExactMeasure:
         InputError: there is no such measure.
     """
 
-    scheme = "words"
+    scheme = DEFAULT
 
     def __init__(self, measure: str, threshold: float) -> None:
         if measure not in MEASURES:

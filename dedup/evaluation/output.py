@@ -8,7 +8,7 @@ from typing import Any
 
 from dedup.display import cut, plain
 from dedup.evaluation.quality import Quality
-from dedup.evaluation.run import Error, SetResult
+from dedup.evaluation.run import Decided, SetResult
 
 _WIDTH = 100
 _NAME_WIDTH = 34
@@ -42,7 +42,7 @@ def comparison(results: Sequence[tuple[str, SetResult]]) -> str:
     return "\n".join(["compared, all sets", _HEAD, *(_row(name, pooled.quality) for name, pooled in results)])
 
 
-def differences(errors: Sequence[Error], limit: int) -> str:
+def differences(errors: Sequence[Decided], limit: int) -> str:
     """Return the first wrong decisions, with what differs between the texts."""
     return "\n\n".join("\n".join(_error_lines(error)) for error in errors[:limit])
 
@@ -82,11 +82,11 @@ def _row(name: str, quality: Quality) -> str:
     )
 
 
-def _error_lines(error: Error) -> Iterator[str]:
+def _error_lines(error: Decided) -> Iterator[str]:
     pair = error.pair
     yield f"{'missed' if pair.is_duplicate else 'wrong'}  {plain(pair.a)}  {plain(pair.b)}  {plain(pair.kind)}"
     yield f"  {error.reason}"
-    first, second = (" ".join(text.split())[:_COMPARED] for text in (error.first, error.second))
+    first, second = (" ".join(text.split())[:_COMPARED] for text in error.texts)
     changes = [
         change
         for change in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes()

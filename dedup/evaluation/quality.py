@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -26,18 +27,8 @@ class Quality:
     @classmethod
     def of(cls, decisions: Iterable[tuple[bool, bool]]) -> Self:
         """Count pairs of label and decision."""
-        counts = {(True, True): 0, (False, True): 0, (True, False): 0, (False, False): 0}
-        for decision in decisions:
-            counts[decision] += 1
-        return cls(*counts.values())
-
-    def __add__(self, other: Quality) -> Quality:
-        return Quality(
-            self.true_positives + other.true_positives,
-            self.false_positives + other.false_positives,
-            self.false_negatives + other.false_negatives,
-            self.true_negatives + other.true_negatives,
-        )
+        counts = Counter(decisions)
+        return cls(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
 
     @property
     def pairs(self) -> int:

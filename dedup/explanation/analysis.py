@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 from dedup.explanation.rejoined import rejoin
 from dedup.explanation.sides import Side
 from dedup.fingerprint.analysis import sums_of
-from dedup.fingerprint.features import FEATURES, WEIGHTS
-from dedup.fingerprint.named_hashes import HASHES
 from dedup.fingerprint.normalise import clean, normalise
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.tokens import Tokens, tokenise
-
-_OF_TOKENS = frozenset({"words", "pairs"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,17 +35,12 @@ class Analysis:
 def analyse_side(side: Side, scheme: Scheme) -> Analysis | None:
     """Take a side apart; None where neither its text nor its words are stored."""
     if side.text is not None:
-        tokens = tokenise(normalise(side.text).encode(), segmenter=scheme.segmenter)
+        tokens = tokenise(normalise(side.text).encode(), segmenter=scheme.segmenter, vocabulary=scheme.vocabulary)
         return _analysis(clean(side.text), tokens, scheme)
     if not side.signature.words:
         return None
     tokens = rejoin(side.signature.words)
-    return _analysis("", tokens, scheme) if is_made_of_tokens(scheme) else Analysis(tokens, None, {})
-
-
-def is_made_of_tokens(scheme: Scheme) -> bool:
-    """Say whether the features of a scheme are the tokens, and nothing of the text besides."""
-    return scheme.features in _OF_TOKENS
+    return _analysis("", tokens, scheme) if scheme.is_of_tokens else Analysis(tokens, None, {})
 
 
 def margins_of_words(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
@@ -62,21 +53,20 @@ def margins_of_words(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
     Returns:
         The margins, shape (bits,); shape (0,) where there are no words or features are not made of them.
     """
-    if not words or not is_made_of_tokens(scheme):
+    if not words or not scheme.is_of_tokens:
         return np.empty(0, np.int64)
-    return np.abs(sums_of(FEATURES[scheme.features].weighted("", rejoin(words)), scheme))
+    return np.abs(sums_of(scheme.weighted("", rejoin(words)), scheme))
 
 
 def unit_of(scheme: Scheme) -> int:
     """Return what a weight of 1 is in the whole numbers that a scheme adds up: more than 1 if weights are real."""
-    return WEIGHTS[scheme.weights](1)
+    return scheme.weigh(1)
 
 
 def _analysis(text: str, tokens: Tokens, scheme: Scheme) -> Analysis:
-    weigh, hash_of = WEIGHTS[scheme.weights], HASHES[scheme.hash].of
-    features = FEATURES[scheme.features].weighted(text, tokens)
+    features = scheme.weighted(text, tokens)
     return Analysis(
         tokens,
-        {feature: weigh(weight) for feature, weight in features.items()},
-        {feature: hash_of(feature, scheme.bits) for feature in features},
+        {feature: scheme.weigh(weight) for feature, weight in features.items()},
+        {feature: scheme.hash_of(feature) for feature in features},
     )

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from dedup.display import counted, cut, pad, plain
-from dedup.explanation.analysis import is_made_of_tokens
 from dedup.explanation.contents import ExplainedDocument, Explanation, Feature
 from dedup.explanation.layout import LABEL, labelled
-from dedup.fingerprint.schemes import SCHEMES, Scheme
+from dedup.fingerprint.schemes import Scheme, named_schemes
 from dedup.fingerprint.signature import BITS
 
 _GROUP = 16
@@ -20,7 +19,7 @@ _SPACE = "␣"
 
 def shown_scheme(scheme: Scheme) -> str:
     """Return the name of a scheme, with what it stands for."""
-    name = next((name for name, each in SCHEMES.items() if each == scheme), None)
+    name = next((name for name, each in named_schemes().items() if each == scheme), None)
     return scheme.spec if name is None else f"{name} = {scheme.spec}"
 
 
@@ -106,7 +105,7 @@ def feature_lines(explanation: Explanation, width: int) -> Iterator[str]:
 
 def _table(letter: str, side: ExplainedDocument, width: int, scheme: Scheme) -> Iterator[str]:
     beside = "B" if letter == "A" else "A"
-    what = "token" if is_made_of_tokens(scheme) else "feature"
+    what = "token" if scheme.is_of_tokens else "feature"
     yield f"  {'in ' + letter:>{_COUNT}}{'in ' + beside:>{_COUNT}}{'bits':>{_COUNT}}  {what}"
     for feature in side.features or ():
         yield _row(feature, width)

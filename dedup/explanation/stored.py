@@ -184,12 +184,13 @@ def _made_with(connection: Connection, database: str) -> MadeWith:
     rows = connection.execute(select(properties.c.name, properties.c.value))
     values = {row.name: row.value for row in rows}
     tables = TableDesign.parse(values["table design"])
-    return MadeWith(database, _scheme_of(values["scheme"], database), tables, Scope(values["scope"]))
+    scheme = _scheme_of(values["scheme"], values.get("word lists", ""), database)
+    return MadeWith(database, scheme, tables, Scope(values["scope"]))
 
 
-def _scheme_of(stored: str, database: str) -> Scheme:
+def _scheme_of(stored: str, word_lists: str, database: str) -> Scheme:
     with suppress(SettingsError):
-        return scheme_named(stored)
+        return scheme_named(stored, word_lists)
     raise IncompatibleDatabaseError(
         f"database {database} was made with scheme {stored!r}, which this program does not know; "
         "install the version of this program that made it, or name another database"

@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.fingerprint.batch import SIGNATURE, SignedTexts, Texts, encoded
 from dedup.fingerprint.character_folding import folding
-from dedup.fingerprint.features import FEATURES, WEIGHTS
 from dedup.fingerprint.hashes import murmur3_of_tokens
 from dedup.fingerprint.minhash import PERMUTATIONS, minima_and_shingles
-from dedup.fingerprint.named_hashes import HASHES
 from dedup.fingerprint.normalise import clean, normalise
-from dedup.fingerprint.schemes import DEFAULT, Scheme
+from dedup.fingerprint.schemes import Scheme, default_scheme
 from dedup.fingerprint.segmenter import NO_DICTIONARY, load_dictionary
 from dedup.fingerprint.signature import BITS, Signature, digest
 from dedup.fingerprint.simhash import fingerprint_of, fold_equal, fold_wide
@@ -27,6 +25,7 @@ from dedup.fingerprint.sketch import Sketch
 from dedup.fingerprint.text_folding import find_combining, fold_text, room_for
 from dedup.fingerprint.token_edges import bloom_of_numbers, find_edges, join_tokens
 from dedup.fingerprint.tokens import Tokens
+from dedup.fingerprint.word_lists import JIEBA, Vocabulary
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.fingerprint.batch.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
@@ -38,7 +37,7 @@ _FAR_APART = 256
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
-    scheme = scheme or DEFAULT
+    scheme = scheme or default_scheme()
     data = encoded(text)
     texts = Texts(np.frombuffer(data, np.uint8), np.array((0, len(data))))
     rows, normalised, words = _kernel(texts, scheme, with_words=True, is_ascii=text.isascii())
@@ -46,7 +45,7 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     shingles, tokens = int(row[_COUNTS]) & _LOWER, int(row[_COUNTS]) >> 32
     fingerprint, margins = int(row[_FINGERPRINT]), row[_MARGINS:].view(np.int64)
     if not scheme.is_compiled:
-        sums = sums_of(FEATURES[scheme.features].weighted(clean(text), Tokens.of_words(words[0])), scheme)
+        sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(words[0])), scheme)
         fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
     sketch = Sketch(row[_MINIMA:_COUNTS].tobytes(), int(row[_NUMBERS]), tokens, shingles)
     return Signature(digest(normalised[0]), fingerprint, margins, sketch, words[0])
@@ -61,12 +60,12 @@ def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTe
     return SignedTexts(signed, words)
 
 
-def edges_of(data: bytes, *, segmenter: bool) -> NDArray[np.int32]:
+def edges_of(data: bytes, *, segmenter: bool, vocabulary: Vocabulary = JIEBA) -> NDArray[np.int32]:
     """Return start and end of each token of a normalised text, one after the other, shape (2 n,)."""
     array = np.frombuffer(data, np.uint8)
     classes, starts, *_ = tables = folding()
     _, has_han = find_combining(array, np.array((0, len(data))), classes, starts)
-    dictionary = load_dictionary() if segmenter and has_han else NO_DICTIONARY
+    dictionary = load_dictionary(vocabulary) if segmenter and has_han else NO_DICTIONARY
     return _edges_of(array, *tables, *dictionary)
 
 
@@ -79,11 +78,10 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
 
     Returns:
         The sums, shape (bits,), index 0 of the least significant bit; where weights are real in units of
-        1 / `dedup.fingerprint.features.UNIT`.
+        1 / `dedup.published.features.UNIT`.
     """
-    weigh, hash_of = WEIGHTS[scheme.weights], HASHES[scheme.hash].of
-    weights = np.array([weigh(weight) for weight in features.values()], np.int64)
-    return fold_wide([hash_of(feature, scheme.bits) for feature in features], weights, scheme.bits)
+    weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
+    return fold_wide([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
 
 
 def _kernel(
@@ -98,7 +96,7 @@ def _kernel(
         if len(stretches):
             texts = _combined(texts, stretches.reshape(-1, 3))
         if scheme.segmenter and has_han:
-            dictionary = load_dictionary()
+            dictionary = load_dictionary(scheme.vocabulary)
     rows = np.empty((len(texts.offsets) - 1, _ROW), np.uint64)
     normalised, ends, words, word_ends = _sign(
         *texts, scheme.tie, with_words, *tables, *dictionary, *PERMUTATIONS, rows

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
-from dedup.fingerprint.features import FEATURES, WEIGHTS, load_jieba
+from dedup.fingerprint.dictionaries import tokenizer_of
 from dedup.fingerprint.minhash import PERMUTATIONS
-from dedup.fingerprint.named_hashes import HASHES
 from dedup.fingerprint.normalise import clean, normalise
-from dedup.fingerprint.schemes import DEFAULT, Scheme
+from dedup.fingerprint.schemes import Scheme, default_scheme
 from dedup.fingerprint.signature import Signature, digest
 from dedup.fingerprint.simhash import fingerprint_of
 from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS, Sketch
@@ -32,11 +31,11 @@ _LONGER = np.array([0x80, 0x800, 0x10000], np.uint32)
 
 def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
-    scheme = scheme or DEFAULT
-    tokens, have_digits = _tokenise(normalise(text), segmenter=scheme.segmenter)
+    scheme = scheme or default_scheme()
+    tokens, have_digits = _tokenise(normalise(text), scheme)
     parts = tokens.parts()
     hashes = np.array([mmh3.hash64(part, signed=False)[0] for part in parts], np.uint64)
-    sums = _sums_of(FEATURES[scheme.features].weighted(clean(text), tokens), scheme)
+    sums = _sums_of(scheme.weighted(clean(text), tokens), scheme)
     return Signature(
         text_digest=digest(tokens.data),
         fingerprint=fingerprint_of(sums, scheme.tie),
@@ -47,20 +46,19 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
 
 
 def _sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64]:
-    weigh, hash_of = WEIGHTS[scheme.weights], HASHES[scheme.hash].of
     size = -(-scheme.bits // 8)
-    data = b"".join(hash_of(feature, scheme.bits).to_bytes(size, "little") for feature in features)
+    data = b"".join(scheme.hash_of(feature).to_bytes(size, "little") for feature in features)
     ones = np.unpackbits(np.frombuffer(data, np.uint8).reshape(len(features), size), axis=1, bitorder="little")
-    weights = np.array([weigh(weight) for weight in features.values()], np.int64)
+    weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
     sums: NDArray[np.int64] = 2 * (weights @ ones[:, : scheme.bits]) - weights.sum()
     return sums
 
 
-def _tokenise(text: str, *, segmenter: bool) -> tuple[Tokens, NDArray[np.bool_]]:
+def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
     """Split a normalised text into tokens as `tokenise` does; say of each whether it has a decimal digit."""
     points = np.frombuffer(text.encode(_UTF32), np.uint32)
     classes: NDArray[np.uint8] = character_classes()[points]
-    spans = np.array(list(_spans(text, classes & np.uint8(KIND), segmenter=segmenter)), np.int64).reshape(-1, 2)
+    spans = np.array(list(_spans(text, classes & np.uint8(KIND), scheme)), np.int64).reshape(-1, 2)
     starts, ends = spans[:, 0], spans[:, 1]
     places = np.concatenate(([0], np.cumsum(1 + _LONGER.searchsorted(points, "right"))))
     digits = np.concatenate(([0], np.cumsum(classes & DIGIT != 0)))
@@ -68,16 +66,16 @@ def _tokenise(text: str, *, segmenter: bool) -> tuple[Tokens, NDArray[np.bool_]]
     return tokens, digits[ends] > digits[starts]
 
 
-def _spans(text: str, kinds: NDArray[np.uint8], *, segmenter: bool) -> Iterator[tuple[int, int]]:
+def _spans(text: str, kinds: NDArray[np.uint8], scheme: Scheme) -> Iterator[tuple[int, int]]:
     """Yield where each token starts and ends, in characters."""
     han, kana = np.count_nonzero(kinds == HAN), np.count_nonzero(kinds == KANA)
-    is_chinese = segmenter and han > 0 and kana < JAPANESE_KANA_SHARE * (han + kana)
+    is_chinese = scheme.segmenter and han > 0 and kana < JAPANESE_KANA_SHARE * (han + kana)
     for start, end, kind in _runs(kinds):
         if kind == START:
             yield start, end
         elif kind == HAN and is_chinese:
             at = start
-            for word in load_jieba().cut(text[start:end], HMM=False):
+            for word in tokenizer_of(scheme.vocabulary).cut(text[start:end], HMM=False):
                 yield at, at + len(word)
                 at += len(word)
         elif kind in {HAN, UNSPACED}:

@@ -9,7 +9,7 @@ time, and a tenth of the memory.
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
+from dedup.fingerprint.word_lists import JIEBA, Vocabulary, content_of
 
 # What jieba takes for parts of words; other characters are words of their own.
 _FIRST, _LAST = 0x4E00, 0x9FD5
@@ -51,18 +52,26 @@ NO_DICTIONARY = Dictionary(np.empty(0, np.uint64), np.empty(0, np.float64))
 """Stands for a text in which no words are looked for."""
 
 
-@cache
-def load_dictionary() -> Dictionary:
-    """Read the dictionary that the package jieba brings, once.
+@lru_cache(4)
+def load_dictionary(vocabulary: Vocabulary = JIEBA) -> Dictionary:
+    """Read the dictionary of a vocabulary, once.
 
     Raises:
         ValueError: it is not what jieba would understand.
+        SettingsError: a word list is not known in this process.
     """
+    data = content_of(vocabulary.base) if vocabulary.base else _dictionary_of_jieba()
+    if vocabulary.added:
+        # Of two frequencies of a word the later one holds, and both count in the sum, as in jieba.
+        data = data.removesuffix(b"\n") + b"\n" + content_of(vocabulary.added)
+    return read_dictionary(data)
+
+
+def _dictionary_of_jieba() -> bytes:
     package = find_spec("jieba")
     if package is None or not package.submodule_search_locations:
         raise ValueError("the package jieba is not installed")
-    data = Path(package.submodule_search_locations[0], "dict.txt").read_bytes()
-    return read_dictionary(data)
+    return Path(package.submodule_search_locations[0], "dict.txt").read_bytes()
 
 
 def read_dictionary(data: bytes) -> Dictionary:

@@ -18,6 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.fingerprint.word_lists import JIEBA, Vocabulary
+
+_LINE_FEED = 0x0A
+
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 JAPANESE_KANA_SHARE = 0.1
 
@@ -57,18 +61,16 @@ class Tokens:
         return len(self.starts)
 
 
-_LINE_FEED = 0x0A
-
-
-def tokenise(data: bytes, *, segmenter: bool = True) -> Tokens:
+def tokenise(data: bytes, *, segmenter: bool = True, vocabulary: Vocabulary = JIEBA) -> Tokens:
     """Split a text into tokens.
 
     Args:
         data: a text as `normalise` returns it, in UTF-8.
         segmenter: whether Chinese is cut into jieba's words; else into overlapping pairs of
             characters, as Japanese is.
+        vocabulary: those words, if they are not jieba's own.
     """
     from dedup.fingerprint.analysis import edges_of  # noqa: PLC0415 -- loads the compiler
 
-    edges = edges_of(data, segmenter=segmenter)
+    edges = edges_of(data, segmenter=segmenter, vocabulary=vocabulary)
     return Tokens(data, edges[::2], edges[1::2])

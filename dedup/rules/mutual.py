@@ -12,8 +12,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.features import WEIGHTS
-from dedup.fingerprint.named_hashes import HASHES
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import BITS
 from dedup.index.probes import ProbePlan
@@ -76,9 +74,8 @@ def margins_of(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
         scheme: the way the signature was made; its features are tokens, its width 64 bits.
     """
     counts = Counter(words.split(b"\n"))
-    hash_of, weigh = HASHES[scheme.hash].of, WEIGHTS[scheme.weights]
-    hashes = b"".join(hash_of(token, BITS).to_bytes(BITS // 8, "little") for token in counts)
+    hashes = b"".join(scheme.hash_of(token).to_bytes(BITS // 8, "little") for token in counts)
     bits = np.unpackbits(np.frombuffer(hashes, np.uint8).reshape(len(counts), -1), axis=1, bitorder="little")
-    weights = np.array([weigh(count) for count in counts.values()], np.int64)
+    weights = np.array([scheme.weigh(count) for count in counts.values()], np.int64)
     margins: NDArray[np.int64] = np.abs(2 * (weights @ bits.astype(np.int64)) - weights.sum())
     return margins

@@ -15,7 +15,7 @@ from dedup.corpus.saved.crawled import add_crawled, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
 from dedup.database import Database, open_existing_database, url_of
 from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
 from dedup.settings import RuleSettings
 
 
@@ -85,7 +85,8 @@ def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
         scheme = scheme_of(database)
     except SettingsError as error:
         raise InputError(f"database {database.name}: {error}") from None
-    if "scheme" in given and find_scheme(given["scheme"]) != scheme:
-        raise InputError(f"--scheme {given['scheme']}: database {database.name} was made with {scheme.spec}")
-    settings, _ = make_settings({**given, "scheme": scheme.spec})
+    if given.keys() & {"scheme", "dictionary"} and (other := make_settings(given)[1]) != scheme:
+        asked = given.get("scheme", other.spec)
+        raise InputError(f"--scheme {asked}: database {database.name} was made with {scheme.spec}")
+    settings, _ = make_settings({**given, "scheme": scheme.spec, "dictionary": NO_OTHER_DICTIONARY})
     return settings

@@ -58,8 +58,9 @@ def scheme_of(database: Database) -> Scheme:
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        name = connection.scalars(select(properties.c.value).where(properties.c.name == "scheme")).one()
-    return scheme_named(name)
+        rows = connection.execute(select(properties.c.name, properties.c.value))
+        values = {row.name: row.value for row in rows}
+    return scheme_named(values["scheme"], values.get("word lists", ""))
 
 
 def add_crawled(database: Database, settings: RuleSettings, known: KnownDocuments) -> Taken:

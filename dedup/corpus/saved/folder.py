@@ -24,6 +24,7 @@ from dedup.corpus.state import CHECKPOINT, Checkpoint, about_settings, locked
 from dedup.corpus.tally import Tally
 from dedup.corpus.writers.outputs import sync_folder
 from dedup.errors import InputError
+from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
 from dedup.fingerprint.schemes import scheme_named
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
@@ -51,7 +52,8 @@ def settings_of(named: Mapping[str, str]) -> RuleSettings:
         SettingsError: a value cannot be used, or the scheme is not known.
     """
     values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
-    return RuleSettings.read({**values, "DEDUP_SCHEME": scheme_named(named["scheme"]).spec}.get)
+    scheme = scheme_named(named["scheme"], named.get("word_lists", "")).spec
+    return RuleSettings.read({**values, "DEDUP_SCHEME": scheme, "DEDUP_DICTIONARY": NO_OTHER_DICTIONARY}.get)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.named_hashes import HASHES
+from dedup.fingerprint.schemes import find_hash
 from dedup.fingerprint.simhash import fingerprint_of, fold_wide
 
 
@@ -23,10 +23,10 @@ def dimension_hashes(dimensions: int, hash_name: str = "mmh3", bits: int = 64) -
 
     Args:
         dimensions: how many there are.
-        hash_name: a name in `dedup.fingerprint.named_hashes.HASHES`.
+        hash_name: its name.
         bits: a width that this hash function has.
     """
-    return [HASHES[hash_name].of(b"%d" % dimension, bits) for dimension in range(dimensions)]
+    return [find_hash(hash_name).of(b"%d" % dimension, bits) for dimension in range(dimensions)]
 
 
 def hyperplanes(hashes: Sequence[int], bits: int = 64) -> NDArray[np.int8]:
@@ -64,7 +64,7 @@ def vector_fingerprint(vector: NDArray[np.float64], hash_name: str = "mmh3", bit
 
     Args:
         vector: any real numbers, shape (dimensions,).
-        hash_name: a name in `dedup.fingerprint.named_hashes.HASHES`.
+        hash_name: its name.
         bits: a width that this hash function has.
         tie: the bit that a sum of 0 gives.
     """

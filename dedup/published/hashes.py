@@ -1,4 +1,4 @@
-"""Hash functions that a scheme can name, from a feature's bytes to an integer of so many bits.
+"""Hash functions of published simhashes, from a feature's bytes to an integer of so many bits.
 
 Where a width is narrower than what a function yields, its lowest bits are taken; digests of bytes
 are read as big-endian integers.
@@ -6,25 +6,11 @@ are read as big-endian integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import md5, sha1
 
-import mmh3
 import xxhash
 
-
-@dataclass(frozen=True, slots=True)
-class NamedHash:
-    """A hash function.
-
-    Attributes:
-        widths: how many bits it can yield.
-        of: the function, of bytes and one of the widths.
-    """
-
-    widths: tuple[int, ...]
-    of: Callable[[bytes, int], int]
+from dedup.fingerprint.parts import NamedHash, lowest_bits
 
 
 def fnv1a(data: bytes, bits: int) -> int:
@@ -111,28 +97,19 @@ def python2(data: bytes, bits: int) -> int:
     return value ^ len(data)
 
 
-def _lowest(value: int, bits: int) -> int:
-    return value & (1 << bits) - 1
-
-
-def _mmh3(data: bytes, bits: int) -> int:
-    return mmh3.hash(data, signed=False) if bits == 32 else _lowest(mmh3.hash128(data, signed=False), bits)
-
-
 def _xxh3(data: bytes, bits: int) -> int:
-    return xxhash.xxh3_128_intdigest(data) if bits == 128 else _lowest(xxhash.xxh3_64_intdigest(data), bits)
+    return xxhash.xxh3_128_intdigest(data) if bits == 128 else lowest_bits(xxhash.xxh3_64_intdigest(data), bits)
 
 
 def _md5(data: bytes, bits: int) -> int:
-    return _lowest(int.from_bytes(md5(data, usedforsecurity=False).digest()), bits)
+    return lowest_bits(int.from_bytes(md5(data, usedforsecurity=False).digest()), bits)
 
 
 def _sha1(data: bytes, bits: int) -> int:
-    return _lowest(int.from_bytes(sha1(data, usedforsecurity=False).digest()), bits)
+    return lowest_bits(int.from_bytes(sha1(data, usedforsecurity=False).digest()), bits)
 
 
 HASHES = {
-    "mmh3": NamedHash((32, 64, 128), _mmh3),
     "xxh3": NamedHash((32, 64, 128), _xxh3),
     "md5": NamedHash((32, 64, 128), _md5),
     "sha1": NamedHash((32, 64, 128, 160), _sha1),
@@ -141,4 +118,4 @@ HASHES = {
     "jenkins": NamedHash((32, 64), jenkins),
     "python2": NamedHash((32, 64, 128), python2),
 }
-"""The hash functions by the names that schemes call them."""
+"""The hash functions by the names that schemes call them, besides `mmh3`."""

@@ -8,7 +8,10 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fingerprint.named_hashes import HASHES, fnv1a, fnv1a_of_listing, jenkins, python2
+from dedup.fingerprint import parts
+from dedup.published.hashes import HASHES, fnv1a, fnv1a_of_listing, jenkins, python2
+
+ALL = parts.HASHES | HASHES
 
 
 @pytest.mark.parametrize(
@@ -83,9 +86,9 @@ def test_python2_is_what_cpython_2_7_prints() -> None:
 
 @given(st.binary(max_size=50))
 def test_packages_and_digests(data: bytes) -> None:
-    assert HASHES["mmh3"].of(data, 64) == mmh3.hash64(data, signed=False)[0]
-    assert HASHES["mmh3"].of(data, 128) == int.from_bytes(mmh3.hash_bytes(data), "little")
-    assert HASHES["mmh3"].of(data, 32) == mmh3.hash(data, signed=False)
+    assert ALL["mmh3"].of(data, 64) == mmh3.hash64(data, signed=False)[0]
+    assert ALL["mmh3"].of(data, 128) == int.from_bytes(mmh3.hash_bytes(data), "little")
+    assert ALL["mmh3"].of(data, 32) == mmh3.hash(data, signed=False)
     assert HASHES["xxh3"].of(data, 64) == xxhash.xxh3_64_intdigest(data)
     assert HASHES["xxh3"].of(data, 128) == xxhash.xxh3_128_intdigest(data)
     assert f"{HASHES['md5'].of(data, 128):032x}" == hashlib.md5(data).hexdigest()
@@ -93,10 +96,10 @@ def test_packages_and_digests(data: bytes) -> None:
     assert f"{HASHES['sha1'].of(data, 64):016x}" == hashlib.sha1(data).hexdigest()[-16:]
 
 
-@pytest.mark.parametrize(("name", "bits"), [(name, bits) for name in HASHES for bits in HASHES[name].widths])
+@pytest.mark.parametrize(("name", "bits"), [(name, bits) for name in ALL for bits in ALL[name].widths])
 def test_every_bit_of_every_width_is_used(name: str, bits: int) -> None:
     # The older functions spread a difference to the high bits only with the bytes that follow it.
-    values = [HASHES[name].of(b"%d and twenty bytes or more" % number, bits) for number in range(300)]
+    values = [ALL[name].of(b"%d and twenty bytes or more" % number, bits) for number in range(300)]
     assert all(0 <= value < 1 << bits for value in values)
     for bit in range(bits):
         assert {value >> bit & 1 for value in values} == {0, 1}
