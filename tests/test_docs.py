@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dedup
 from crawler.spiders.arguments import KNOWN
 from dedup.settings import DedupSettings
 from dedup.stage.items.settings import ItemSettings
@@ -46,6 +47,12 @@ def test_every_setting_of_the_crawl_is_in_the_readme() -> None:
     named = {name for path in sources for name in re.findall(r"CRAWLER_[A-Z_]+", path.read_text(encoding="utf-8"))}
     assert named
     assert {name for name in named if f"`{name}`" not in README} == set()
+
+
+def test_what_the_documentation_takes_from_the_package_is_public() -> None:
+    named = re.findall(r"\bdedup\.([A-Z]\w+)", README + YOUR_PROJECT)
+    named += [each for line in re.findall(r"from dedup import (.+)", YOUR_PROJECT) for each in line.split(", ")]
+    assert {"DedupAddon", "NearDuplicatePipeline", "document_dropped"} <= set(named) <= set(dedup.__all__)
 
 
 def test_the_readme_has_no_gaps() -> None:
