@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from dedup import forget as forgetting
-from dedup import schema
+from dedup import forget, schema
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.runs.cancelling import cancel_run
 from tests.deciding import Crawl, signature_of
@@ -117,8 +116,8 @@ def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Time
 def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
     start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forgetting, "_LEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(forgetting, "_MEMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "_LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "_MEMBERS_AT_ONCE", at_once)
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
         see(crawl, key, text)

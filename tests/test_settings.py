@@ -172,5 +172,5 @@ def test_settings_cannot_be_changed() -> None:
 
 
 def test_every_setting_is_described() -> None:
-    assert DedupSettings.__doc__ is not None
-    assert [each.name for each in fields(DedupSettings) if f"{each.name}:" not in DedupSettings.__doc__] == []
+    described = f"{RuleSettings.__doc__}{DedupSettings.__doc__}"
+    assert [each.name for each in fields(DedupSettings) if f"{each.name}:" not in described] == []
