@@ -182,6 +182,12 @@ def _become(request: dict[str, object], stdout: int, stderr: int) -> list[str]:
     for descriptor, place in ((os.open(os.devnull, os.O_RDONLY), 0), (stdout, 1), (stderr, 2)):
         os.dup2(descriptor, place)
         os.close(descriptor)
+    # Those that were loaded know what the other process writes to.
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__ = (
+        os.fdopen(0, encoding=sys.stdin.encoding, closefd=False),
+        os.fdopen(1, "w", encoding=sys.stdout.encoding, closefd=False),
+        os.fdopen(2, "w", encoding=sys.stderr.encoding, errors="backslashreplace", buffering=1, closefd=False),
+    )
     os.environ.clear()
     os.environ.update(request["environment"])  # type: ignore[arg-type]
     folder = str(request["folder"])

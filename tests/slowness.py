@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -25,11 +25,12 @@ _STARTERS = (
     scrapy.crawler.AsyncCrawlerRunner,
     WorkerPool,
 )
+_OURS = ("tests.", "benchmarks.")
 _SERVERS = ("postgresql", "postgresql_server", "postgresql_url")
 
 
 def is_slow(item: pytest.Function) -> bool:
-    """Say whether a test, its fixtures, or what these call in the tests' own modules, starts something."""
+    """Say whether a test, its fixtures, or what these call in modules of tests and benchmarks, starts something."""
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
     if any(name in _SERVERS for name in (*item.fixturenames, *(each for each in parameters if isinstance(each, str)))):
         return True
@@ -39,14 +40,15 @@ def is_slow(item: pytest.Function) -> bool:
 
 def _starts(function: Any, seen: set[int]) -> bool:
     function = getattr(getattr(function, "hypothesis", None), "inner_test", function)
-    if not isinstance(function, FunctionType) or id(function) in seen or not function.__module__.startswith("tests."):
+    if not isinstance(function, FunctionType) or id(function) in seen or not function.__module__.startswith(_OURS):
         return False
     seen.add(id(function))
-    for name in _names(function.__code__):
-        value = function.__globals__.get(name)
+    names = set(_names(function.__code__))
+    for value in map(function.__globals__.get, names):
         if any(value is each for each in _STARTERS):
             return True
-        if any(_starts(each, seen) for each in _functions_of(value)):
+        used = [getattr(value, name, None) for name in names] if isinstance(value, ModuleType) else [value]
+        if any(_starts(each, seen) for part in used for each in _functions_of(part)):
             return True
     return False
 

@@ -11,6 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FeedStorageProtocol
 
+from crawler.failures import stopping
 from crawler.feeds.files import (
     choose_start,
     fields_of,
@@ -27,7 +28,7 @@ from crawler.feeds.guarding import FeedError, GuardedStorage, explain, fail, gua
 from crawler.feeds.run import FeedRun
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
-from dedup.errors import DatabaseError, DedupError, SettingsError
+from dedup.errors import DedupError, SettingsError
 from dedup.stage.failures import CrawlStopper, refuse_to_start
 
 
@@ -88,11 +89,9 @@ class Feeds(FeedExporter):
 
     async def spider_opened(self) -> None:
         """Note in the database which parts of which files are the run's."""
-        try:
+        with stopping(self._stopper):
             if self._run is not None and self._starts:
                 await self._run.begin(self._starts)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
 
     def item_scraped(self, item: Any, spider: Spider) -> None:
         """Write an item to the feeds; a page that the database brings at the end waits for that."""
@@ -110,10 +109,8 @@ class Feeds(FeedExporter):
         if self._run is None or not self._starts or goes_on:
             return
         sizes = {path: size_of(path) for slot, path in self._slots_of_files.items() if not has_failed(slot)}
-        try:
+        with stopping(self._stopper):
             await self._run.end(sizes, reason)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
 
     @property
     def _spider(self) -> Spider:
@@ -180,11 +177,9 @@ class Feeds(FeedExporter):
         if self._run is None:
             return False
         with_html = any("html" in fields_of(slot) for slot in self.slots)
-        try:
+        with stopping(self._stopper):
             async for pages in self._run.read_pages(with_html=with_html):
                 for page in pages:
                     self._export(page)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
-            return False
-        return True
+            return True
+        return False

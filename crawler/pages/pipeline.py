@@ -10,6 +10,7 @@ from typing import Any, Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from crawler.failures import stopping
 from crawler.page import DESCRIBED, NotStored, Page, Unseen
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Revisits, RevisitSettings
@@ -115,15 +116,13 @@ class StoragePipeline:
         """Note that a page was seen though it is not kept; one that was stored is not any more."""
         if not isinstance(item, Page):
             return
-        try:
+        with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):
                 for each in self._replaced_under_way(item):
                     await each.wait()
                 await self._settle(Settled(self._visit(item), is_duplicate=True, replaces=tuple(item.replaces)))
             elif isinstance(exception, Unchanged) and not await self._restore(item):
                 await self._describe_and_save(item)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
 
     def _replaced_under_way(self, item: Page) -> list[asyncio.Event]:
         """Return what tells that the pages which an item replaces are stored, of those still on their way there."""

@@ -10,11 +10,12 @@ from enum import StrEnum
 
 from scrapy.crawler import Crawler
 
+from crawler.failures import stopping
 from crawler.pages.store import KEPT_VERSIONS, PageStore
 from crawler.pages.versions import Reason
 from crawler.pages.visits import Target, Visit
 from crawler.runs.naming import name_of_run
-from dedup.errors import DatabaseError, SettingsError
+from dedup.errors import SettingsError
 from dedup.fingerprint.normalise import clean
 from dedup.stage.batching import MicroBatcher
 from dedup.stage.failures import CrawlStopper, refuse_to_start
@@ -96,19 +97,15 @@ class Revisits:
 
     async def find(self, url: str) -> Visit | None:
         """Return what is known of a page from its last visit; None for nothing, and if it is gone."""
-        try:
+        with stopping(self._stopper):
             return await self._finding.submit(clean(url))
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
-            return None
+        return None
 
     async def read_html(self, url: str) -> bytes | None:
         """Return the bytes of a stored page as they were seen last."""
-        try:
+        with stopping(self._stopper):
             return await asyncio.to_thread(self._store.read_html, clean(url))
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
-            return None
+        return None
 
     async def find_known(self, seen_before: float) -> AsyncIterator[Visit]:
         """Yield the pages that are not gone: those that are stored, then the duplicates.
@@ -116,17 +113,14 @@ class Revisits:
         Args:
             seen_before: only those that were seen last at this time or earlier, in seconds since 1970.
         """
-        for stored in (True, False):
-            last: int | None = 0
-            while last is not None:
-                try:
+        with stopping(self._stopper):
+            for stored in (True, False):
+                last: int | None = 0
+                while last is not None:
                     known = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
-                except DatabaseError as error:
-                    self._stopper.stop(error, "database_error")
-                    return
-                for visit in known:
-                    yield visit
-                last = known[-1].id if len(known) == _BATCH else None
+                    for visit in known:
+                        yield visit
+                    last = known[-1].id if len(known) == _BATCH else None
 
     def find_undecided(self, after: int, *, of_this_run: bool) -> tuple[int, list[Visit]]:
         """Return pages whose content has to be seen again: what they were copies of has changed or is gone.
@@ -141,19 +135,17 @@ class Revisits:
         dedup = self._dedup
         if dedup is None:
             return 0, []
-        try:
+        with stopping(self._stopper):
             found = dedup.find_undecided(after, _BATCH, of_this_run=of_this_run)
             visits = self._store.find_visits([url for _, url in found])
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
-            return 0, []
-        return found[-1][0] if found else 0, [visits[url] for _, url in found if url in visits]
+            return found[-1][0] if found else 0, [visits[url] for _, url in found if url in visits]
+        return 0, []
 
     async def note_gone(self, urls: Sequence[str]) -> None:
         """Do with pages that are gone what `CRAWLER_GONE` says; those that were not known are passed over."""
         if self._gone is Gone.KEEP:
             return
-        try:
+        with stopping(self._stopper):
             cleaned = [clean(url) for url in urls]
             known = list(await asyncio.to_thread(self._store.find_visits, cleaned))
             known += await asyncio.to_thread(self._store.find_moving, cleaned)
@@ -165,12 +157,9 @@ class Revisits:
                 await asyncio.to_thread(self._store.mark, known, self._run)
             else:
                 await asyncio.to_thread(self._store.take_away, known, Reason.GONE, self._run)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
-            return
-        self._crawler.stats.inc_value("crawler/gone", len(known))
-        for url in known:
-            logger.info("gone %s: %s", url, "marked" if self._gone is Gone.MARK else "deleted")
+            self._crawler.stats.inc_value("crawler/gone", len(known))
+            for url in known:
+                logger.info("gone %s: %s", url, "marked" if self._gone is Gone.MARK else "deleted")
 
     async def note_moving(self, urls: Sequence[str], target: str, seen_since: float) -> None:
         """Note that pages redirect for good; they are taken away once what is at their target is settled.
@@ -181,32 +170,26 @@ class Revisits:
             seen_since: a page there that was seen later than this is not visited in this run.
         """
         olds = [clean(url) for url in urls]
-        try:
+        with stopping(self._stopper):
             found = await asyncio.to_thread(self._store.note_moving, olds, clean(target), self._run, seen_since)
             if found is Target.THERE:
                 await self.finish_moving(olds)
             elif found is Target.GONE:
                 await self.note_gone(olds)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
 
     async def prepare_moving(self, target: str) -> None:
         """Take the pages that have moved to another one out of the index, before that is decided."""
-        try:
+        with stopping(self._stopper):
             moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
             if moving:
                 await self._let_go(moving)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
 
     async def note_there(self, target: str) -> None:
         """Take away the pages that have moved to one that is there, and is not visited."""
-        try:
+        with stopping(self._stopper):
             moving = await asyncio.to_thread(self._store.find_moving, [clean(target)])
             if moving:
                 await self.finish_moving(moving)
-        except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
 
     async def finish_moving(self, urls: Sequence[str]) -> None:
         """Take away pages that have moved to another one, which is settled.

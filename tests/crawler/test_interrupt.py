@@ -12,6 +12,7 @@ from subprocess import Popen
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from tests.crawling import Crawl, ask, crawl_command, crawl_site_here, finish, run, start
 from tests.localsite import EndlessSite, LocalSite, Page, article
@@ -88,12 +89,19 @@ def test_report_agrees_with_the_summary(interrupted: Interrupted) -> None:
     assert len(report["duplicates"]) == interrupted.crawl.summed_up("dropped")
 
 
+def stored(database: Path) -> int:
+    try:
+        return len(ask(f"sqlite:///{database}", "SELECT id FROM pages"))
+    except OperationalError:  # its tables are not there yet
+        return 0
+
+
 def test_second_signal_ends_a_crawl_that_waits_for_a_page_at_once(tmp_path: Path) -> None:
     slow: Page = article("slow", text="<span>word</span> " * 60_000)
     with LocalSite({"/": article("front", ["/slow"]), "/slow": slow}) as site:
         log = tmp_path / "log"
         process = begin(tmp_path / "crawl.db", site, "--logfile", str(log), CRAWLER_EXTRACTION_TIMEOUT=HANG)
-        wait_until(lambda: site.hits["/slow"] == 1)
+        wait_until(lambda: site.hits["/slow"] == 1 and stored(tmp_path / "crawl.db") == 1)
         os.killpg(process.pid, signal.SIGINT)
         wait_until(lambda: "shutting down gracefully" in log.read_text(encoding="utf-8"))
         os.killpg(process.pid, signal.SIGINT)

@@ -25,12 +25,12 @@ def test_killed_crawl_is_identical_to_one_that_was_left_alone(
     kind: str, capsys: pytest.CaptureFixture[str], postgresql_server: Callable[[], PostgresqlServer]
 ) -> None:
     databases = [postgresql_server().create_database() for _ in range(2)] if kind == "postgresql" else None
-    kill.run(pages=60, kills=3, seed=2, databases=databases)
+    kill.run(pages=40, kills=2, seed=2, databases=databases)
     assert_identical(capsys.readouterr().out)
 
 
 def test_workers_that_are_killed_and_lose_their_server_leave_what_one_leaves_that_was_let_alone(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    kill.run(pages=120, kills=2, seed=3, workers=2, restarts=1)
+    kill.run(pages=80, kills=2, seed=3, workers=2, restarts=1)
     assert_identical(capsys.readouterr().out)
