@@ -148,10 +148,12 @@ def _register_changes(changed: Tokenizer, base: Tokenizer, where: str) -> str:
     # jieba divides by the sum of all that it was ever given, and finds no word that has white space.
     lines = {word: frequency for word, frequency in words.items() if not any(map(str.isspace, word))}
     rest = changed.total - base.total - sum(lines.values())
-    if not 0 <= changed.total < _MOST or rest < 0:
+    if changed.total >= _MOST:
+        raise SettingsError(f"{where}: the frequencies add up to {changed.total:,}; expected less than {_MOST:,}")
+    if rest < 0:
         raise SettingsError(
-            f"{where}: frequencies that add up to {changed.total:,} after {base.total:,} of the dictionary; change "
-            f"them by jieba's functions, or set DEDUP_DICTIONARY = '{NO_OTHER_DICTIONARY}'"
+            f"{where}: its dictionary was changed by other means than its functions; use those, or set "
+            f"DEDUP_DICTIONARY = '{NO_OTHER_DICTIONARY}'"
         )
     if rest:
         lines[_NO_WORD] = lines.get(_NO_WORD, 0) + rest

@@ -21,6 +21,9 @@ _lists: dict[str, bytes] = {}
 class Vocabulary(NamedTuple):
     """The Chinese words that a text is cut into.
 
+    They are looked for in runs of Han: a word with letters or digits in it (T恤) is none here, though it is a
+    keyword to jieba.
+
     Attributes:
         base: name of the word list that stands in the place of jieba's dictionary; empty: that.
         added: name of the one whose words are added to it, or replace its own; empty: none are.
