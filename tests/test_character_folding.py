@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -21,14 +22,15 @@ TEXTS = st.text(st.sampled_from(TRICKY + COMBINED) | st.characters(), max_size=6
 @cache
 def alone() -> list[tuple[str, str]]:
     """Return the characters that no neighbour changes, and what each becomes; of those that stay some."""
-    classes, starts, replaced, _ = folding()
+    classes, starts, replaced = folding()
     found = []
     for point in range(0x40000):
-        if 0xD800 <= point < 0xE000 or classes[point] & COMBINING:
+        if point in range(0xD800, 0xE000) or classes[point] & COMBINING:
             continue
-        start = starts[point]
         if classes[point] & CHANGED:
-            found.append((chr(point), replaced[start + 1 : start + 1 + replaced[start]].tobytes().decode()))
+            start = starts[point] + 1
+            folded = replaced[start : start + replaced[start - 1]].astype(np.uint8)
+            found.append((chr(point), folded.tobytes().decode()))
         elif point % 50 == 0:
             found.append((chr(point), chr(point)))
     return found

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
-from dedup.fingerprint import minhash
 from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.dictionaries import load_jieba
 from dedup.fingerprint.folding import folding
 from dedup.fingerprint.hashes import hashes_of_words, murmur3_of_tokens
+from dedup.fingerprint.minhash import PERMUTATIONS, count_distinct
 from dedup.fingerprint.normalise import normalise
+from dedup.fingerprint.plain import make_sketch
 from dedup.fingerprint.signature import make_signature
 from dedup.fingerprint.simhash import fold
 from dedup.fingerprint.text_folding import SLACK, fold_text, room_for
@@ -127,7 +128,7 @@ PIECES = [
 def test_long_texts_are_folded_as_normalise_does(text: str) -> None:
     data = np.frombuffer(text.encode(), np.uint8)
     normalised, kinds = np.empty((2, room_for(data)), np.uint8)
-    size, *_ = fold_text(data, 0, len(data), *folding(), normalised, kinds)
+    size, *_ = fold_text(data, 0, len(data), 0, *folding(), normalised, kinds)
     assert normalised[:size].tobytes() == normalise(text).encode()
     assert not normalised[size : size + SLACK].any()
     assert not kinds[size : size + SLACK].any()
@@ -143,7 +144,7 @@ def masks_of(data: np.ndarray, at: int, byte: int) -> tuple[np.uint64, np.uint64
 
 @given(st.binary(min_size=BLOCK + 7, max_size=BLOCK + 7), st.integers(0, 7), st.integers(0, 255))
 def test_masks_of_bytes(data: bytes, at: int, byte: int) -> None:
-    equal, less = masks_of(np.frombuffer(data, np.uint8), np.uint64(at), byte)
+    equal, less = masks_of(np.frombuffer(data, np.uint8), at, byte)
     block = data[at : at + BLOCK]
     assert equal == sum((each == byte) << place for place, each in enumerate(block))
     assert less == sum((each < byte) << place for place, each in enumerate(block))
@@ -152,7 +153,7 @@ def test_masks_of_bytes(data: bytes, at: int, byte: int) -> None:
 @given(st.lists(st.integers(0, 2**32 - 1) | st.integers(0, 9) | st.integers(2**32 - 9, 2**32 - 1), max_size=300))
 def test_distinct_values_are_counted(values: list[int]) -> None:
     # Small ones are told apart by none of the bits that say where a value belongs.
-    assert minhash._count_distinct(np.array(values, np.uint32)) == len(set(values))
+    assert count_distinct(np.array(values, np.uint32)) == len(set(values))
 
 
 @given(st.lists(st.tuples(HASHES, st.floats(-1e6, 1e6))))
@@ -174,8 +175,8 @@ def test_shingles_and_their_minima(hashes: list[int]) -> None:
         return (minimum ^ minimum >> 16) * 0x85EBCA6B % 2**32 >> 28
 
     shingles = {mix(*hashes[i : i + 3]) for i in range(len(hashes) - 2)}
-    sketch = minhash.make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
-    rules = zip(minhash._MULTIPLIERS.tolist(), minhash._OFFSETS.tolist(), strict=True)
+    sketch = make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
+    rules = zip(*(part.tolist() for part in PERMUTATIONS), strict=True)
     nibbles = [nibble(*rule) for rule in rules]
     assert sketch.minima == bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
     assert sketch.shingles == len(shingles)

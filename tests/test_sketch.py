@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fingerprint.minhash import make_sketch
+from dedup.fingerprint.plain import make_sketch
 from dedup.fingerprint.sketch import SKETCH_BYTES, Sketch, compare
 
 SKETCHES = st.builds(

@@ -5,68 +5,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import groupby, pairwise
+from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.bits import signed
+from dedup.byte_masks import BLOCK
 from dedup.compiled import compiled
 from dedup.fingerprint.batch import SIGNATURE, SignedTexts, Texts, encoded
-from dedup.fingerprint.character_folding import folding
+from dedup.fingerprint.character_folding import COMBINING, folding
+from dedup.fingerprint.characters import HAN, character_classes
 from dedup.fingerprint.hashes import murmur3_of_tokens
 from dedup.fingerprint.minhash import PERMUTATIONS, minima_and_shingles
 from dedup.fingerprint.normalise import clean, normalise
 from dedup.fingerprint.schemes import Scheme, default_scheme
-from dedup.fingerprint.segmenter import NO_DICTIONARY, load_dictionary
+from dedup.fingerprint.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.fingerprint.signature import BITS, Signature, digest
 from dedup.fingerprint.simhash import fingerprint_of, fold_equal, fold_wide
 from dedup.fingerprint.sketch import Sketch
 from dedup.fingerprint.text_folding import find_combining, fold_text, room_for
-from dedup.fingerprint.token_edges import bloom_of_numbers, find_edges, join_tokens
+from dedup.fingerprint.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
 from dedup.fingerprint.tokens import Tokens
 from dedup.fingerprint.word_lists import JIEBA, Vocabulary
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.fingerprint.batch.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
 _FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _MARGINS = 2, 3, 11, 12, 13
-_LOWER = 2**32 - 1
-# Stretches nearer to each other than so many bytes, on average, are not normalised one by one.
-_FAR_APART = 256
+# Until the digest is there, its words say where the normalised text ends, and where its words do.
+_END, _WORDS_END = 0, 1
+_ALL_BITS = 2**64 - 1
+_BLOCK = bytes(BLOCK)
 
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.fingerprint.signature.make_signature`."""
     scheme = scheme or default_scheme()
     data = encoded(text)
-    texts = Texts(np.frombuffer(data, np.uint8), np.array((0, len(data))))
-    rows, normalised, words = _kernel(texts, scheme, with_words=True, is_ascii=text.isascii())
-    row = rows[0]
-    shingles, tokens = int(row[_COUNTS]) & _LOWER, int(row[_COUNTS]) >> 32
-    fingerprint, margins = int(row[_FINGERPRINT]), row[_MARGINS:].view(np.int64)
+    # Whole blocks are read faster, and here is one of them behind the text.
+    texts = Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
+    rows, normalised, words = _signed(texts, scheme, with_words=True)
+    row, packed_words = rows[0], words.tobytes()
+    fingerprint, margins = int(row[_FINGERPRINT]) & _ALL_BITS, row[_MARGINS:]
     if not scheme.is_compiled:
-        sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(words[0])), scheme)
+        sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(packed_words)), scheme)
         fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
-    sketch = Sketch(row[_MINIMA:_COUNTS].tobytes(), int(row[_NUMBERS]), tokens, shingles)
-    return Signature(digest(normalised[0]), fingerprint, margins, sketch, words[0])
+    tokens, shingles = divmod(int(row[_COUNTS]), 1 << 32)
+    sketch = Sketch(row[_MINIMA:_COUNTS].tobytes(), int(row[_NUMBERS]) & _ALL_BITS, tokens, shingles)
+    return Signature(digest(normalised.data), fingerprint, margins, sketch, packed_words)
 
 
 def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
     """Make the signatures of texts; see `dedup.fingerprint.batch.sign_texts`."""
-    rows, normalised, words = _kernel(texts, scheme, with_words=with_words)
-    signed = rows.view(SIGNATURE)[:, 0]
-    digests = b"".join(map(digest, normalised))
-    signed["digest"] = np.frombuffer(digests, np.uint64).reshape(-1, 2)
-    return SignedTexts(signed, words)
+    # Functions would be compiled anew for an array that can be written.
+    data = texts.data.view()
+    data.flags.writeable = False
+    rows, normalised, words = _signed(Texts(data, texts.offsets), scheme, with_words=with_words)
+    own_words = list(map(bytes, _cut(words, rows[:, _WORDS_END]))) if with_words else []
+    digests = b"".join(map(digest, _cut(normalised, rows[:, _END])))
+    signatures = rows.view(SIGNATURE)[:, 0]
+    signatures["digest"] = np.frombuffer(digests, np.uint64).reshape(-1, 2)
+    return SignedTexts(signatures, own_words)
 
 
 def edges_of(data: bytes, *, segmenter: bool, vocabulary: Vocabulary = JIEBA) -> NDArray[np.int32]:
     """Return start and end of each token of a normalised text, one after the other, shape (2 n,)."""
-    array = np.frombuffer(data, np.uint8)
-    classes, starts, *_ = tables = folding()
-    _, has_han = find_combining(array, np.array((0, len(data))), classes, starts)
-    dictionary = load_dictionary(vocabulary) if segmenter and has_han else NO_DICTIONARY
-    return _edges_of(array, *tables, *dictionary)
+    tables = folding()
+    points = np.frombuffer(data.decode().encode("utf-32-le"), "<u4")
+    has_han = segmenter and bool((character_classes()[points] & HAN).any())
+    return _edges_of(
+        np.frombuffer(data, np.uint8), *tables, *(load_dictionary(vocabulary) if has_han else NO_DICTIONARY)
+    )
 
 
 def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64]:
@@ -84,24 +94,35 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
     return fold_wide([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
 
 
-def _kernel(
-    texts: Texts, scheme: Scheme, *, with_words: bool, is_ascii: bool = False
-) -> tuple[NDArray[np.uint64], list[memoryview], list[bytes]]:
-    """Return the signatures without digests, the normalised texts, and the words."""
-    tables, dictionary = folding(), NO_DICTIONARY
-    # Functions are compiled anew for arrays that can be written.
-    texts.data.flags.writeable = False
-    if not is_ascii:
-        stretches, has_han = find_combining(*texts, tables.classes, tables.starts)
-        if len(stretches):
-            texts = _combined(texts, stretches.reshape(-1, 3))
-        if scheme.segmenter and has_han:
+def _signed(
+    texts: Texts, scheme: Scheme, *, with_words: bool
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the rows that `_sign` fills, the normalised texts, and the words."""
+    tables, refused = folding(), COMBINING
+    dictionary = loaded_dictionary(scheme.vocabulary) if scheme.segmenter else NO_DICTIONARY
+    rows = np.empty((len(texts.offsets) - 1, _ROW), np.int64)
+    while True:
+        needed, normalised, words = _sign(
+            texts.data,
+            texts.offsets,
+            scheme.tie,
+            refused,
+            scheme.segmenter,
+            with_words,
+            tables.classes,
+            tables.starts,
+            tables.replaced,
+            *dictionary,
+            *PERMUTATIONS,
+            rows,
+        )
+        if needed == COMBINING:
+            texts = _combined(texts, find_combining(*texts, tables.classes, tables.starts).reshape(-1, 3))
+            refused = 0
+        elif needed == HAN:
             dictionary = load_dictionary(scheme.vocabulary)
-    rows = np.empty((len(texts.offsets) - 1, _ROW), np.uint64)
-    normalised, ends, words, word_ends = _sign(
-        *texts, scheme.tie, with_words, *tables, *dictionary, *PERMUTATIONS, rows
-    )
-    return rows, _cut(normalised, ends), [bytes(part) for part in _cut(words, word_ends)] if with_words else []
+        else:
+            return rows, normalised, words
 
 
 def _cut(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[memoryview]:
@@ -120,7 +141,7 @@ def _combined(texts: Texts, stretches: NDArray[np.int64]) -> Texts:
     growth = np.zeros(len(offsets) - 1, np.int64)
     parts: list[memoryview | bytes] = []
     at = offsets[0]
-    for text, start, end in _dense(stretches.tolist(), offsets):
+    for text, start, end in stretches.tolist():
         # A digit joins nothing, and no space is cut off where there is one.
         normalised = normalise(f"0{str(data[start:end], 'utf-8')}0")[1:-1].encode()
         growth[text] += len(normalised) - (end - start)
@@ -133,66 +154,63 @@ def _combined(texts: Texts, stretches: NDArray[np.int64]) -> Texts:
     )
 
 
-def _dense(stretches: list[list[int]], offsets: list[int]) -> Iterator[list[int]]:
-    """Yield stretches; the whole text instead of many."""
-    for text, each in groupby(stretches, key=lambda stretch: stretch[0]):
-        own = list(each)
-        start, end = offsets[text], offsets[text + 1]
-        if len(own) * _FAR_APART > end - start:
-            yield [text, start, end]
-        else:
-            yield from own
-
-
 # Arrays one by one: numba takes long to unpack a tuple of them.
 @compiled
 def _sign(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     tie: int,
+    refused: int,
+    segmenter: bool,
     with_words: bool,
     classes: NDArray[np.uint8],
     starts: NDArray[np.int32],
-    replaced: NDArray[np.uint8],
-    replaced_classes: NDArray[np.uint8],
+    replaced: NDArray[np.uint16],
     trie: NDArray[np.uint64],
     weights: NDArray[np.float64],
     multipliers: NDArray[np.uint32],
     additions: NDArray[np.uint32],
-    rows: NDArray[np.uint64],
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-    """Fill rows but for the digests; return the normalised texts and where each ends, and their words likewise."""
+    rows: NDArray[np.int64],
+) -> tuple[int, NDArray[np.uint8], NDArray[np.uint8]]:
+    """Fill rows but for the digests.
+
+    Returns:
+        What is needed to do it: 0, COMBINING where such characters must be normalised before, HAN where the dictionary
+        is missing; the normalised texts; their words.
+    """
     texts = len(offsets) - 1
     room = room_for(data[offsets[0] : offsets[texts]])
     normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
     # Of pairs of characters of three bytes there are seven bytes for three.
     words = np.empty(room * 7 // 3 if with_words else 0, np.uint8)
-    ends, word_ends = np.empty(texts, np.int64), np.empty(texts, np.int64)
     end = word_end = 0
     for text in range(texts):
         own = normalised[end:]
-        size, han, kana, unspaced = fold_text(
-            data, offsets[text], offsets[text + 1], classes, starts, replaced, replaced_classes, own, kinds
+        size, seen, han, kana = fold_text(
+            data, offsets[text], offsets[text + 1], refused, classes, starts, replaced, own, kinds
         )
-        edges = find_edges(own, kinds, size, han, kana, unspaced, trie, weights)
+        if seen & refused:
+            return COMBINING, normalised[:0], words[:0]
+        if segmenter and len(trie) == 0 and is_chinese(han, kana):
+            return HAN, normalised[:0], words[:0]
+        edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
         hashes = murmur3_of_tokens(own, edges)
         sums = fold_equal(hashes)
         minima, shingles = minima_and_shingles(hashes, multipliers, additions)
         row = rows[text]
-        row[_FINGERPRINT] = 0
+        fingerprint = np.uint64(0)
         for bit in range(BITS):
-            if sums[bit] > 0 or (sums[bit] == 0 and tie):
-                row[_FINGERPRINT] |= np.uint64(1) << np.uint64(bit)
+            fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
             row[_MARGINS + bit] = abs(sums[bit])
-        row[_MINIMA:_COUNTS] = minima.view(np.uint64)
-        row[_COUNTS] = np.uint64(len(hashes)) << np.uint64(32) | np.uint64(shingles)
-        row[_NUMBERS] = bloom_of_numbers(hashes, edges, kinds, size)
+        row[_FINGERPRINT] = signed(fingerprint)
+        row[_MINIMA:_COUNTS] = minima.view(np.int64)
+        row[_COUNTS] = len(hashes) << 32 | shingles
+        row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
         end += size
-        ends[text] = end
         if with_words:
             word_end += join_tokens(own, edges, words[word_end:])
-        word_ends[text] = word_end
-    return normalised, ends, words, word_ends
+        row[_END], row[_WORDS_END] = end, word_end
+    return 0, normalised[:end], words[:word_end]
 
 
 @compiled
@@ -200,14 +218,11 @@ def _edges_of(
     data: NDArray[np.uint8],
     classes: NDArray[np.uint8],
     starts: NDArray[np.int32],
-    replaced: NDArray[np.uint8],
-    replaced_classes: NDArray[np.uint8],
+    replaced: NDArray[np.uint16],
     trie: NDArray[np.uint64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.int32]:
     room = room_for(data)
     normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
-    size, han, kana, unspaced = fold_text(
-        data, 0, len(data), classes, starts, replaced, replaced_classes, normalised, kinds
-    )
-    return find_edges(normalised, kinds, size, han, kana, unspaced, trie, weights)
+    size, seen, han, kana = fold_text(data, 0, len(data), 0, classes, starts, replaced, normalised, kinds)
+    return find_edges(normalised, kinds, size, seen, han, kana, trie, weights)

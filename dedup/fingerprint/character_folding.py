@@ -14,7 +14,7 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from dedup.fingerprint.characters import HAN, character_classes
+from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.normalise import normalise
 
 CHANGED = 0x02
@@ -41,14 +41,13 @@ class Folding(NamedTuple):
     Attributes:
         classes: of each code point the class of `dedup.fingerprint.characters`, and the bits above; shape (1,114,112,).
         starts: of each changed character where `replaced` says what it becomes, shape (1,114,112,).
-        replaced: a number of bytes, and behind it so many bytes of UTF-8, for each changed character.
-        replaced_classes: the class of the character that each of these bytes is part of.
+        replaced: for each changed character a number of bytes, and behind it these bytes of UTF-8, in the upper eight
+            bits the class of the character that each is part of.
     """
 
     classes: NDArray[np.uint8]
     starts: NDArray[np.int32]
-    replaced: NDArray[np.uint8]
-    replaced_classes: NDArray[np.uint8]
+    replaced: NDArray[np.uint16]
 
 
 @cache
@@ -61,7 +60,7 @@ def folding() -> Folding:
     classes = known.copy()
     classes[[ord(character) for character in combining]] |= COMBINING
     # What is removed becomes the nothing that stands first.
-    starts, replaced, replaced_classes = np.zeros(len(classes), np.int32), bytearray(1), bytearray(1)
+    starts, replaced = np.zeros(len(classes), np.int32), [0]
     classes[_REMOVED] |= CHANGED
     for block in blocks:
         if block == normalise(block) and " " not in block:
@@ -70,9 +69,6 @@ def folding() -> Folding:
             if character == folded != " " or character in combining:
                 continue
             data = folded.encode()
-            # Whoever looks for Han finds it in what becomes Han too.
-            if any(known[ord(each)] & HAN for each in folded):
-                classes[ord(character)] |= HAN
             parts = {*folded, *unicodedata.normalize("NFKC", character)}
             if len(data) > LONGEST * len(character.encode()) or not combining.isdisjoint(parts):
                 classes[ord(character)] |= COMBINING
@@ -80,11 +76,9 @@ def folding() -> Folding:
             classes[ord(character)] |= CHANGED
             if data:
                 starts[ord(character)] = len(replaced)
-                replaced += bytes([len(data)]) + data
-                replaced_classes += bytes(1)
-                for each in folded:
-                    replaced_classes += bytes([known[ord(each)]]) * len(each.encode())
-    return Folding(classes, starts, np.frombuffer(replaced, np.uint8), np.frombuffer(replaced_classes, np.uint8))
+                replaced.append(len(data))
+                replaced += [int(known[ord(each)]) << 8 | byte for each in folded for byte in each.encode()]
+    return Folding(classes, starts, np.array(replaced, np.uint16))
 
 
 def _combining(blocks: list[str]) -> set[str]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS, Sketch
+from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS
 
 # Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
 # the same on every machine. They are part of scheme 1.
@@ -15,18 +15,6 @@ _MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
 _OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
 PERMUTATIONS = (_MULTIPLIERS, _OFFSETS)
 """What compiled functions take: multipliers and offsets of the permutations."""
-
-
-def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
-    """Make the sketch of a document.
-
-    Args:
-        hashes: the hashes of its tokens in the order of the text, shape (n,).
-        numbers: the hashes of those that contain a digit, shape (m,).
-    """
-    minima, shingles = minima_and_shingles(hashes, *PERMUTATIONS)
-    bloom = np.bitwise_or.reduce(np.uint64(1) << (numbers & np.uint64(63)))
-    return Sketch(minima.tobytes(), int(bloom), len(hashes), shingles)
 
 
 @compiled
@@ -73,7 +61,7 @@ def _minima(
 
 
 @compiled
-def _count_distinct(values: NDArray[np.uint32]) -> int:
+def count_distinct(values: NDArray[np.uint32]) -> int:
     """Count distinct values: each is written where its topmost bits say, and counted where it is the last one.
 
     Few share their place with another value, and only these need a table that is looked through.
@@ -132,4 +120,4 @@ def minima_and_shingles(
         offsets: likewise.
     """
     shingles = _shingle_hashes(hashes)
-    return _minima(shingles, multipliers, offsets), _count_distinct(shingles)
+    return _minima(shingles, multipliers, offsets), count_distinct(shingles)

@@ -6,12 +6,13 @@ For processes whose machine code can be kept nowhere: to compile it would take e
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.fingerprint.analysis import sums_of
 from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.fingerprint.dictionaries import tokenizer_of
 from dedup.fingerprint.minhash import PERMUTATIONS
@@ -35,23 +36,14 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     tokens, have_digits = _tokenise(normalise(text), scheme)
     parts = tokens.parts()
     hashes = np.array([mmh3.hash64(part, signed=False)[0] for part in parts], np.uint64)
-    sums = _sums_of(scheme.weighted(clean(text), tokens), scheme)
+    sums = sums_of(scheme.weighted(clean(text), tokens), scheme)
     return Signature(
         text_digest=digest(tokens.data),
         fingerprint=fingerprint_of(sums, scheme.tie),
         margins=np.abs(sums),
-        sketch=_sketch(hashes, hashes[have_digits]),
+        sketch=make_sketch(hashes, hashes[have_digits]),
         words=b"\n".join(parts),
     )
-
-
-def _sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64]:
-    size = -(-scheme.bits // 8)
-    data = b"".join(scheme.hash_of(feature).to_bytes(size, "little") for feature in features)
-    ones = np.unpackbits(np.frombuffer(data, np.uint8).reshape(len(features), size), axis=1, bitorder="little")
-    weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
-    sums: NDArray[np.int64] = 2 * (weights @ ones[:, : scheme.bits]) - weights.sum()
-    return sums
 
 
 def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
@@ -95,8 +87,13 @@ def _runs(kinds: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
     yield from zip(edges[:-1], edges[1:], kinds[edges[:-1]].tolist(), strict=True)
 
 
-def _sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
-    """Make a sketch as `dedup.fingerprint.minhash.make_sketch` does."""
+def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
+    """Make the sketch of a document.
+
+    Args:
+        hashes: the hashes of its tokens in the order of the text, shape (n,).
+        numbers: the hashes of those that contain a digit, shape (m,).
+    """
     count = max(0, len(hashes) - SHINGLE_WORDS + 1)
     first, second, third = (hashes[at : at + count] for at in range(SHINGLE_WORDS))
     mixed = first * np.uint64(0x9E3779B97F4A7C15)

@@ -47,7 +47,7 @@ class Signature:
     words: bytes = b""
 
 
-def digest(data: bytes) -> bytes:
+def digest(data: bytes | memoryview) -> bytes:
     """Return 16 bytes that stand for `data` wherever equality of content is asked for."""
     return blake2b(data, digest_size=DIGEST_BYTES).digest()
 

@@ -19,7 +19,6 @@ from dedup.fingerprint.signature import BITS
 Number = TypeVar("Number", np.int64, np.float64)
 
 
-@compiled
 def fold(hashes: NDArray[np.uint64], weights: NDArray[Number]) -> NDArray[Number]:
     """Add up the features bit by bit: plus the weight where the hash has 1, minus it where 0.
 
@@ -30,15 +29,18 @@ def fold(hashes: NDArray[np.uint64], weights: NDArray[Number]) -> NDArray[Number
     Returns:
         The 64 sums, of the type of the weights; index 0 belongs to the least significant bit.
     """
-    ones = np.zeros(BITS, weights.dtype)
-    for feature in range(len(hashes)):
-        bits = hashes[feature]
-        weight = weights[feature]
-        for bit in range(BITS):
-            ones[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))
-    sums: NDArray[Number] = 2 * ones - weights.sum()
+    ones = np.zeros((1, BITS), weights.dtype)
+    for first in range(0, len(hashes), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        data = hashes[some].astype("<u8").view(np.uint8).reshape(-1, BITS // 8)
+        bits = np.unpackbits(data, axis=1, bitorder="little")
+        # Real numbers are added one after the other, so that the sums are the same however many there are at once.
+        ones = np.concatenate((ones, weights[some, np.newaxis] * bits)).sum(axis=0, keepdims=True)
+    sums: NDArray[Number] = 2 * ones[0] - np.append(weights.dtype.type(0), weights).cumsum()[-1]
     return sums
 
+
+_AT_ONCE = 1 << 12
 
 # A word of 64 bits is eight counters of 8 bits.
 _LOWEST_OF_BYTES = np.uint64(0x0101010101010101)

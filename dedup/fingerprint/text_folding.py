@@ -1,19 +1,19 @@
 """Normalising a text, 64 bytes at a time where they are ASCII."""
 
 # Compiled functions take nothing by name.
-# ruff: noqa: PLR0917
+# ruff: noqa: PLR0912, PLR0915, PLR0917
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
+from dedup.bits import eight_bytes, ones, put_eight_bytes, signed
 from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
 from dedup.fingerprint.ascii_folding import fold_block
 from dedup.fingerprint.character_folding import CHANGED, COMBINING, LONGEST
-from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, START, UNSPACED
+from dedup.fingerprint.characters import CONTINUE, DIGIT, HAN, KANA, KIND, START
 from dedup.fingerprint.utf8 import character_at
 
 SLACK = BLOCK
@@ -21,12 +21,15 @@ SLACK = BLOCK
 
 _ASCII, _FIRST_LEAD, _DELETE = 0x80, 0xC0, 0x7F
 _SPACE = 0x20
+# Stretches nearer to each other than so many bytes, on average, are not worth being normalised one by one.
+_FAR_APART = 256
+_EVERY_BYTE = np.uint64(0x0101010101010101)
 
 
 @compiled
 def find_combining(
     data: NDArray[np.uint8], offsets: NDArray[np.int64], classes: NDArray[np.uint8], starts: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], bool]:
+) -> NDArray[np.int64]:
     """Find the stretches whose normalisation depends on more than single characters.
 
     Args:
@@ -37,14 +40,14 @@ def find_combining(
 
     Returns:
         Text, start and end of each stretch, a character and what may join it behind it, one stretch after the other;
-        and whether there is any Han character.
+        instead of many the whole text.
     """
     stretches = np.empty(3 * 8, np.int64)
     count = 0
-    seen = np.uint8(0)
     one, block = np.uint64(1), np.uint64(BLOCK)
     for text in range(len(offsets) - 1):
         at = behind = np.uint64(offsets[text])
+        first = count
         length = np.uint64(offsets[text + 1])
         while at < length:
             leads = _leads(data, at, length)
@@ -53,7 +56,6 @@ def find_combining(
                 place = at - block + ones((leads & -leads) - one)
                 leads &= leads - one
                 point, following = character_at(data, place)
-                seen |= classes[point]
                 if not classes[point] & COMBINING or place < behind:
                     continue
                 # What is removed in between does not part them.
@@ -74,7 +76,10 @@ def find_combining(
                     stretches = np.append(stretches, np.empty_like(stretches))
                 stretches[count], stretches[count + 1], stretches[count + 2] = text, start, behind
                 count += 3
-    return stretches[:count], seen & HAN != 0
+        if (count - first) // 3 * _FAR_APART > offsets[text + 1] - offsets[text]:
+            stretches[first], stretches[first + 1], stretches[first + 2] = text, offsets[text], offsets[text + 1]
+            count = first + 3
+    return stretches[:count]
 
 
 @compiled
@@ -109,36 +114,37 @@ def fold_text(
     data: NDArray[np.uint8],
     start: int,
     end: int,
+    refused: int,
     classes: NDArray[np.uint8],
     starts: NDArray[np.int32],
-    replaced: NDArray[np.uint8],
-    replaced_classes: NDArray[np.uint8],
+    replaced: NDArray[np.uint16],
     normalised: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
 ) -> tuple[int, int, int, int]:
-    """Normalise a text; of combining characters it must be normalised already.
+    """Normalise a text.
 
     Args:
         data: texts in UTF-8.
         start: where the text starts.
         end: where it ends.
-        classes: see `dedup.fingerprint.character_folding.Folding`, as for those up to `replaced_classes`.
+        refused: bits of classes: at the first character with any of them it stops.
+        classes: see `dedup.fingerprint.character_folding.Folding`, as for the two below.
         starts: likewise.
         replaced: likewise.
-        replaced_classes: likewise.
-        normalised: takes the text; as long as `room_for` says.
+        normalised: takes the text, combining characters as they stand; as long as `room_for` says.
         kinds: takes for each of its bytes the class of its character; as long.
 
     Returns:
-        How many bytes the normalised text has, behind which there are zeros; how many characters are Han or kana,
-        how many of them kana, and how many of other scripts without spaces.
+        How many bytes the normalised text has, behind which there are zeros; all bits of the classes of what is not
+        ASCII, or those of the character that is refused; how many characters are Han or kana, and how many of
+        them kana.
     """
-    one, block = np.uint64(1), np.uint64(BLOCK)
+    one, block, eight = np.uint64(1), np.uint64(BLOCK), np.uint64(8)
     at, behind, length = np.uint64(start), np.uint64(end), np.uint64(len(data))
     size = np.uint64(0)
     # Of white space that follows white space nothing is left, as at the beginning.
     is_behind_space = one
-    han = kana = unspaced = 0
+    seen = han = kana = 0
     while at < behind:
         stop = behind
         if at + block <= length:
@@ -155,38 +161,46 @@ def fold_text(
             stop = at + one if plain < block else at
         while at < behind and (at < stop or data[at] >= _ASCII or (at + one < behind and data[at + one] >= _ASCII)):
             point, following = character_at(data, at)
-            kind = classes[point]
+            kind = signed(classes[point])
+            if kind & refused:
+                return 0, kind & refused, 0, 0
             if kind & CHANGED:
                 first = np.uint64(starts[point])
                 for place in range(first + one, first + one + np.uint64(replaced[first])):
-                    byte, kind = replaced[place], replaced_classes[place]
+                    byte, kind = signed(replaced[place]) & 0xFF, signed(replaced[place]) >> 8
                     if byte == _SPACE:
                         if is_behind_space:
                             continue
                         is_behind_space = one
                     else:
                         is_behind_space = np.uint64(0)
-                        if byte & 0xC0 != _ASCII:
-                            han += kind & HAN != 0
-                            kana += kind & KANA == KANA
-                            unspaced += kind & UNSPACED != 0
+                    seen |= kind
+                    if kind & HAN and byte & 0xC0 != _ASCII:
+                        han += 1
+                        kana += kind & KANA == KANA
                     normalised[size], kinds[size] = byte, kind
                     size += one
             else:
                 if kind & CONTINUE:
-                    kind = kinds[size - one] & START if size else np.uint8(0)
+                    kind = signed(kinds[size - one]) & START if size else 0
                 kind &= KIND | DIGIT
-                han += kind & HAN != 0
-                kana += kind & KANA == KANA
-                unspaced += kind & UNSPACED != 0
+                seen |= kind
+                if kind & HAN:
+                    han += 1
+                    kana += kind & KANA == KANA
                 is_behind_space = np.uint64(0)
-                while at < following:
-                    normalised[size], kinds[size] = data[at], kind
-                    size += one
-                    at += one
+                if at + eight <= length:
+                    # What is too much is overwritten.
+                    put_eight_bytes(normalised, size, eight_bytes(data, at))
+                    put_eight_bytes(kinds, size, np.uint64(kind) * _EVERY_BYTE)
+                    size += following - at
+                else:
+                    for place in range(at, following):
+                        normalised[size], kinds[size] = data[place], kind
+                        size += one
             at = following
     if is_behind_space and size:
         size -= one
     normalised[size : size + np.uint64(SLACK)] = 0
     kinds[size : size + np.uint64(SLACK)] = 0
-    return signed(size), han, kana, unspaced
+    return signed(size), seen, han, kana

@@ -27,9 +27,9 @@ def find_edges(
     normalised: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
     size: int,
+    seen: int,
     han: int,
     kana: int,
-    unspaced: int,
     trie: NDArray[np.uint64],
     weights: NDArray[np.float64],
 ) -> NDArray[np.int32]:
@@ -39,9 +39,9 @@ def find_edges(
         normalised: the text, with zeros behind it.
         kinds: the class of each of its bytes.
         size: how many bytes it has.
-        han: how many of its characters are Han or kana, as `fold_text` returns it.
-        kana: likewise.
-        unspaced: likewise.
+        seen: all bits of these, as `fold_text` returns them.
+        han: how many of its characters are Han or kana.
+        kana: how many of them are kana.
         trie: the edges of the dictionary for Chinese; empty: it is cut into pairs.
         weights: the weights of the dictionary.
 
@@ -49,9 +49,9 @@ def find_edges(
         Start and end of each token, one after the other, shape (2 n,).
     """
     edges = np.empty(size + _EDGES_AT_ONCE + 2, np.int32)
-    if han == 0 and unspaced == 0:
+    if not seen & (HAN | UNSPACED):
         return edges[: _find_spaced(kinds, size, edges)]
-    is_cut = len(trie) > 0 and kana < JAPANESE_KANA_SHARE * han
+    is_cut = len(trie) > 0 and is_chinese(han, kana)
     count = start = 0
     while start < size:
         kind = kinds[start] & _RUN
@@ -70,6 +70,12 @@ def find_edges(
             count = _put_pairs(normalised, start, end, edges, count)
         start = end
     return edges[:count]
+
+
+@compiled
+def is_chinese(han: int, kana: int) -> bool:
+    """Return whether a text with so many Han and kana characters, and so many kana, is Chinese."""
+    return kana < JAPANESE_KANA_SHARE * han
 
 
 @compiled
