@@ -18,7 +18,7 @@ from dedup.errors import InputError
 from dedup.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.fingerprint.schemes import find_scheme
-from dedup.index.memory import files as index_files
+from dedup.index.memory import index_file
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
 
@@ -120,7 +120,7 @@ def _near(
 ) -> Iterator[tuple[str, list[Found]]]:
     path = options.index if saved is None else options.index / FINGERPRINTS
     for fingerprint in asked:
-        scheme = index_files.read(path)[0].scheme
+        scheme = index_file.read(path)[0].scheme
         yield f"{fingerprint:016x}", find_near(path, saved, fingerprint, options.radius, scheme)
 
 
