@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.index.lookups.kernels import compare_all
 from dedup.index.memory.building import build
 from dedup.index.memory.index import DESIGN, NO_LIMIT, MemoryIndex
 from dedup.index.memory.near import collect
@@ -19,6 +18,7 @@ from dedup.index.memory.near_tags import near_tags
 from dedup.index.memory.results import QueryResults
 from dedup.index.memory.segment import LONG_RANGE
 from dedup.index.probes import ProbePlan
+from dedup.published.lookups.kernels import compare_all
 
 
 def plan(radius: int) -> ProbePlan:

@@ -1,0 +1,1 @@
+"""Published schemes and look-ups, to be compared with those of this library."""
