@@ -120,12 +120,15 @@ class Segment:
         """Return the documents that were not removed, and the fingerprint of each, in the order of the fingerprints."""
         owners = self.owners.astype(np.int64)
         is_group = owners < 0
-        groups = np.where(is_group, ~owners, 0)
-        sizes = np.where(is_group, np.diff(self.starts, append=0)[groups], 1)
+        # Of damaged files groups may not exist, end anywhere, and overlap.
+        starts = np.clip(self.starts, 0, len(self.members))
+        groups = np.where(is_group, np.minimum(~owners, len(starts) - 1), 0)
+        sizes = np.where(is_group, np.maximum(np.diff(starts, append=0), 0)[groups], 1)
+        sizes[np.cumsum(sizes) > len(self) + len(self.members)] = 0
         ids, of_groups = np.repeat(owners + self.lowest, sizes), np.repeat(is_group, sizes)
         # Where each entry of a group stands among the members.
         places = np.arange(len(ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        places = (np.repeat(self.starts[groups], sizes) + places)[of_groups]
+        places = (np.repeat(starts[groups], sizes) + places)[of_groups]
         ids[of_groups] = self.members[places]
         fingerprints = np.repeat(self.fingerprints, sizes)
         if self.removed is None:
@@ -143,6 +146,8 @@ class Segment:
         owner = int(self.owners[position])
         if owner >= 0:
             return position if owner + self.lowest == document_id else None
-        first, after = (int(each) for each in self.starts[~owner : ~owner + 2])
+        if ~owner >= len(self.starts) - 1:
+            return None  # of a damaged file
+        first, after = np.clip(self.starts[~owner : ~owner + 2], 0, len(self.members)).tolist()
         member = first + int(np.searchsorted(self.members[first:after], document_id))
         return len(self) + member if member < after and self.members[member] == document_id else None
