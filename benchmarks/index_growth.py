@@ -64,6 +64,6 @@ def skew(generator: np.random.Generator, n: int) -> dict[str, Any]:
         figures[name] = {
             "single_per_second": max(single_rate(index.query, keys) for _ in range(2)),
             "bytes_a_document": report.nbytes / n,
-            "crowds": len(report.crowds),
+            "crowds": len(report.crowded),
         }
     return figures

@@ -29,7 +29,7 @@ from dedup.fingerprint.signature import SCHEME, make_signature
 from dedup.index import following, journal, saved
 from dedup.index.design import TableDesign
 from dedup.index.following import FollowingIndex
-from dedup.index.memory import files
+from dedup.index.memory import index_file
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.protocol import Index
 from dedup.index.sql import SqlIndex
@@ -345,14 +345,14 @@ def test_it_is_saved_now_and_then_while_it_goes_on(
 ) -> None:
     monkeypatch.setattr(saved, "LEAST_CHANGES", 50)
     begun, may_end = Event(), Event()
-    write = files.write
+    write = index_file.write
 
     def slow(*arguments: object) -> None:
         begun.set()
         assert may_end.wait(60)
         write(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(files, "write", slow)
+    monkeypatch.setattr(index_file, "write", slow)
     file = tmp_path / "saved.index"
     index = following_index(database, file)
     add(database, index, dict(enumerate(clustered(Random(3), 60), 1)))
@@ -386,7 +386,7 @@ from dedup import DedupSettings, make_signature
 from dedup.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.index import saved
-from dedup.index.memory import files
+from dedup.index.memory import index_file
 from tests.test_following_index import pages
 url, file, where = sys.argv[1:]
 saved.LEAST_CHANGES = 30

@@ -267,7 +267,7 @@ def test_nothing_can_be_added_and_removed(connection: Connection) -> None:
 
 
 def test_the_largest_plan_that_is_allowed_can_be_asked(connection: Connection) -> None:
-    plan = ProbePlan(TableDesign(4, 1), radius=12, exact_radius=3, weak_bits=10)
+    plan = ProbePlan(TableDesign(4, 1), radius=12, exact_radius=3, weak_bits=10, max_flips=1024)
     assert len(plan.probes(42, np.arange(64)).tables) == 4096
     SqlIndex(plan).add(connection, [(1, 42 ^ 0b11)])
     assert look_up(connection, Case(plan, 42, list(range(64)), [])) == [(1, 2)]

@@ -224,3 +224,41 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     assert "there is no database" in run("build", "--database", "x.db", "-o", "new", capsys=capsys, status=1)
     assert "file.txt: not an index file" in run("info", "file.txt", capsys=capsys, status=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.txt", "folder"]
+
+
+def queried(*arguments: object, stdin: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dedup", "index", "query", *map(str, arguments)],
+        input=stdin,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_file_of_fingerprints_is_looked_up_as_each_of_them(index: Path, tmp_path: Path) -> None:
+    stored = make_signature(TEXT).fingerprint
+    asked_for = [f"{stored:016x}", f"0x{stored ^ 0b101:016X}", f"{stored ^ (2**64 - 1):016x}"]
+    (tmp_path / "asked.txt").write_text("\n".join([*asked_for[:2], "", asked_for[2]]) + "\n")
+    by_file = queried(index, "--fingerprints", "asked.txt", "--json", cwd=tmp_path)
+    one_by_one = [option for each in asked_for for option in ("--fingerprint", each)]
+    each = queried(index, *one_by_one, "--json", cwd=tmp_path)
+    assert (by_file.returncode, by_file.stderr) == (0, "")
+    assert by_file.stdout == each.stdout
+    answers = json.loads(by_file.stdout)
+    assert [hit["distance"] for answer in answers for hit in answer["found"] if hit["key"] == "a"] == [0, 2]
+    assert answers[2]["found"] == []
+    piped = queried(index, "--fingerprints", "-", stdin="\n".join(asked_for), cwd=tmp_path)
+    assert piped.stdout == queried(index, *one_by_one, cwd=tmp_path).stdout
+    assert piped.stdout.splitlines()[0] == f"query {stored:016x}"
+
+
+def test_a_line_that_is_no_fingerprint_is_named_with_its_file(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "asked.txt").write_text(f"{5:016x}\n\nnonsense\n")
+    done = queried(index, "--fingerprints", "asked.txt", cwd=tmp_path)
+    assert (done.returncode != 0, done.stdout) == (True, "")
+    assert done.stderr.startswith("error: asked.txt: line 3: 'nonsense': expected 16 hexadecimal digits")
+    missing = queried(index, "--fingerprints", "missing.txt", cwd=tmp_path)
+    assert missing.stderr.startswith("error: missing.txt: cannot be read (No such file")

@@ -17,8 +17,8 @@ from dedup.corpus.known import ROW
 from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, checksum
 from dedup.corpus.saved.verifying import verify
 from dedup.errors import DedupError, IndexFileError
-from dedup.index.memory import files
-from dedup.index.memory.checking import entries_of, find_damage
+from dedup.index.memory import index_file
+from dedup.index.memory.checking import find_damage
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.memory.segment import Segment
 from dedup.index.probes import ProbePlan
@@ -150,11 +150,11 @@ def segment_of(count: int, seed: int) -> tuple[Segment, dict[tuple[int, int], in
 def test_what_the_index_writes_fits_together(count: int) -> None:
     segment, entries = segment_of(count, count)
     assert find_damage(segment) is None
-    ids, fingerprints = entries_of(segment)
+    ids, fingerprints = segment.entries()
     assert list(zip(fingerprints.tolist(), ids.tolist(), strict=True)) == list(entries)
 
 
-@pytest.mark.parametrize("name", ["fingerprints", "owners", "starts", "members", "first_directory", "directories"])
+@pytest.mark.parametrize("name", ["fingerprints", "owners", "starts", "members", "directories"])
 def test_every_number_of_a_segment_matters(name: str) -> None:
     assert_found(name, ...)
 
@@ -187,6 +187,6 @@ def assert_found(name: str, table: Any) -> None:
 def test_damage_in_a_file_of_fingerprints_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     segment, _ = segment_of(600, 2)
     segment.positions[1, :2] = segment.positions[1, 1::-1]
-    files.write(tmp_path / "file", segment, "a scheme", str(DESIGN))
+    index_file.write(tmp_path / "file", segment, "a scheme", str(DESIGN))
     assert main(["index", "verify", str(tmp_path / "file")]) == 1
     assert "damaged index file, " in capsys.readouterr().err

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
-from dedup.index.lookups.measure import make_sample
-from dedup.index.lookups.protocol import Lookup
-from dedup.index.lookups.scans import BitLists, BruteForce
-from dedup.index.lookups.tables import InvertedBlocks, PermutedTables
-from dedup.index.lookups.variants import QueryVariants, StoredVariants, ball_size
 from dedup.index.probes import ProbePlan
+from dedup.published.lookups.measure import make_sample
+from dedup.published.lookups.protocol import Lookup
+from dedup.published.lookups.scans import BitLists, BruteForce
+from dedup.published.lookups.tables import InvertedBlocks, PermutedTables
+from dedup.published.lookups.variants import QueryVariants, StoredVariants, ball_size
 
 ALL = 2**64 - 1
 EDGES = [0, 1, 2**63 - 1, 2**63, 2**63 + 1, ALL - 1, ALL]

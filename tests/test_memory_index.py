@@ -19,13 +19,11 @@ from dedup import schema
 from dedup.database import Database
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
-from dedup.index.memory import index as index_module
 from dedup.index.memory import parts
-from dedup.index.memory.building import build
+from dedup.index.memory.building import build, merged
 from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.memory.leaps import next_within
-from dedup.index.memory.merging import Merge
 from dedup.index.memory.segment import HAS_LONG
+from dedup.index.memory.skip_search import next_within
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import Candidate, SqlIndex
 from dedup.rules.verification import plan_of
@@ -87,7 +85,7 @@ def as_lists(index: MemoryIndex, queries: list[int], margins: Any = None) -> lis
 
 
 STEPS = st.lists(
-    st.sampled_from(["add", "add", "add many", "add many", "remove", "remove", "compact", "flush", "work"]),
+    st.sampled_from(["add", "add", "add many", "add many", "remove", "remove", "compact", "flush", "advance"]),
     min_size=1,
     max_size=12,
 )
@@ -121,8 +119,8 @@ class Model:
             self.index.compact()
         elif name == "flush":
             self.index._parts.flush()
-        elif self.index._parts.merge is not None:
-            self.index._parts.work(self.random.choice((1, 10, 70_000)))
+        else:
+            self.index._parts.advance(0)
 
 
 @settings(max_examples=60)
@@ -210,7 +208,6 @@ def test_many_queries_in_the_order_of_the_tables_find_what_each_finds() -> None:
     queries = [near(random, each, 3) for each in random.choices(sorted(stored.values()), k=2000)] + clustered(
         random, 3000
     )
-    assert len(queries) >= index_module._IN_ORDER
     assert as_lists(index, queries) == [index.query(query) for query in queries]
     limited = index.query_many(np.array(queries, np.uint64), limit=2)
     lists = [index.query(query, limit=2) for query in queries]
@@ -241,7 +238,7 @@ def test_blocks_that_very_many_have_in_common_are_searched_rightly_and_reported(
     assert [index.query(query) for query in queries.tolist()] == [
         brute_force(stored, each) for each in queries.tolist()
     ]
-    top = index.report().crowds[0]
+    top = index.report().crowded[0]
     assert top.share == top.fingerprints / index.report().fingerprints
     assert top.fingerprints >= len(crowd) * 0.7
     many = np.tile(queries, 100)
@@ -303,14 +300,13 @@ def test_it_grows_over_many_fills_and_merges_and_forgets_what_is_removed_meanwhi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parts, "CAPACITY", 256)
-    monkeypatch.setattr(parts, "_LEAST_STEPS", 200_000)
     random = Random(2)
     index, stored, sizes = MemoryIndex(EXACT), {}, set()
     for document in range(6000):
         stored[document] = random.getrandbits(64)
         index.add(document, stored[document])
         sizes.add(len(index._parts.segments))
-        if index._parts.merge is not None and document % 9 == 0:
+        if index.report().merging and document % 9 == 0:
             gone = random.choice(sorted(stored))
             index.remove(gone, stored.pop(gone))
     assert max(sizes) <= 12
@@ -347,7 +343,7 @@ def test_an_empty_index_finds_nothing() -> None:
         assert index.query(42) == []
         assert index.query_many(np.zeros(5000, np.uint64)).queries.tolist() == []
         assert index.query_many(np.zeros(0, np.uint64)).queries.tolist() == []
-        assert (len(index), index.report().crowds) == (0, ())
+        assert (len(index), index.report().crowded) == (0, ())
         index.add_many([], np.zeros(0, np.uint64))
         index.compact()
 
@@ -372,24 +368,31 @@ def test_what_is_out_of_range_is_refused() -> None:
         MemoryIndex(ProbePlan(TableDesign(3, 1)))
 
 
-@given(st.integers(0, 2**16 - 1), st.integers(0, 2**16 - 1), st.integers(0, 3))
-def test_the_next_value_within_some_bits_is_the_smallest(value: int, block: int, differing: int) -> None:
-    found = int(next_within(np.uint64(value), np.uint64(block), differing))
-    assert found == next((each for each in range(value, 2**16) if (each ^ block).bit_count() <= differing), 2**16)
+@given(st.integers(0, 2**12 - 1), st.integers(0, 2**12 - 1), st.integers(0, 3), st.integers(0, 52))
+def test_the_next_value_within_some_bits_is_the_smallest(value: int, sought: int, bits: int, left: int) -> None:
+    found = int(next_within(np.uint64(value << left), np.uint64(sought << left), bits))
+    near = (each << left for each in range(value, 2**12 + 1) if (each ^ sought).bit_count() <= bits)
+    wanted = next(near, None)
+    if wanted is not None:
+        # Between two of them may stand one with lower bits.
+        assert value << left <= found <= wanted
+        assert (found ^ sought << left).bit_count() <= bits
+    if left == 0:
+        assert found == wanted or (wanted is None and (found == 0 or found > 2**12))
 
 
-def test_segments_merged_in_any_steps_equal_one_built_at_once() -> None:
+def test_no_value_is_the_next_one_behind_the_last() -> None:
+    assert next_within(np.uint64(2**64 - 1), np.uint64(0), 3) == 0
+
+
+def test_merged_segments_equal_one_built_at_once() -> None:
     random = Random(4)
     values = np.array(clustered(random, 3000), np.uint64)
     ids = np.arange(3000) * 10**9
     whole = build(ids, values)
-    for steps in (997, 10**6):
-        merge = Merge(build(ids[:2100], values[:2100]), build(ids[2100:], values[2100:]))
-        made = None
-        while made is None:
-            made = merge.work(steps)
-        for name, array in whole.arrays.items():
-            np.testing.assert_array_equal(made.arrays[name], array, name)
+    made = merged([build(ids[:2100], values[:2100]), build(ids[2100:], values[2100:])])
+    for name in ("fingerprints", "owners", "starts", "members", "directories", "tags", "positions"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(whole, name), name)
 
 
 def test_nothing_of_it_is_imported_by_the_library_itself() -> None:

@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.index.lookups.kernels import compare_all
-from dedup.index.memory import index as index_module
-from dedup.index.memory import segment
-from dedup.index.memory.batches import look_up_many
 from dedup.index.memory.building import build
 from dedup.index.memory.index import DESIGN, NO_LIMIT, MemoryIndex
-from dedup.index.memory.lines import near_fingerprints, near_tags
-from dedup.index.memory.ranges import collect
-from dedup.index.memory.results import Finds
+from dedup.index.memory.near import collect
+from dedup.index.memory.near_tags import near_tags
+from dedup.index.memory.results import QueryResults
+from dedup.index.memory.segment import LONG_RANGE
 from dedup.index.probes import ProbePlan
+from dedup.published.lookups.kernels import compare_all
 
 
 def plan(radius: int) -> ProbePlan:
@@ -44,7 +42,7 @@ def crowd(generator: np.random.Generator, table: int, size: int, shared: int) ->
     return (values >> left) | (values << ((np.uint64(64) - left) & np.uint64(63)))
 
 
-def brute_force(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius: int, limit: int) -> Finds:
+def brute_force(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius: int, limit: int) -> QueryResults:
     """Return what is to be found; document i has fingerprint i."""
     pairs = compare_all(stored, queries, np.uint64(radius))
     askers, documents = pairs >> 32, pairs & 0xFFFFFFFF
@@ -52,11 +50,11 @@ def brute_force(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius:
     order = np.lexsort((documents, distances, askers))
     askers, documents, distances = askers[order], documents[order], distances[order]
     place = np.arange(len(askers)) - np.searchsorted(askers, askers)
-    return Finds(*(each[place < limit] for each in (askers, documents, distances)))
+    return QueryResults(*(each[place < limit] for each in (askers, documents, distances)))
 
 
-def assert_equal(found: Finds, wanted: Finds) -> None:
-    for name in Finds._fields:
+def assert_equal(found: QueryResults, wanted: QueryResults) -> None:
+    for name in QueryResults._fields:
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), name)
 
 
@@ -76,12 +74,8 @@ CROWDS = st.builds(
 )
 
 
-@pytest.mark.parametrize("deeper", [0, 1, 3, 5], ids="{} bits deeper".format)
-def test_batches_find_what_brute_force_finds(deeper: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As for hundreds of millions of fingerprints.
-    monkeypatch.setattr(segment, "_deeper", lambda _count, _entries: deeper)
-
-    @settings(max_examples=15)
+def test_batches_find_what_brute_force_finds() -> None:
+    @settings(max_examples=50)
     @given(
         crowds=st.lists(CROWDS, min_size=1, max_size=4),
         spread=st.sampled_from([0, 5, 3000]),
@@ -109,12 +103,7 @@ def test_batches_find_what_brute_force_finds(deeper: int, monkeypatch: pytest.Mo
         if newest:
             for document in pieces[-1].tolist():
                 index.add(document, int(stored[document]))
-        found, ends = look_up_many(index._parts.table, queries, limit)
-        counts = np.diff(ends, prepend=0)
-        assert_equal(
-            Finds(np.repeat(np.arange(len(queries)), counts), found[:, 1], found[:, 0]),
-            brute_force(stored, queries, radius, limit),
-        )
+        assert_equal(index.query_many(queries, limit=limit), brute_force(stored, queries, radius, limit))
 
     law()
 
@@ -131,7 +120,6 @@ def test_a_block_held_by_30_percent_is_searched_rightly(ours: int) -> None:
         np.concatenate([generator.choice(many[:15_000], ours), generator.choice(stored[15_000:], 5000)])
     )
     queries = flipped(generator, queries, 3)
-    assert len(queries) >= index_module._IN_ORDER
     assert_equal(index.query_many(queries), brute_force(stored, queries, 3, NO_LIMIT))
 
 
@@ -162,19 +150,14 @@ def test_places_are_collected_that_have_the_block_and_a_tag_within_one_bit_and_n
     differing = built.fingerprints[positions] ^ query
     top = ((differing << left) | (differing >> right if table else np.uint64(0))) >> np.uint64(32)
     wanted = np.flatnonzero((top < 1 << 16) & (np.bitwise_count(top) <= 1))
-    places = np.empty(9 * segment.LONG_RANGE, np.int64)
+    places = np.empty(LONG_RANGE, np.int64)
     have = collect(built.row, table, query[0], places, 0)
     assert places[:have].tolist() == wanted.tolist()
 
 
 @compiled
 def tags_at(tags: NDArray[np.uint16], first: int, tag: int) -> int:
-    return int(near_tags(tags.ctypes.data + 2 * first, np.uint64(tag)))
-
-
-@compiled
-def fingerprints_at(fingerprints: NDArray[np.uint64], first: int, fingerprint: np.uint64) -> int:
-    return int(near_fingerprints(fingerprints.ctypes.data + 8 * first, fingerprint))
+    return int(near_tags(tags.ctypes.data + 2 * first, tag))
 
 
 @given(st.lists(st.integers(0, 2**16 - 1), min_size=35, max_size=35), st.integers(0, 2**16 - 1), st.data())
@@ -185,12 +168,3 @@ def test_tags_within_one_bit_are_told_by_a_bit_each(tags: list[int], tag: int, d
         wanted = sum(((each ^ tag).bit_count() <= 1) << i for i, each in enumerate(tags[first : first + 32]))
         # What stands above the lowest 16 bits is not looked at.
         assert tags_at(np.array(tags, np.uint16), first, tag | 5 << 16) == wanted
-
-
-@given(st.integers(0, 2**64 - 1), st.integers(0, 3), st.integers(0, 10**9))
-def test_upper_halves_within_one_bit_are_told_by_a_bit_each(fingerprint: int, first: int, seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    values = flipped(generator, np.full(11, fingerprint, np.uint64), 3)
-    distances = np.bitwise_count((values ^ np.uint64(fingerprint)) >> np.uint64(32))
-    wanted = sum(int(distance <= 1) << i for i, distance in enumerate(distances[first : first + 8]))
-    assert fingerprints_at(values, first, np.uint64(fingerprint)) == wanted

@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks import index_kill
 from dedup.errors import DedupError, IndexFileError
-from dedup.index.memory import files
+from dedup.index.memory import index_file
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 
@@ -150,7 +150,7 @@ def assert_refused(path: Path) -> None:
 
 def test_a_truncated_file_is_refused(copy: Path) -> None:
     whole = copy.read_bytes()
-    ends = [offset + extra for offset, _ in files.read(copy)[0].places.values() for extra in (-1, 0, 1, 100)]
+    ends = [offset + extra for offset, _ in index_file.read(copy)[0].places.values() for extra in (-1, 0, 1, 100)]
     for length in {0, 1, 7, 8, 20, 100, 4095, 4096, *ends, len(whole) - 1, len(whole) - 4096}:
         copy.write_bytes(whole[:length])
         assert_refused(copy)
@@ -189,7 +189,7 @@ def test_a_header_that_agrees_with_its_checksum_but_not_with_sense_is_refused(co
     ]:
         assert old in text
         changed = text.replace(old, new)
-        start = struct.pack("<8sIII", files.MAGIC, files.FORMAT_VERSION, len(changed), zlib.crc32(changed))
+        start = struct.pack("<8sIII", index_file.MAGIC, index_file.FORMAT_VERSION, len(changed), zlib.crc32(changed))
         copy.write_bytes((start + changed).ljust(4096, b"\0") + whole[4096:])
         assert_refused(copy)
 
@@ -220,7 +220,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from dedup.errors import IndexFileError
-from dedup.index.memory import files
+from dedup.index.memory import index_file
 from dedup.index.memory.index import MemoryIndex
 from tests.test_memory_index_files import EXACT, ask_everything
 saved, path = map(Path, sys.argv[1:])
@@ -230,14 +230,14 @@ index.add_many(np.arange(9000), np.random.default_rng(5).integers(0, 2**64, 9000
 large = path.with_name("large.idx")
 index.save(large)
 for name in ("first_directory", "directories", "tags", "positions"):
-    offset, length = files.read(large)[0].places[name]
+    offset, length = index_file.read(large)[0].places[name]
     for damage in (b"\\xff" * length, generator.randbytes(length)):
         damaged = bytearray(large.read_bytes())
         damaged[offset : offset + length] = damage
         path.write_bytes(damaged)
         ask_everything(path)
 whole = saved.read_bytes()
-places = files.read(saved)[0].places
+places = index_file.read(saved)[0].places
 ask_everything(saved)
 for name, (offset, length) in places.items():
     for kind in range(4):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from dedup.errors import InputError, SettingsError
 from dedup.index.choice import choose_design, shown
-from dedup.index.lookups.measure import BEYOND, STRANGERS, Measured, lookups, make_sample, measure
+from dedup.published.lookups.measure import BEYOND, STRANGERS, Measured, lookups, make_sample, measure
 
 _MOST = 20_000_000
 _FARTHEST = 12

@@ -59,8 +59,8 @@ class TableDesign:
         SettingsError: the numbers make no design, or one of more than 64 tables.
     """
 
-    blocks: int = 3
-    chosen: int = 1
+    blocks: int
+    chosen: int
     inner: TableDesign | None = None
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ Two rules are united. Flipping every prefix in all ways of a few bits finds ever
 exact radius (Norouzi, Punjani, Fleet, CVPR 2012). Flipping only its weak bits, those with the
 smallest margins, reaches further at a fraction of the cost, since they are the bits in which
 near-duplicates differ (S. Sood, D. Loguinov, "Probabilistic near-duplicate detection using
-simhash", CIKM 2011). What the second rule brings may be asked to agree in the firm bits, those with
+simhash", CIKM 2011). What the second rule finds may be asked to agree in the firm bits, those with
 the largest margins: the rest of a full bucket need not be looked at then.
 """
 
@@ -68,15 +68,17 @@ class ProbePlan:
             by their counts: ten times the weights would ask for the root of ten times the bound.
             Without a bound no bit is firm.
 
+    The defaults are those of `DedupSettings`, but for the bound, which suits counts alone.
+
     Raises:
         SettingsError: a look-up would take more than 4,096 probes, or the bound is negative.
     """
 
     design: TableDesign
-    radius: int = 12
+    radius: int = 16
     exact_radius: int = 3
-    weak_bits: int = 5
-    max_flips: int = 1024
+    weak_bits: int = 8
+    max_flips: int = 32
     firm_margin: float = inf
 
     def __post_init__(self) -> None:
@@ -107,7 +109,7 @@ class ProbePlan:
         return Probes(*(np.concatenate(column) for column in zip(*groups, strict=True)))
 
     def firm_bits(self, margins: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Return the bits in which what each probe brings has to agree with the fingerprint.
+        """Return the bits in which what each probe finds has to agree with the fingerprint.
 
         Args:
             margins: the margin of each bit, shape (64,).
@@ -139,7 +141,7 @@ class ProbePlan:
         )
 
     def find(self, fingerprint: int, margins: NDArray[np.int64], stored: int) -> tuple[int, int] | None:
-        """Say which probe brings a stored fingerprint, whatever its distance.
+        """Say which probe finds a stored fingerprint, whatever its distance.
 
         Args:
             fingerprint: that of the query, 64 bits, unsigned.
@@ -148,7 +150,7 @@ class ProbePlan:
 
         Returns:
             The number of the table, and how many bits of its prefix the probe flips; None where no
-            probe brings it.
+            probe finds it.
         """
         probes = self.probes(fingerprint, margins)
         permuted = np.array([table.permute(stored) for table in self.design.tables], np.uint64)[probes.tables]

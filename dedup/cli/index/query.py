@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 
 from dedup.corpus.saved.folder import FINGERPRINTS
-from dedup.corpus.saved.querying import Found, Query, find_near
+from dedup.corpus.saved.querying import Hit, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.display import cut, plain, readable, similarity
 from dedup.errors import InputError
 from dedup.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.fingerprint.schemes import find_scheme
-from dedup.index.memory import files as index_files
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
 
@@ -45,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="16 hexadecimal digits; everything within --radius is found; may be given again",
     )
     parser.add_argument(
+        "--fingerprints",
+        metavar="FILE",
+        help="a file of fingerprints, one a line; - is the standard input",
+    )
+    parser.add_argument(
         "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {_WIDEST}, for fingerprints; default: 3"
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
@@ -62,13 +67,15 @@ def run(options: argparse.Namespace) -> int:
         InputError: an argument is not what it should be, or there is no index.
         IndexFileError: the index is damaged.
     """
-    if not options.documents and not options.fingerprint:
-        raise InputError("nothing to look up: give files, texts, or --fingerprint HEX")
+    if not options.documents and not options.fingerprint and options.fingerprints is None:
+        raise InputError("nothing to look up: give files, texts, --fingerprint HEX, or --fingerprints FILE")
     if not 0 <= options.radius <= _WIDEST:
         raise InputError(f"--radius {options.radius}: expected 0 to {_WIDEST} bits")
     if options.limit < 1:
         raise InputError(f"--limit {options.limit}: expected at least 1")
-    asked = [_fingerprint(text) for text in options.fingerprint]
+    asked = [_fingerprint(text, "--fingerprint") for text in options.fingerprint]
+    if options.fingerprints is not None:
+        asked += _read_fingerprints(options.fingerprints)
     if options.encoding:
         require_encoding(options.encoding)
     materials = [_material(name, options.encoding or "") for name in options.documents]
@@ -87,10 +94,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _fingerprint(text: str) -> int:
+def _fingerprint(text: str, source: str) -> int:
     if not _FINGERPRINT.fullmatch(text):
-        raise InputError(f"--fingerprint {text!r}: expected 16 hexadecimal digits, such as 0f3a5c7e9b1d2f40")
+        shown = cut(plain(repr(text)), _NAME_WIDTH)
+        raise InputError(f"{source} {shown}: expected 16 hexadecimal digits, such as 0f3a5c7e9b1d2f40")
     return int(text, 16)
+
+
+def _read_fingerprints(name: str) -> list[int]:
+    """Read a file of fingerprints, one a line; empty lines are left out."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error}); check the name") from None
+    source = "standard input" if name == "-" else name
+    lines = enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1)
+    return [_fingerprint(line.strip(), f"{source}: line {number:,}:") for number, line in lines if line.strip()]
 
 
 def _material(name: str, encoding: str) -> Material:
@@ -104,11 +123,13 @@ def _material(name: str, encoding: str) -> Material:
     return material
 
 
-def _like(saved: SavedIndex | None, materials: Sequence[Material], path: Path) -> Iterator[tuple[str, list[Found]]]:
+def _like(saved: SavedIndex | None, materials: Sequence[Material], path: Path) -> Iterator[tuple[str, list[Hit]]]:
     if not materials:
         return
     if saved is None:
-        raise InputError(f"{path}: has fingerprints alone, to be asked with --fingerprint; texts need a folder")
+        raise InputError(
+            f"{path}: has fingerprints alone, to be asked with --fingerprint or --fingerprints; texts need a folder"
+        )
     query = Query(saved)
     scheme = find_scheme(saved.settings.scheme)
     for material in materials:
@@ -117,14 +138,14 @@ def _like(saved: SavedIndex | None, materials: Sequence[Material], path: Path) -
 
 def _near(
     saved: SavedIndex | None, asked: Sequence[int], options: argparse.Namespace
-) -> Iterator[tuple[str, list[Found]]]:
+) -> Iterator[tuple[str, list[Hit]]]:
     path = options.index if saved is None else options.index / FINGERPRINTS
-    for fingerprint in asked:
-        scheme = index_files.read(path)[0].scheme
-        yield f"{fingerprint:016x}", find_near(path, saved, fingerprint, options.radius, scheme)
+    if asked:
+        found = find_near(path, saved, asked, options.radius, options.limit)
+        yield from zip((f"{fingerprint:016x}" for fingerprint in asked), found, strict=True)
 
 
-def _table(answers: Sequence[tuple[str, list[Found]]]) -> Iterator[str]:
+def _table(answers: Sequence[tuple[str, list[Hit]]]) -> Iterator[str]:
     for number, (name, found) in enumerate(answers):
         if number:
             yield ""

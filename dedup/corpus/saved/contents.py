@@ -12,8 +12,8 @@ from dedup.corpus.known import FILES, NOWHERE
 from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FINGERPRINTS, FORMAT
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state import about_settings, differing_settings
-from dedup.index.memory import files
-from dedup.index.memory.crowds import Crowd, crowds
+from dedup.index.memory import index_file
+from dedup.index.memory.crowded import CrowdedBucket, crowded_buckets
 from dedup.settings import RuleSettings
 
 
@@ -64,7 +64,7 @@ class Contents:
     fingerprints: int
     shared: int
     most_shared: int
-    crowds: tuple[Crowd, ...]
+    crowds: tuple[CrowdedBucket, ...]
     files: dict[str, int] = field(default_factory=dict)
     documents: Documents | None = None
 
@@ -85,18 +85,18 @@ def read_contents(path: Path) -> Contents:
         with closing(SavedIndex(path)) as saved:
             documents = _documents(saved)
         fingerprints, names = path / FINGERPRINTS, [path / name for name in (*CHECKED, CHECKSUMS)]
-    header, segment = files.read(fingerprints)
+    header, segment = index_file.read(fingerprints)
     return Contents(
         path=str(path),
         format=None if documents is None else FORMAT,
-        file_format=files.FORMAT_VERSION,
+        file_format=index_file.FORMAT_VERSION,
         scheme=header.scheme,
         design=header.design,
         indexed=segment.documents,
         fingerprints=header.fingerprints,
         shared=header.groups,
         most_shared=int(np.diff(segment.starts).max()) if header.groups else min(1, header.fingerprints),
-        crowds=crowds([segment]),
+        crowds=crowded_buckets([segment]),
         files={each.name: each.stat().st_size for each in names},
         documents=documents,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
+from dedup.index.memory import index_file
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from dedup.rules.documents import Match, StoredDocument
@@ -21,8 +23,8 @@ _ROWS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
-class Found:
-    """A document that a look-up brought.
+class Hit:
+    """A document that a look-up found.
 
     Attributes:
         key: what it is called; in a file of fingerprints alone the id of the document.
@@ -55,7 +57,7 @@ class Query:
         self._matcher = Matcher(saved.settings)
         self._index = saved.fingerprints(plan_of(saved.settings))
 
-    def like(self, signature: Signature) -> list[Found]:
+    def like(self, signature: Signature) -> list[Hit]:
         """Return the candidates of a text as a crawl finds them: duplicates first, then the most similar.
 
         Args:
@@ -80,7 +82,7 @@ class Query:
                 return [start + int(places[0])]
         return []
 
-    def _compared(self, signature: Signature, member: StoredDocument) -> Found:
+    def _compared(self, signature: Signature, member: StoredDocument) -> Hit:
         leader = member if member.leader_id is None else self._saved.stored(member.leader_id)
         is_same = member.text_digest == signature.text_digest
 
@@ -93,7 +95,7 @@ class Query:
                 lambda: self._saved.words(member.id),
             )
         )
-        return Found(
+        return Hit(
             key=member.key,
             distance=distance(signature.fingerprint, member.fingerprint),
             similarity=1.0 if is_same else compare(signature.sketch, member.sketch).jaccard,
@@ -102,27 +104,36 @@ class Query:
         )
 
 
-def find_near(path: Path, saved: SavedIndex | None, fingerprint: int, radius: int, scheme: str) -> list[Found]:
-    """Return everything within a radius of a fingerprint, the closest first.
+def find_near(
+    path: Path, saved: SavedIndex | None, fingerprints: Sequence[int], radius: int, limit: int
+) -> Iterator[list[Hit]]:
+    """Yield for each fingerprint everything within a radius, the closest first.
 
     Args:
         path: the file of the fingerprints.
         saved: the index that it belongs to; None: there is none.
-        fingerprint: 64 bits, unsigned.
+        fingerprints: 64 bits each, unsigned.
         radius: in bits.
-        scheme: name and version of the way the fingerprints were made.
+        limit: how many are found of each at most.
 
     Raises:
         IndexFileError: the file is damaged.
         SettingsError: the radius takes too many probes.
     """
+    scheme = index_file.read(path)[0].scheme
     index = MemoryIndex.open(path, ProbePlan(DESIGN, radius=radius, exact_radius=radius, weak_bits=0), scheme)
-    found = []
-    for number, bits in index.query(fingerprint):
-        if saved is None or number >= len(saved):
-            found.append(Found(str(number), bits))
-            continue
-        document = saved.stored(number)
-        leader = None if document.leader_id is None else saved.key(document.leader_id)
-        found.append(Found(document.key, bits, leader=leader))
-    return found
+    results = index.query_many(np.array(fingerprints, np.uint64), limit=limit)
+    ends = np.searchsorted(results.queries, np.arange(len(fingerprints)), side="right")
+    first = 0
+    for end in ends.tolist():
+        found = zip(results.document_ids[first:end].tolist(), results.distances[first:end].tolist(), strict=True)
+        yield [_hit(saved, number, bits) for number, bits in found]
+        first = end
+
+
+def _hit(saved: SavedIndex | None, number: int, bits: int) -> Hit:
+    if saved is None or number >= len(saved):
+        return Hit(str(number), bits)
+    document = saved.stored(number)
+    leader = None if document.leader_id is None else saved.key(document.leader_id)
+    return Hit(document.key, bits, leader=leader)

@@ -15,8 +15,8 @@ from dedup.corpus.known import NOWHERE
 from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FINGERPRINTS, FORMAT, checksum
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import IndexFileError
-from dedup.index.memory import files
-from dedup.index.memory.checking import entries_of, find_damage
+from dedup.index.memory import index_file
+from dedup.index.memory.checking import find_damage
 from dedup.index.memory.index import MemoryIndex
 
 
@@ -43,7 +43,7 @@ def verify(path: Path) -> int:
 
 def _verify_fingerprints(path: Path) -> int:
     MemoryIndex.verify(path)
-    _, segment = files.read(path)
+    _, segment = index_file.read(path)
     damage = find_damage(segment)
     if damage is not None:
         raise IndexFileError(f"{path}: damaged index file, {damage}: build the index again, or take a copy")
@@ -111,7 +111,7 @@ def _wrong_fingerprints(saved: SavedIndex) -> Iterator[str]:
     numbers = np.flatnonzero(saved.rows["indexed"])
     wanted = saved.rows["fingerprint"][numbers]
     order = np.lexsort((numbers, wanted))
-    _, segment = files.read(saved.folder / FINGERPRINTS)
-    ids, fingerprints = entries_of(segment)
+    _, segment = index_file.read(saved.folder / FINGERPRINTS)
+    ids, fingerprints = segment.entries()
     if not (np.array_equal(ids, numbers[order]) and np.array_equal(fingerprints, wanted[order])):
         yield f"{FINGERPRINTS} has {len(ids):,} documents that are not the {len(numbers):,} of the others"

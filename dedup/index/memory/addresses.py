@@ -47,42 +47,7 @@ prefetch = cast("Callable[[int], None]", intrinsic(_prefetch))
 
 
 @compiled
-def bytes_at(address: int, length: int) -> NDArray[np.uint8]:
-    """Return the array that stands at an address."""
-    array: NDArray[np.uint8] = carray(_pointer_to(address), (length,), np.uint8)
-    return array
-
-
-@compiled
-def shorts_at(address: int, length: int) -> NDArray[np.uint16]:
-    """Return the array that stands at an address."""
-    array: NDArray[np.uint16] = carray(_pointer_to(address), (length,), np.uint16)
-    return array
-
-
-@compiled
-def words_at(address: int, length: int) -> NDArray[np.uint32]:
-    """Return the array that stands at an address."""
-    array: NDArray[np.uint32] = carray(_pointer_to(address), (length,), np.uint32)
-    return array
-
-
-@compiled
-def offsets_at(address: int, length: int) -> NDArray[np.int32]:
-    """Return the array that stands at an address."""
-    array: NDArray[np.int32] = carray(_pointer_to(address), (length,), np.int32)
-    return array
-
-
-@compiled
-def numbers_at(address: int, length: int) -> NDArray[np.int64]:
-    """Return the array that stands at an address."""
-    array: NDArray[np.int64] = carray(_pointer_to(address), (length,), np.int64)
-    return array
-
-
-@compiled
-def fingerprints_at(address: int, length: int) -> NDArray[np.uint64]:
-    """Return the array that stands at an address."""
-    array: NDArray[np.uint64] = carray(_pointer_to(address), (length,), np.uint64)
+def array_at(address: int, kind: type[np.generic], length: int) -> NDArray[Any]:
+    """Return the array of so many numbers of a kind that stands at an address."""
+    array: NDArray[Any] = carray(_pointer_to(address), (length,), kind)
     return array

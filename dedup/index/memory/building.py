@@ -1,28 +1,24 @@
-"""From an array of fingerprints to a segment, in one go."""
-
-# Compiled functions are one with those that they call, and take nothing by name.
-# ruff: noqa: PLR0917
+"""From an array of fingerprints to a segment."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import signed
-from dedup.compiled import compiled
 from dedup.index.memory.segment import (
     BLOCK_BITS,
     BLOCK_VALUES,
     BLOCKS,
     MAX_FINGERPRINTS,
+    TAGS_A_LINE,
     Owners,
     Segment,
-    depth,
-    directory_shapes,
-    empty_owners,
-    tags_length,
 )
-from dedup.index.memory.sorting import partition, sort_by_tag, sort_in_blocks
+
+_TOP = np.uint64(64 - BLOCK_BITS)
+_UPPER_HALF = np.uint64((1 << 32) - 1 << 32)
 
 
 def build(ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> Segment:
@@ -35,134 +31,88 @@ def build(ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> Segment:
     Raises:
         ValueError: there are more different fingerprints than a position of 4 bytes can tell apart.
     """
-    # Not made by compiled code: numpy asks for large pages, of which the processor knows more.
-    ordered, moved = np.empty(len(fingerprints), np.uint64), np.empty(len(ids), np.int64)
-    sort_in_blocks(ordered, moved, partition(fingerprints, ids, ordered, moved))
-    count, groups, members = (int(each) for each in _count(ordered))
-    if count > MAX_FINGERPRINTS:
-        raise ValueError(f"{count:,} fingerprints in one index: at most {MAX_FINGERPRINTS:,}")
-    lowest, highest = (int(moved.min()), int(moved.max())) if len(moved) else (0, 0)
-    owners = empty_owners(count, lowest, highest, groups)
-    starts, all_members = np.zeros(groups + 1, np.int64), np.empty(members, np.int64)
-    used = _own(ordered, moved, lowest, owners, starts, all_members)
-    starts = starts[: used[0] + 1]
-    all_members = all_members[: used[1]]
-    ordered = ordered[:count] if 8 * count > 7 * len(ordered) else ordered[:count].copy()
-    del moved
-    first_shape, shape = directory_shapes(count)
-    first_directory, directories = np.empty(first_shape, np.uint32), np.empty(shape, np.uint32)
-    tags = np.empty((BLOCKS - 1, tags_length(count)), np.uint16)
-    tags[:, count:] = 0
+    order = np.argsort(fingerprints)
+    ordered, ids = fingerprints.take(order), ids.take(order)
+    del order
+    is_new = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    lowest, highest = (int(ids.min()), int(ids.max())) if len(ids) else (0, 0)
+    starts, members = np.zeros(1, np.int64), np.empty(0, np.int64)
+    if is_new.all():
+        owners = _owners(ids - lowest, highest - lowest)
+    else:
+        firsts = np.flatnonzero(is_new)
+        owners, starts, members = _share(ids, firsts, np.diff(firsts, append=len(ids)), lowest, highest)
+        ordered = ordered[firsts]
+    if len(ordered) > MAX_FINGERPRINTS:
+        raise ValueError(f"{len(ordered):,} fingerprints in one index: at most {MAX_FINGERPRINTS:,}")
+    return Segment(ordered, owners, lowest, highest, starts, members, *build_tables(ordered))
+
+
+def merged(segments: Iterable[Segment]) -> Segment:
+    """Make one segment of several, without what was removed; they are left as they are."""
+    entries = [(np.empty(0, np.int64), np.empty(0, np.uint64)), *(segment.entries() for segment in segments)]
+    ids, fingerprints = (np.concatenate(column) for column in zip(*entries, strict=True))
+    del entries
+    return build(ids, fingerprints)
+
+
+def build_tables(ordered: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint32]]:
+    """Return directories, tags and positions of sorted fingerprints; see `Segment`."""
+    count = len(ordered)
+    directories = np.empty((BLOCKS, BLOCK_VALUES + 1), np.uint32)
+    tags = np.zeros((BLOCKS - 1, -(-count // TAGS_A_LINE) * TAGS_A_LINE), np.uint16)
     positions = np.empty((BLOCKS - 1, count), np.uint32)
-    fill_first_directory(ordered, first_directory, depth(len(first_directory)))
+    _fill_directory(directories[0], ordered)
+    numbers, entries, rest = np.arange(count, dtype=np.uint64), np.empty(count, np.uint64), np.empty(count, np.uint64)
     for table in range(1, BLOCKS):
-        _build_table(ordered, table, directories[table - 1], depth(shape[1]), tags[table - 1], positions[table - 1])
-    return Segment(ordered, owners, lowest, highest, starts, all_members, first_directory, directories, tags, positions)
+        # Block, tag and position in one number.
+        left = np.uint64(BLOCK_BITS * table)
+        np.left_shift(ordered, left, out=entries)
+        np.right_shift(ordered, np.uint64(64) - left, out=rest)
+        entries |= rest
+        entries &= _UPPER_HALF
+        entries |= numbers
+        entries.sort()
+        _fill_directory(directories[table], entries)
+        positions[table - 1] = entries.view("<u4")[::2]
+        tags[table - 1, :count] = entries.view("<u2")[2::4]
+    return directories, tags, positions
 
 
-@compiled
-def _count(ordered: NDArray[np.uint64]) -> tuple[int, int, int]:
-    """Return how many fingerprints differ, how many of them occur several times, and how often these do together."""
-    count = groups = members = 0
-    first = 0
-    while first < len(ordered):
-        after = first + 1
-        while after < len(ordered) and ordered[after] == ordered[first]:
-            after += 1
-        count += 1
-        if after - first > 1:
-            groups += 1
-            members += after - first
-        first = after
-    return count, groups, members
+def _fill_directory(directory: NDArray[np.uint32], entries: NDArray[np.uint64]) -> None:
+    directory[:-1] = np.searchsorted(entries, np.arange(BLOCK_VALUES, dtype=np.uint64) << _TOP)
+    directory[-1] = len(entries)
 
 
-@compiled
-def _own(
-    ordered: NDArray[np.uint64],
-    ids: NDArray[np.int64],
-    lowest: int,
-    owners: Owners,
-    starts: NDArray[np.int64],
-    members: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Let every fingerprint stand once, at the front, and say whose it is.
+def _share(
+    ids: NDArray[np.int64], firsts: NDArray[np.int64], sizes: NDArray[np.int64], lowest: int, highest: int
+) -> tuple[Owners, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the owners of fingerprints of which some occur several times, and the groups; see `Segment`.
 
-    Returns:
-        How many groups and how many members there are.
+    Args:
+        ids: the documents, those of equal fingerprints together.
+        firsts: where each fingerprint's documents begin.
+        sizes: how many they are; one that is named twice is counted once afterwards.
+        lowest: the smallest id.
+        highest: the largest one.
     """
-    count = group = used = 0
-    first = 0
-    while first < len(ordered):
-        after = first + 1
-        while after < len(ordered) and ordered[after] == ordered[first]:
-            after += 1
-        ordered[count] = ordered[first]
-        start = used
-        if after - first > 1:
-            ids[first:after] = np.sort(ids[first:after])
-            for i in range(first, after):
-                if i == first or ids[i] != ids[i - 1]:
-                    members[used] = ids[i]
-                    used += 1
-        if used - start > 1:
-            owners[count] = ~group
-            group += 1
-            starts[group] = used
-        else:
-            used = start
-            owners[count] = ids[first] - lowest
-        count += 1
-        first = after
-    return group, used
+    numbers = np.repeat(np.arange(len(firsts)), sizes)
+    of_several = np.repeat(sizes > 1, sizes)
+    number, document = numbers[of_several], ids[of_several]
+    order = np.lexsort((document, number))
+    number, document = number[order], document[order]
+    is_other = np.ones(len(number), bool)
+    is_other[1:] = (number[1:] != number[:-1]) | (document[1:] != document[:-1])
+    number, document = number[is_other], document[is_other]
+    counts = np.bincount(number, minlength=len(firsts))
+    shared = np.flatnonzero(counts > 1)
+    owners = ids[firsts] - lowest
+    owners[shared] = ~np.arange(len(shared))
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[shared])))
+    return _owners(owners, max(highest - lowest, len(shared))), starts, document[counts[number] > 1]
 
 
-@compiled
-def fill_first_directory(ordered: NDArray[np.uint64], directory: NDArray[np.uint32], deeper: int) -> None:
-    """Write the directory of table 0."""
-    shift = np.uint64(48 - deeper)
-    following = 0
-    for position in range(len(ordered)):
-        value = signed(ordered[position] >> shift)
-        while following <= value:
-            directory[following] = position
-            following += 1
-    directory[following:] = len(ordered)
-
-
-@compiled
-def _build_table(
-    ordered: NDArray[np.uint64],
-    table: int,
-    directory: NDArray[np.uint32],
-    deeper: int,
-    tags: NDArray[np.uint16],
-    positions: NDArray[np.uint32],
-) -> None:
-    """Write one of the tables 1 to 3, and its directory."""
-    block_shift = np.uint64(48 - BLOCK_BITS * table)
-    tag_shift = np.uint64((32 - BLOCK_BITS * table) % 64)
-    mask = np.uint64(BLOCK_VALUES - 1)
-    starts = np.zeros(BLOCK_VALUES + 1, np.int64)
-    for position in range(len(ordered)):
-        starts[signed((ordered[position] >> block_shift) & mask) + 1] += 1
-    starts = np.cumsum(starts)
-    nexts = starts.copy()
-    for position in range(len(ordered)):
-        block = signed((ordered[position] >> block_shift) & mask)
-        place = nexts[block]
-        nexts[block] = place + 1
-        tags[place] = (ordered[position] >> tag_shift) & mask
-        positions[place] = position
-    longest = np.max(starts[1:] - starts[:-1])
-    spare = np.empty(longest, np.uint16), np.empty(longest, np.uint32), np.empty((2, 257), np.int64)
-    following = 0
-    for block in range(BLOCK_VALUES):
-        first, after = starts[block], starts[block + 1]
-        sort_by_tag(tags[first:after], positions[first:after], spare)
-        for place in range(first, after):
-            value = (block << deeper) | (signed(tags[place]) >> (BLOCK_BITS - deeper))
-            while following <= value:
-                directory[following] = place
-                following += 1
-    directory[following:] = len(ordered)
+def _owners(owners: NDArray[np.int64], largest: int) -> Owners:
+    """Return the owners as narrow as may be."""
+    return owners.astype(np.int32) if largest < 1 << 31 else owners

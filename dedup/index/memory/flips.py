@@ -1,10 +1,11 @@
-"""Which values of which block are looked up for a query, and what a look-up brings; see `ProbePlan`."""
+"""Which values of which block are looked up for a query, and what a look-up finds; see `ProbePlan`."""
 
 # Compiled functions are one with those that they call, and take nothing by name.
 
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -29,8 +30,9 @@ class Flips(NamedTuple):
         starts: where each table's start in `exact`, shape (5,).
         exact_bits: how many bits those of a table flip at most; -1 where there are none, shape (4,).
         weak_bits: of how many of the weakest bits flips of more bits are tried.
-        max_flips: how many of these, the likeliest.
-        firm_margin: what these bring agrees in all bits whose margin exceeds so many times the root
+        likeliest: how many of these are tried in each table, the likeliest, those among the exact ones
+            counted too; shape (4,).
+        firm_margin: what these find agrees in all bits whose margin exceeds so many times the root
             of the sum of all margins.
     """
 
@@ -38,7 +40,7 @@ class Flips(NamedTuple):
     starts: NDArray[np.int64]
     exact_bits: NDArray[np.int64]
     weak_bits: int
-    max_flips: int
+    likeliest: NDArray[np.int64]
     firm_margin: float
 
     @classmethod
@@ -55,9 +57,12 @@ class Flips(NamedTuple):
         ]
         starts = np.cumsum([0, *(len(each) for each in exact)])
         flat = np.array([flip for each in exact for flip in each], np.int64)
-        return cls(
-            flat, starts, np.array(exact_bits), min(plan.weak_bits, BLOCK_BITS), plan.max_flips, plan.firm_margin
-        )
+        weak_bits = min(plan.weak_bits, BLOCK_BITS)
+        among_exact = [sum(comb(weak_bits, count) for count in range(bits + 1)) for bits in exact_bits]
+        likeliest = np.minimum(plan.max_flips + np.array(among_exact), 1 << weak_bits)
+        if plan.max_flips == 0:
+            weak_bits = 0
+        return cls(flat, starts, np.array(exact_bits), weak_bits, likeliest, plan.firm_margin)
 
 
 @compiled
@@ -82,13 +87,13 @@ def probe(
         counts[table] = flips.starts[table + 1] - start
         for place in range(counts[table]):
             values[table, place] = block ^ flips.exact[start + place]
-    if flips.weak_bits == 0 or flips.max_flips == 0:
+    if flips.weak_bits == 0:
         return
     cheapest, bits = _cheapest(margins, flips)
     for table in range(BLOCKS):
         block, exact_bits = block_of(query, table), flips.exact_bits[table]
-        count, most = counts[table], flips.max_flips + _left_out(flips.weak_bits, exact_bits)
-        for place in range(min(len(cheapest), most)):
+        count = counts[table]
+        for place in range(flips.likeliest[table]):
             flipped = 0
             for rank in range(len(bits)):
                 flipped |= (cheapest[place, table] >> rank & 1) << bits[rank, table]
@@ -96,16 +101,6 @@ def probe(
             values[table, count] = block ^ flipped
             count += signed(ones(np.uint64(flipped))) > exact_bits
         counts[table] = count
-
-
-@compiled
-def _left_out(weak_bits: int, exact_bits: int) -> int:
-    """Return how many flips of weak bits are among the exact ones."""
-    left_out, combinations_ = 0, 1
-    for bits in range(exact_bits + 1):
-        left_out += combinations_
-        combinations_ = combinations_ * (weak_bits - bits) // (bits + 1)
-    return left_out
 
 
 @compiled
@@ -118,7 +113,7 @@ def _cheapest(margins: NDArray[np.int64], flips: Flips) -> tuple[NDArray[np.int6
     """
     weak_bits = flips.weak_bits
     margins_of, bits = _weakest(margins, weak_bits)
-    most = min(flips.max_flips + _left_out(weak_bits, flips.exact_bits.max()), 1 << weak_bits)
+    most = flips.likeliest.max()
     # The cheapest so far, in order, and with each further bit they are merged with those that flip it too. Of
     # equally dear flips those without it come first. All tables take each step together: within one, each step
     # waits for the one before.
@@ -164,7 +159,7 @@ def _weakest(margins: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64],
 
 @compiled
 def firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
-    """Return the bits in which what weak flips bring has to agree with the query; see `ProbePlan.firm_bits`."""
+    """Return the bits in which what weak flips find has to agree with the query; see `ProbePlan.firm_bits`."""
     firm = np.uint64(0)
     # Without a bound this would be a product of nothing and infinity for a text without features.
     if firm_margin < np.inf:
@@ -183,7 +178,7 @@ def outside(table: int) -> np.uint64:
 
 @compiled
 def first_probed(probed: NDArray[np.uint64], query: np.uint64, firm: np.uint64, stored: np.uint64) -> int:
-    """Return the first table in which a look-up brings a stored fingerprint; 4 where none does."""
+    """Return the first table in which a look-up finds a stored fingerprint; 4 where none does."""
     for table in range(BLOCKS):
         value = block_of(stored, table)
         word, shift = value >> 6, np.uint64(value & 63)

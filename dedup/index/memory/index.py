@@ -11,28 +11,26 @@ from numpy.typing import ArrayLike, NDArray
 from dedup.errors import IndexFileError, SettingsError
 from dedup.fingerprint.signature import BITS, SCHEME
 from dedup.index.design import TableDesign
-from dedup.index.memory import files
-from dedup.index.memory.batches import look_up_many
-from dedup.index.memory.crowds import crowds
+from dedup.index.memory import index_file
+from dedup.index.memory.crowded import crowded_buckets
 from dedup.index.memory.flips import Flips
-from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_few
+from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_many
 from dedup.index.memory.parts import EVERY, Parts, compacted
-from dedup.index.memory.recent import add_one
-from dedup.index.memory.results import Finds, Report
-from dedup.index.memory.segment import BLOCKS, Segment
+from dedup.index.memory.recent import append
+from dedup.index.memory.results import QueryResults, Report
+from dedup.index.memory.segment import BLOCK_BITS, BLOCKS, Segment
+from dedup.index.memory.top_k import rank_all
 from dedup.index.memory.wide import look_up_wide
 from dedup.index.probes import ProbePlan
 from dedup.index.protocol import Candidate
 
 DESIGN = TableDesign(BLOCKS, 1)
-NO_LIMIT = 1 << 62
+NO_LIMIT = 1 << 40
 
 _ALL_BITS = (1 << BITS) - 1
 _SIGN_BIT = 1 << (BITS - 1)
 _MAX_ID = (1 << 63) - 1
-_FINDS = 1024
-_IN_ORDER = 4096
-"""From so many queries on it pays to look them up in the order of the tables."""
+_RESULTS = 1024
 
 
 class Frozen:
@@ -43,7 +41,7 @@ class Frozen:
 
     def save(self, path: Path | str, origin: str = "") -> None:
         """Compact it and write it to a file; see `MemoryIndex.save`."""
-        files.write(Path(path), compacted(self._segments), self._scheme, self._design, origin)
+        index_file.write(Path(path), compacted(self._segments), self._scheme, self._design, origin)
 
 
 def require_design(plan: ProbePlan) -> None:
@@ -104,7 +102,7 @@ class MemoryIndex:
         if not 0 <= document_id <= _MAX_ID:
             raise ValueError(f"document id {document_id}: expected 0 to {_MAX_ID}")
         value = fingerprint if 0 <= fingerprint < _SIGN_BIT else _signed(fingerprint)
-        count = add_one(self._parts.table, document_id, value)
+        count = append(self._parts.table, document_id, value)
         if count % EVERY == 0:
             self._parts.advance(count)
 
@@ -130,12 +128,12 @@ class MemoryIndex:
 
     def remove(self, document_id: int, fingerprint: int) -> bool:
         """Take a document out, if it is there with this fingerprint; return whether it was."""
-        return self._parts.remove(document_id, _signed(fingerprint))
+        return self._parts.remove(document_id, np.uint64(fingerprint))
 
     def query(
         self, fingerprint: int, margins: NDArray[np.int64] | None = None, limit: int = NO_LIMIT
     ) -> list[Candidate]:
-        """Find the stored fingerprints that the plan's probes bring.
+        """Find the stored fingerprints that the plan's probes find.
 
         Args:
             fingerprint: 64 bits, unsigned.
@@ -150,20 +148,23 @@ class MemoryIndex:
         """
         # A call less for half of all queries.
         value = fingerprint if 0 <= fingerprint < _SIGN_BIT else _signed(fingerprint)
-        if not self._is_near:
-            return self._query_wide(fingerprint, margins, limit)
         parts = self._parts
-        found = look_up(parts.table, value, limit)
-        if found == 0:
-            return []
-        while found > len(parts.recent.finds):
-            parts.recent.make_room(parts.table[0], 2 * found)
+        if not self._is_near:
+            each = margins[np.newaxis] if margins is not None else None
+            results = self._look_up_wide(np.array([fingerprint], np.uint64), each, limit)
+        else:
             found = look_up(parts.table, value, limit)
-        return [Candidate(document, distance) for distance, document in parts.recent.finds[:found].tolist()]
+            if found == 0:
+                return []
+            while found > len(parts.results):
+                parts.make_room(2 * found)
+                found = look_up(parts.table, value, limit)
+            results = parts.results[:found]
+        return [Candidate(document, distance) for _, distance, document in results.tolist()]
 
     def query_many(
         self, fingerprints: ArrayLike, margins: NDArray[np.int64] | None = None, limit: int = NO_LIMIT
-    ) -> Finds:
+    ) -> QueryResults:
         """Find for many fingerprints what `query` finds for each.
 
         Args:
@@ -175,12 +176,8 @@ class MemoryIndex:
             ValueError: the shapes do not fit, or margins are missing.
         """
         queries = _fingerprints(fingerprints)
-        if self._is_near and len(queries) >= _IN_ORDER:
-            found, ends = look_up_many(self._parts.table, queries, limit)
-        else:
-            found, ends = self._look_up(queries, margins, limit)
-        counts = np.diff(ends, prepend=0)
-        return Finds(np.repeat(np.arange(len(queries)), counts), found[:, 1], found[:, 0])
+        results = self._look_up_near(queries, limit) if self._is_near else self._look_up_wide(queries, margins, limit)
+        return QueryResults(results[:, 0], results[:, 2], results[:, 1])
 
     def compact(self) -> None:
         """Make one segment of everything, and leave out what was removed."""
@@ -202,7 +199,7 @@ class MemoryIndex:
         Raises:
             OSError: the file cannot be written.
         """
-        files.write(Path(path), self._parts.compact(), self.scheme, str(self.plan.design), origin)
+        index_file.write(Path(path), self._parts.compact(), self.scheme, str(self.plan.design), origin)
 
     @classmethod
     def open(cls, path: Path | str, plan: ProbePlan, scheme: str = SCHEME) -> Self:
@@ -219,7 +216,7 @@ class MemoryIndex:
             IndexFileError: the file is damaged, is none, or has another scheme or design.
         """
         index = cls(plan, scheme)
-        header, segment = files.read(Path(path))
+        header, segment = index_file.read(Path(path))
         if header.scheme != scheme:
             raise IndexFileError(
                 f"{path}: made with scheme '{header.scheme}' instead of '{scheme}': set this scheme, or build it again"
@@ -232,13 +229,13 @@ class MemoryIndex:
         return index
 
     @staticmethod
-    def verify(path: Path | str) -> files.Header:
+    def verify(path: Path | str) -> index_file.Header:
         """Read a saved index as a whole and compare it with its checksums.
 
         Raises:
             IndexFileError: something is damaged.
         """
-        return files.verify(Path(path))
+        return index_file.verify(Path(path))
 
     def report(self) -> Report:
         """Say what the index consists of, and which blocks very many fingerprints have in common."""
@@ -246,38 +243,39 @@ class MemoryIndex:
         return Report(
             documents=len(self),
             fingerprints=sum(sizes),
-            newest=self._parts.newest,
+            newest=len(self._parts.recent),
             segments=tuple(sizes),
-            merging=self._parts.merge is not None,
+            merging=bool(self._parts.merges),
             nbytes=self._parts.nbytes,
-            crowds=crowds(self._parts.segments),
+            crowded=crowded_buckets(self._parts.segments),
         )
 
-    def _query_wide(self, fingerprint: int, margins: NDArray[np.int64] | None, limit: int) -> list[Candidate]:
-        each = margins[np.newaxis] if margins is not None else None
-        found, _ = self._look_up(np.array([fingerprint], np.uint64), each, limit)
-        return [Candidate(document, distance) for distance, document in found.tolist()]
+    def _look_up_near(self, queries: NDArray[np.uint64], limit: int) -> NDArray[np.int64]:
+        """Return the results of queries, those of each in their order: query, distance and document."""
+        results, found = np.empty((len(queries) + _RESULTS, 3), np.int64), 0
+        for table in range(BLOCKS):
+            # In the order of the blocks: what stands together is read together.
+            blocks = (queries >> np.uint64(64 - BLOCK_BITS * (table + 1))).astype(np.uint16)
+            order = np.argsort(blocks, kind="stable")
+            asked = np.stack((queries.take(order).view(np.int64), order), axis=1)
+            results, found = look_up_many(self._parts.table, table, asked, limit, results, found)
+        return rank_all(results[:found], limit)
 
-    def _look_up(
+    def _look_up_wide(
         self, queries: NDArray[np.uint64], margins: NDArray[np.int64] | None, limit: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Look up in order; returns distances and documents, and where those of each query end."""
+    ) -> NDArray[np.int64]:
         each = self._margins_of(queries, margins)
-        ends = np.zeros(len(queries), np.int64)
-        finds = np.empty((_FINDS, 2), np.int64)
-        done = 0
-        while True:
-            if self._is_near:
-                done = look_up_few(self._parts.table, queries, limit, done, finds, ends)
-            else:
-                done = look_up_wide(
-                    self._parts.table, queries, each, self._flips, self.plan.radius, limit, done, finds, ends
-                )
+        results, found, done = np.empty((_RESULTS, 3), np.int64), 0, 0
+        while limit > 0:
+            done, found = look_up_wide(
+                self._parts.table, queries, each, self._flips, self.plan.radius, limit, done, results, found
+            )
             if done == len(queries):
-                return finds[: ends[-1] if len(ends) else 0], ends
-            longer = np.empty((4 * len(finds), 2), np.int64)
-            longer[: len(finds)] = finds
-            finds = longer
+                break
+            longer = np.empty((4 * len(results), 3), np.int64)
+            longer[:found] = results[:found]
+            results = longer
+        return results[:found]
 
     def _margins_of(self, queries: NDArray[np.uint64], margins: NDArray[np.int64] | None) -> NDArray[np.int64]:
         if not self._needs_margins:

@@ -1,42 +1,52 @@
 """The parts of an index: the newest fingerprints and the segments, and how they grow without a pause.
 
 The newest stand in small hash tables. When these are full they become a segment, and segments of
-like size are merged, a little with every few additions.
+like size are merged in a thread of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-from itertools import pairwise
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.index.memory.building import build
-from dedup.index.memory.merging import Merge
-from dedup.index.memory.near import ENTRIES_A_QUERY
-from dedup.index.memory.owners import is_removed, slot_of
-from dedup.index.memory.recent import CAPACITY, FILLED, Recent, add_many, remove_recent
+from dedup.index.memory.building import build, merged
+from dedup.index.memory.near import BUFFER_LENGTH
+from dedup.index.memory.recent import BUFFER, CAPACITY, RESULTS, RESULTS_LENGTH, Recent, append
 from dedup.index.memory.segment import Segment
 
 EVERY = 64
-"""After so many additions `advance` is called, and some merging is done."""
-
-_LEAST_STEPS = 1 << 14
-_FILLS_A_MERGE = 4
-"""A merge is done before the newest part has been filled so often; a large one makes larger steps for it."""
+"""After so many additions `advance` is called."""
 
 _RATIO = 3
-"""A segment is merged with the next smaller one when it is no more than so many times as large."""
+"""A segment is merged with the smaller ones when it is no more than so many times as large as all of these."""
 
-_MAX_ID = (1 << 63) - 1
+_MOST_APPENDED = 1 << 11
+"""More at once are made a segment of their own."""
+
+_MERGES = 4
+_RESULTS = 1024
+
+
+@dataclass(eq=False)
+class Merge:
+    """Some segments that become one.
+
+    Attributes:
+        sources: the segments.
+        made: the new one, sooner or later.
+        removed: documents and fingerprints that were removed meanwhile.
+    """
+
+    sources: list[Segment]
+    made: Future[Segment]
+    removed: list[tuple[int, np.uint64]] = field(default_factory=list)
 
 
 class Parts:
-    """The parts, and the table of addresses by which kernels find them.
-
-    Fingerprints of single documents are signed numbers here: kernels are compiled for one type of numbers.
+    """The parts, and the table of addresses by which compiled functions find them.
 
     Args:
         radius: see `Recent`.
@@ -45,177 +55,133 @@ class Parts:
         table: one row for the newest fingerprints and one for each segment; replaced when they change.
         recent: the newest fingerprints.
         segments: the segments.
-        merge: what is being merged, if anything.
+        merges: what is being merged.
+        results: receives what a single query finds, shape (m, 3); see `make_room`.
     """
 
     def __init__(self, radius: int) -> None:
-        _load()
-        self.recent = Recent(radius, ENTRIES_A_QUERY)
+        self.recent = Recent(radius)
         self.segments: list[Segment] = []
-        self.merge: Merge | None = None
-        self.table = self.recent.row[np.newaxis].copy()
-        self._steps = 0
-        self._removed_in_merge: list[tuple[int, int]] = []
+        self.merges: list[Merge] = []
+        # Small segments are merged while large ones are, so that there are never many.
+        self._threads = ThreadPoolExecutor(_MERGES, "merge index")
+        self._buffer = np.empty(BUFFER_LENGTH, np.int64)
+        self.recent.row[BUFFER] = self._buffer.ctypes.data
+        self.make_room(_RESULTS)
 
     def __len__(self) -> int:
-        newest = self.recent.ids[: self.newest]
-        return int((newest >= 0).sum()) + sum(segment.documents for segment in self.segments)
-
-    @property
-    def newest(self) -> int:
-        """How many documents stand in no segment, the removed ones among them."""
-        return int(self.table[0, FILLED])
+        return len(self.recent.entries()[0]) + sum(segment.documents for segment in self.segments)
 
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays, without those of a merge that is under way."""
         return self.recent.nbytes + sum(segment.nbytes for segment in self.segments)
 
+    def make_room(self, results: int) -> None:
+        """Make room for so many results of a single query."""
+        self.results = np.empty((results, 3), np.int64)
+        self.recent.row[[RESULTS, RESULTS_LENGTH]] = self.results.ctypes.data, results
+        self._changed()
+
     def add_many(self, ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> None:
         """Store fingerprints, shape (n,), and merge all that is to be merged."""
-        if len(ids) > CAPACITY:
+        if len(ids) > _MOST_APPENDED:
             self.append(build(ids, fingerprints))
         else:
-            done = 0
-            while done < len(ids):
-                done = add_many(self.table, ids, fingerprints, done)
-                self.advance(self.newest)
-        self._choose_merge()
-        while self.merge is not None:
-            self._finish_merge()
+            for document, fingerprint in zip(ids.tolist(), fingerprints.view(np.int64).tolist(), strict=True):
+                if append(self.table, document, fingerprint) == CAPACITY:
+                    self.flush()
+        self._choose_merges()
+        while self.merges:
+            self._take_over(self.merges[0])
 
     def append(self, segment: Segment) -> None:
         """Add a segment."""
         self.segments.append(segment)
         self._changed()
 
-    def remove(self, document_id: int, fingerprint: int) -> bool:
+    def remove(self, document_id: int, fingerprint: np.uint64) -> bool:
         """Take a document out, wherever it stands with this fingerprint; return whether it was there."""
-        was_there = remove_recent(self.table, document_id, fingerprint) > 0
+        was_there = self.recent.remove(document_id, fingerprint)
         for segment in self.segments:
-            was_there |= _remove_from(segment, document_id, fingerprint)
+            was_there |= segment.remove(document_id, fingerprint)
         self._changed()
-        if self.merge is not None:
-            self._removed_in_merge.append((document_id, fingerprint))
+        for merge in self.merges:
+            merge.removed.append((document_id, fingerprint))
         return was_there
 
     def advance(self, count: int) -> None:
-        """Do what is due after some additions: a part of a merge, and making room for new ones.
+        """Do what is due after some additions: take over a segment that was made, and make room for new fingerprints.
 
         Args:
             count: how many fingerprints stand in no segment.
         """
-        if self.merge is not None:
-            self.work(self._steps)
+        for merge in [each for each in self.merges if each.made.done()]:
+            self._take_over(merge)
         if count == CAPACITY:
             self.flush()
 
     def flush(self) -> None:
         """Make a segment of the newest fingerprints."""
-        newest = self._newest_segment()
-        if newest is not None:
-            self.segments.append(newest)
+        self.segments += self._newest()
         self.recent.clear()
-        self.table[0, FILLED] = 0
         self._changed()
-        self._choose_merge()
-
-    def work(self, steps: int) -> None:
-        """Do some of the merge that is under way; see `Merge`."""
-        assert self.merge is not None
-        made = self.merge.work(steps)
-        if made is None:
-            return
-        for document_id, fingerprint in self._removed_in_merge:
-            _remove_from(made, document_id, fingerprint)
-        self._removed_in_merge = []
-        self.segments = [segment for segment in self.segments if segment not in self.merge.sources]
-        if len(made):
-            self.segments.append(made)
-        self.merge = None
-        self._changed()
-        self._choose_merge()
+        self._choose_merges()
 
     def compact(self) -> Segment:
         """Make one segment of everything, without what was removed, and return it."""
         whole = compacted(self.frozen())
-        self.merge, self._removed_in_merge = None, []
+        self.merges = []
         self.segments = [whole] if len(whole) else []
         self.recent.clear()
-        self.table[0, FILLED] = 0
         self._changed()
         return whole
 
     def frozen(self) -> list[Segment]:
         """Return segments of everything that stay as it is now, whatever is added or removed."""
-        segments = [
-            replace(segment, removed=None if segment.removed is None else segment.removed.copy())
-            for segment in self.segments
-        ]
-        newest = self._newest_segment()
-        return segments if newest is None else [*segments, newest]
+        return _frozen(self.segments) + self._newest()
 
-    def _newest_segment(self) -> Segment | None:
-        ids = self.recent.ids[: self.newest]
-        there = ids >= 0
-        return build(ids[there], self.recent.fingerprints[: self.newest][there]) if there.any() else None
+    def _newest(self) -> list[Segment]:
+        ids, fingerprints = self.recent.entries()
+        return [build(ids, fingerprints)] if len(ids) else []
 
     def _changed(self) -> None:
-        self.table = np.stack([self.table[0], *(segment.row for segment in self.segments)])
+        self.table = np.stack([self.recent.row, *(segment.row for segment in self.segments)])
+        self.recent.row = self.table[0]
 
-    def _choose_merge(self) -> None:
-        """Begin to merge the smallest two segments of like size, if there are any and no other merge is under way."""
-        if self.merge is not None:
-            return
-        for smaller, larger in pairwise(sorted(self.segments, key=len)):
-            if len(larger) <= _RATIO * len(smaller):
-                self._begin_merge(smaller, larger)
-                return
+    def _choose_merges(self) -> None:
+        """Begin to merge the segments of like size that are not being merged."""
+        merging = [segment for merge in self.merges for segment in merge.sources]
+        sources: list[Segment] = []
+        for segment in sorted((each for each in self.segments if each not in merging), key=len):
+            if len(segment) > _RATIO * sum(map(len, sources)):
+                if len(sources) > 1:
+                    break
+                sources = []
+            sources.append(segment)
+        if len(sources) > 1:
+            self.merges.append(Merge(sources, self._threads.submit(merged, _frozen(sources))))
 
-    def _begin_merge(self, a: Segment, b: Segment) -> None:
-        self.merge = Merge(a, b)
-        self._steps = max(_LEAST_STEPS, self.merge.size * EVERY // (_FILLS_A_MERGE * CAPACITY))
+    def _take_over(self, merge: Merge) -> None:
+        """Wait for a merge and put the segment that it made in the place of its sources; another one may begin."""
+        self.merges.remove(merge)
+        made = merge.made.result()
+        for document_id, fingerprint in merge.removed:
+            made.remove(document_id, fingerprint)
+        self.segments = [segment for segment in self.segments if segment not in merge.sources]
+        if len(made):
+            self.segments.append(made)
+        self._changed()
+        self._choose_merges()
 
-    def _finish_merge(self) -> None:
-        """Finish the merge that is under way; another one may begin."""
-        merge = self.merge
-        while merge is not None and self.merge is merge:
-            self.work(merge.size)
+
+def _frozen(segments: list[Segment]) -> list[Segment]:
+    """Return the segments as they are now: of one that stays as it is, documents may still be removed."""
+    return [replace(each, removed=None if each.removed is None else each.removed.copy()) for each in segments]
 
 
 def compacted(segments: list[Segment]) -> Segment:
     """Make one segment of several, without what was removed; they are left as they are."""
-    left = list(segments)
-    while len(left) > 1 or any(segment.removed is not None for segment in left):
-        left.sort(key=len)
-        merge = Merge(left[0], left[1] if len(left) > 1 else _empty())
-        made = None
-        while made is None:
-            made = merge.work(merge.size)
-        left = [*left[2:], made]
-    return left[0] if left else _empty()
-
-
-def _remove_from(segment: Segment, document_id: int, fingerprint: int) -> bool:
-    slot = slot_of(segment.row, fingerprint, document_id)
-    if slot < 0 or is_removed(segment.row, slot):
-        return False
-    segment.remove(slot)
-    return True
-
-
-@cache
-def _load() -> None:
-    """Compile, or load, what is needed later: an addition must not wait for it."""
-    fingerprints = np.arange(2, dtype=np.uint64)
-    # The documents of one of them need 8 bytes each.
-    segments = [build(np.array([0, last]), fingerprints) for last in (1, _MAX_ID)]
-    for segment in segments:
-        merge = Merge(segment, segment)
-        while merge.work(1 << 20) is None:
-            pass
-    slot_of(segments[0].row, 0, 0)
-
-
-def _empty() -> Segment:
-    return build(np.empty(0, np.int64), np.empty(0, np.uint64))
+    if len(segments) == 1 and segments[0].removed is None:
+        return segments[0]
+    return merged(segments)

@@ -1,4 +1,4 @@
-"""What an index tells: finds of many queries, and what it consists of."""
+"""What an index tells: results of many queries, and what it consists of."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.index.memory.crowds import Crowd
+from dedup.index.memory.crowded import CrowdedBucket
 
 
-class Finds(NamedTuple):
+class QueryResults(NamedTuple):
     """What many queries found.
 
     Attributes:
-        queries: for each find the number of its query, ascending; shape (m,).
+        queries: for each result the number of its query, ascending; shape (m,).
         document_ids: the documents, those of a query the closest first, then by id; shape (m,).
         distances: how far away they are, in bits; shape (m,).
     """
@@ -32,9 +32,9 @@ class Report(NamedTuple):
         fingerprints: how many different ones the segments have, added up.
         newest: how many documents stand in no segment yet.
         segments: how many fingerprints each segment has, the largest first.
-        merging: whether two segments are being merged.
+        merging: whether segments are being merged.
         nbytes: the bytes of all arrays, without those of a merge that is under way.
-        crowds: blocks that very many fingerprints have in common, the largest first.
+        crowded: blocks that very many fingerprints have in common, the largest first.
     """
 
     documents: int
@@ -43,4 +43,4 @@ class Report(NamedTuple):
     segments: tuple[int, ...]
     merging: bool
     nbytes: int
-    crowds: tuple[Crowd, ...]
+    crowded: tuple[CrowdedBucket, ...]

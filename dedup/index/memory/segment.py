@@ -6,21 +6,17 @@ and 48 bits; of what stands in them only the second block of 16 bits (the tag) a
 kept, 6 bytes: the first block follows from the place, by a directory. If two fingerprints differ
 in at most 3 bits, some block is equal and the one after it, cyclically, differs in at most 1 bit:
 otherwise every equal block would be followed by one with at least 2 differing bits, and with e
-equal blocks there would be at least 2e + (4 - 2e) = 4 of them. So for radius 3 the tag says who is
-worth looking at. 3 * 6 + 8 bytes, and 4 or 8 for the document's id.
+equal blocks there would be at least 2e + (4 - 2e) = 4 of them. So for radius 3 the tag says what is
+worth comparing. 3 * 6 + 8 bytes, and 4 or 8 for the document's id.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from dedup.bits import signed
-from dedup.compiled import compiled
 
 Owners = NDArray[np.int32] | NDArray[np.int64]
 
@@ -29,21 +25,18 @@ BLOCK_BITS = 16
 BLOCK_VALUES = 1 << BLOCK_BITS
 MAX_FINGERPRINTS = (1 << 32) - 2
 
-LONG_RANGE = 512
+DIRECTORY_LENGTH = BLOCK_VALUES + 1
+
+TAGS_A_LINE = 32
+"""Tags of a cache line: compiled functions read whole lines, so that tables end with one."""
+
+LONG_RANGE = 4096
 """Entries; in a longer range those that matter are searched for instead of all being read."""
 
-MAX_DEEPER = 8
-"""How many bits beyond the block a directory tells apart at most."""
-
-_RANGE_COST = 4.0
-
-ARRAYS = ("fingerprints", "owners", "starts", "members", "first_directory", "directories", "tags", "positions")
-
-# What stands where in a segment's row of the table of addresses that kernels work on.
-COUNT, DEEPER, DEEPER_FIRST, FINGERPRINTS, OWNERS, OWNER_BYTES, LOWEST, GROUPS = range(8)
-STARTS, MEMBERS, MEMBER_IDS, FIRST_DIRECTORY, DIRECTORIES, TAGS, POSITIONS, REMOVED = range(8, 16)
-HAS_LONG = 16
-ROW = 17
+# The columns of a segment's row in the table of addresses that compiled functions work on.
+COUNT, FINGERPRINTS, OWNERS, OWNER_BYTES, LOWEST, GROUPS, STARTS, MEMBERS, MEMBER_IDS = range(9)
+DIRECTORIES, TAGS, TAGS_LENGTH, POSITIONS, REMOVED, HAS_LONG = range(9, 15)
+ROW = 21
 
 
 @dataclass(eq=False)
@@ -52,15 +45,14 @@ class Segment:
 
     Attributes:
         fingerprints: ascending, each once, uint64 of shape (n,).
-        owners: whose they are: the id of the document minus `lowest`, or where there are several
+        owners: the id of a fingerprint's document minus `lowest`, or where there are several
             documents, ~g with the number g of their group; int32 or int64 of shape (n,).
         lowest: what is added to the owners, the smallest document id.
         highest: the largest document id.
         starts: where in `members` each group starts, int64 of shape (g + 1,).
         members: the ids of documents with a fingerprint in common, ascending in a group; int64.
-        first_directory: for each value of the top bits of a fingerprint the first position with
-            it or a higher one; uint32 of shape (2**b + 1,).
-        directories: the same for the tables 1 to 3, uint32 of shape (3, 2**c + 1).
+        directories: for each table and value of its first block the first place with it or a higher
+            one; uint32 of shape (4, 65537).
         tags: of the tables 1 to 3: block t + 1 of the fingerprint, uint16 of shape (3, n); some
             zeros more, up to the next multiple of 32.
         positions: and its position; entries of one block are sorted by tag, then by position;
@@ -75,7 +67,6 @@ class Segment:
     highest: int
     starts: NDArray[np.int64]
     members: NDArray[np.int64]
-    first_directory: NDArray[np.uint32]
     directories: NDArray[np.uint32]
     tags: NDArray[np.uint16]
     positions: NDArray[np.uint32]
@@ -85,14 +76,10 @@ class Segment:
         return len(self.fingerprints)
 
     @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by their names, in the order in which they stand in files."""
-        return {name: getattr(self, name) for name in ARRAYS}
-
-    @property
     def nbytes(self) -> int:
         """The bytes of all arrays."""
-        return sum(array.nbytes for array in self.arrays.values())
+        arrays = self.fingerprints, self.owners, self.starts, self.members, self.directories, self.tags, self.positions
+        return sum(array.nbytes for array in arrays)
 
     @property
     def documents(self) -> int:
@@ -102,68 +89,65 @@ class Segment:
 
     @cached_property
     def row(self) -> NDArray[np.int64]:
-        """What kernels are told of the segment; the arrays have to be kept as long as it is used."""
+        """What compiled functions are told of the segment; the arrays have to be kept as long as it is used."""
         row = np.zeros(ROW, np.int64)
-        row[COUNT] = len(self)
-        row[DEEPER] = depth(self.directories.shape[1])
-        row[DEEPER_FIRST] = depth(len(self.first_directory))
+        row[COUNT], row[TAGS_LENGTH] = len(self), self.tags.shape[1]
         row[OWNER_BYTES], row[LOWEST] = self.owners.itemsize, self.lowest
         row[GROUPS], row[MEMBERS] = len(self.starts) - 1, len(self.members)
-        places = (FINGERPRINTS, OWNERS, STARTS, MEMBER_IDS, FIRST_DIRECTORY, DIRECTORIES, TAGS, POSITIONS)
-        for place, array in zip(places, self.arrays.values(), strict=True):
-            row[place] = array.ctypes.data
+        row[FINGERPRINTS], row[OWNERS] = self.fingerprints.ctypes.data, self.owners.ctypes.data
+        row[STARTS], row[MEMBER_IDS] = self.starts.ctypes.data, self.members.ctypes.data
+        row[DIRECTORIES], row[TAGS] = self.directories.ctypes.data, self.tags.ctypes.data
+        row[POSITIONS] = self.positions.ctypes.data
         if self.removed is not None:
             row[REMOVED] = self.removed.ctypes.data
-        directories = self.first_directory, *self.directories
-        row[HAS_LONG] = max(longest_range(directory) for directory in directories) > LONG_RANGE
+        row[HAS_LONG] = np.diff(self.directories.astype(np.int64)).max() > LONG_RANGE
         return row
 
-    def remove(self, slot: int) -> None:
-        """Mark a document as removed; see `removed`."""
+    def remove(self, document_id: int, fingerprint: np.uint64) -> bool:
+        """Mark a document as removed, if it is there with this fingerprint; return whether it was."""
+        slot = self._slot(document_id, fingerprint)
+        if slot is None:
+            return False
         if self.removed is None:
             self.removed = np.zeros((len(self) + len(self.members) + 7) >> 3, np.uint8)
             self.row[REMOVED] = self.removed.ctypes.data
-        self.removed[slot >> 3] |= np.uint8(1 << (slot & 7))
+        bit = np.uint8(1 << (slot & 7))
+        was_there = not self.removed[slot >> 3] & bit
+        self.removed[slot >> 3] |= bit
+        return was_there
 
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the documents that were not removed, and the fingerprint of each, in the order of the fingerprints."""
+        owners = self.owners.astype(np.int64)
+        is_group = owners < 0
+        # Of damaged files groups may not exist, end anywhere, and overlap.
+        starts = np.clip(self.starts, 0, len(self.members))
+        groups = np.where(is_group, np.minimum(~owners, len(starts) - 1), 0)
+        sizes = np.where(is_group, np.maximum(np.diff(starts, append=0), 0)[groups], 1)
+        sizes[np.cumsum(sizes) > len(self) + len(self.members)] = 0
+        ids, of_groups = np.repeat(owners + self.lowest, sizes), np.repeat(is_group, sizes)
+        # Where each entry of a group stands among the members.
+        places = np.arange(len(ids)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        places = (np.repeat(starts[groups], sizes) + places)[of_groups]
+        ids[of_groups] = self.members[places]
+        fingerprints = np.repeat(self.fingerprints, sizes)
+        if self.removed is None:
+            return ids, fingerprints
+        slots = np.repeat(np.arange(len(self)), sizes)
+        slots[of_groups] = len(self) + places
+        is_there = np.unpackbits(self.removed, bitorder="little")[slots] == 0
+        return ids[is_there], fingerprints[is_there]
 
-@compiled
-def longest_range(directory: NDArray[np.uint32]) -> int:
-    """Return how many entries stand in the longest range of a directory."""
-    longest = signed(0)
-    for value in range(len(directory) - 1):
-        longest = max(longest, signed(directory[value + 1]) - signed(directory[value]))
-    return longest
-
-
-@compiled
-def tags_length(count: int) -> int:
-    """Return how many tags a table of so many entries is given room for: lines of the cache are read as a whole."""
-    return (count + 31) & -32
-
-
-def depth(directory_length: int) -> int:
-    """Return how many bits beyond the first block a directory of this length tells apart."""
-    return (directory_length - 1).bit_length() - 1 - BLOCK_BITS
-
-
-def directory_shapes(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shapes of the first directory and of the others, for so many fingerprints."""
-    first, others = (BLOCK_VALUES << _deeper(count, entries) for entries in (8, 32))
-    return (first + 1,), (BLOCKS - 1, others + 1)
-
-
-def _deeper(count: int, entries: int) -> int:
-    """Return how many bits beyond the block a directory should tell apart, where so many entries fill a cache line.
-
-    With d such bits, 1 + d ranges are read, one for each way to flip at most one of them. Finding a
-    range costs about as much as reading four lines.
-    """
-    lines = count / BLOCK_VALUES / entries
-    return min(range(MAX_DEEPER + 1), key=lambda deeper: (1 + deeper) * (_RANGE_COST + lines / 2**deeper))
-
-
-def empty_owners(count: int, lowest: int, highest: int, groups: int) -> Owners:
-    """Return room for so many owners of these ids, or of at most so many groups, as narrow as may be."""
-    if max(highest - lowest, groups) < 1 << 31:
-        return np.empty(count, np.int32)
-    return np.empty(count, np.int64)
+    def _slot(self, document_id: int, fingerprint: np.uint64) -> int | None:
+        """Return the number of a document's bit in `removed`; None where it does not stand with this fingerprint."""
+        position = int(np.searchsorted(self.fingerprints, fingerprint))
+        if position == len(self) or self.fingerprints[position] != fingerprint:
+            return None
+        owner = int(self.owners[position])
+        if owner >= 0:
+            return position if owner + self.lowest == document_id else None
+        if ~owner >= len(self.starts) - 1:
+            return None  # of a damaged file
+        first, after = np.clip(self.starts[~owner : ~owner + 2], 0, len(self.members)).tolist()
+        member = first + int(np.searchsorted(self.members[first:after], document_id))
+        return len(self) + member if member < after and self.members[member] == document_id else None

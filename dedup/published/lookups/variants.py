@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dedup.errors import SettingsError
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.protocol import Found
-from dedup.index.lookups.tables import SortedTables
 from dedup.index.probes import Probes
+from dedup.published.lookups.protocol import LookupResults
+from dedup.published.lookups.tables import SortedTables
 
 MAX_VARIANTS = 1_000_000
 """Of one query; 4 bits are 679,121."""
@@ -63,18 +63,18 @@ class QueryVariants:
         self.nbytes = self._sorted.nbytes + self._flips.nbytes
         self.expected_candidates = len(self._flips) * len(fingerprints) / 2.0**BITS
 
-    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints; see `Lookup`."""
         # One query after the other: the probes of a thousand would fill 2 GB.
         each = [self._query(query, fingerprint) for query, fingerprint in enumerate(fingerprints)]
-        return Found(
+        return LookupResults(
             np.concatenate([np.zeros(0, np.int64), *(found.queries for found in each)]),
             np.concatenate([np.zeros(0, np.int64), *(found.positions for found in each)]),
             sum(found.probes for found in each),
             sum(found.candidates for found in each),
         )
 
-    def _query(self, query: int, fingerprint: np.uint64) -> Found:
+    def _query(self, query: int, fingerprint: np.uint64) -> LookupResults:
         variants = self._flips ^ fingerprint
         probes = Probes(np.zeros(len(variants), np.int64), variants, variants, np.full(len(variants), fingerprint))
         return self._sorted.scan(probes, np.full(len(variants), query), self.radius)
@@ -108,7 +108,7 @@ class StoredVariants:
         self.nbytes = self._sorted.nbytes
         self.expected_candidates = rows / 2.0**BITS
 
-    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints; see `Lookup`. A query is one probe, and every candidate a find."""
         probes = Probes(np.zeros(len(fingerprints), np.int64), fingerprints, fingerprints, fingerprints)
         return self._sorted.scan(probes, np.arange(len(fingerprints)), self.radius)

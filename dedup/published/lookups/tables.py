@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import PermutedTable, TableDesign
-from dedup.index.lookups.kernels import scan_lists, scan_tables
-from dedup.index.lookups.protocol import Found
 from dedup.index.probes import ProbePlan, Probes
+from dedup.published.lookups.kernels import scan_lists, scan_tables
+from dedup.published.lookups.protocol import LookupResults
 
 _BLOCKS = TableDesign(4, 1)
 _BLOCK_VALUES = 1 << 16
 
 
 class SortedTables:
-    """Tables of values, each sorted, with a directory by the top bits for the way in.
+    """Tables of values, each sorted.
 
     Args:
         columns: for each table its values, shape (m,) each.
@@ -29,30 +29,28 @@ class SortedTables:
         shape = len(columns), len(columns[0])
         self._values = np.empty(shape, np.uint64)
         self._positions = np.empty(shape, np.uint32)
-        # Some 8 to 16 values an entry: as many as two cache lines hold.
-        bits = max(1, shape[1].bit_length() - 4)
-        self._directory = np.empty((shape[0], (1 << bits) + 1), np.uint32)
-        edges = np.arange(1 << bits, dtype=np.uint64) << np.uint64(BITS - bits)
         for table, column in enumerate(columns):
             order = np.argsort(column)
             self._values[table] = column[order]
             self._positions[table] = order // copies
-            self._directory[table, :-1] = np.searchsorted(self._values[table], edges)
-            self._directory[table, -1] = shape[1]
-        self.nbytes = self._values.nbytes + self._positions.nbytes + self._directory.nbytes
+        self.nbytes = self._values.nbytes + self._positions.nbytes
 
-    def scan(self, probes: Probes, owners: NDArray[np.int64], radius: int) -> Found:
-        """Return what the probes bring.
+    def scan(self, probes: Probes, owners: NDArray[np.int64], radius: int) -> LookupResults:
+        """Return what the probes find.
 
         Args:
             probes: shape (p,) each.
             owners: the number of the query that each belongs to, shape (p,).
-            radius: the largest distance of a find, in bits.
+            radius: the largest distance of a result, in bits.
         """
-        finds, candidates = scan_tables(
-            self._values, self._positions, self._directory, (owners, *probes), np.uint64(radius)
-        )
-        return Found.of(finds, len(owners), candidates)
+        firsts, afters = np.empty(len(owners), np.int64), np.empty(len(owners), np.int64)
+        for table, values in enumerate(self._values):
+            chosen = np.flatnonzero(probes.tables == table)
+            firsts[chosen] = np.searchsorted(values, probes.lows[chosen])
+            afters[chosen] = np.searchsorted(values, probes.highs[chosen], side="right")
+        asked = owners, probes.tables, firsts, afters, probes.permuted
+        results = scan_tables(self._values, self._positions, asked, np.uint64(radius))
+        return LookupResults.of(results, len(owners), int((afters - firsts).sum()))
 
 
 class _Planned:
@@ -103,7 +101,7 @@ class PermutedTables(_Planned):
         self._sorted = SortedTables([permuted(table, fingerprints) for table in plan.design.tables])
         self.nbytes = self._sorted.nbytes
 
-    def query(self, fingerprints: NDArray[np.uint64], margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints; see `Lookup`."""
         return self._sorted.scan(*self.probes(fingerprints, margins), self.radius)
 
@@ -117,7 +115,7 @@ class InvertedBlocks(_Planned):
 
     Args:
         fingerprints: those stored, shape (n,).
-        radius: the largest distance of a find, in bits.
+        radius: the largest distance of a result, in bits.
         exact_radius: the distance within which nothing is missed, in bits.
     """
 
@@ -132,12 +130,12 @@ class InvertedBlocks(_Planned):
             self._starts[table.number, 1:] = np.cumsum(np.bincount(values, minlength=_BLOCK_VALUES))
         self.nbytes = fingerprints.nbytes + self._starts.nbytes + self._positions.nbytes
 
-    def query(self, fingerprints: NDArray[np.uint64], margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints; see `Lookup`."""
         probes, owners = self.probes(fingerprints, margins)
         asked = owners, probes.tables, _block(probes.lows), fingerprints[owners]
-        finds, candidates = scan_lists(self._starts, self._positions, self._stored, asked, np.uint64(self.radius))
-        return Found.of(finds, len(owners), candidates)
+        results, candidates = scan_lists(self._starts, self._positions, self._stored, asked, np.uint64(self.radius))
+        return LookupResults.of(results, len(owners), candidates)
 
 
 def permuted(table: PermutedTable, fingerprints: NDArray[np.uint64]) -> NDArray[np.uint64]:

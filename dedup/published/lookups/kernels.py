@@ -1,6 +1,6 @@
 """The compiled loops of the look-ups.
 
-All of them return finds as query << 32 | position, in the order in which they are met.
+All of them return results as query << 32 | position, in the order in which they are met.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ from dedup.fingerprint.signature import BITS
 _BLOCK = 4096
 _TILE = 512
 _FEW = 256
-_LARGEST = np.uint64(2**64 - 1)
 
 
 @compiled
-def _with_room(finds: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Return the finds, in an array twice as long where they fill theirs."""
-    if count < len(finds):
-        return finds
-    longer = np.empty(2 * len(finds), np.int64)
-    longer[:count] = finds
+def _with_room(results: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Return the results, in an array twice as long where they fill theirs."""
+    if count < len(results):
+        return results
+    longer = np.empty(2 * len(results), np.int64)
+    longer[:count] = results
     return longer
 
 
 @compiled
 def compare_all(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius: np.uint64) -> NDArray[np.int64]:
     """Compare every query, shape (q,), with every stored fingerprint, shape (n,)."""
-    finds = np.empty(_FEW, np.int64)
+    results = np.empty(_FEW, np.int64)
     count = 0
     for query in range(len(queries)):
         for start in range(0, len(stored), _BLOCK):
@@ -44,10 +43,10 @@ def compare_all(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius:
                 continue
             for place in range(len(block)):
                 if ones(block[place] ^ queries[query]) <= radius:
-                    finds = _with_room(finds, count)
-                    finds[count] = (query << 32) | (start + place)
+                    results = _with_room(results, count)
+                    results[count] = (query << 32) | (start + place)
                     count += 1
-    return finds[:count]
+    return results[:count]
 
 
 @compiled
@@ -62,9 +61,9 @@ def count_in_lists(
         lists: for each bit the fingerprints that have 1 there, as a bitmap, shape (64, words).
         stored: how many fingerprints there are.
         queries: shape (q,).
-        radius: the largest distance of a find, in bits.
+        radius: the largest distance of a result, in bits.
     """
-    finds = np.empty(_FEW, np.int64)
+    results = np.empty(_FEW, np.int64)
     count = 0
     words = lists.shape[1]
     planes = 0
@@ -100,10 +99,10 @@ def count_in_lists(
                         differing |= np.int64((counters[plane, word] >> place) & np.uint64(1)) << plane
                     position = (start + word) * BITS + np.int64(place)
                     if differing <= radius and position < stored:
-                        finds = _with_room(finds, count)
-                        finds[count] = (query << 32) | position
+                        results = _with_room(results, count)
+                        results[count] = (query << 32) | position
                         count += 1
-    return finds[:count]
+    return results[:count]
 
 
 @compiled
@@ -122,12 +121,12 @@ def scan_lists(
         stored: the fingerprints, shape (n,).
         probes: for each probe the number of its query, that of the block, the value, and the query
             itself; shape (p,) each.
-        radius: the largest distance of a find, in bits.
+        radius: the largest distance of a result, in bits.
 
     Returns:
-        The finds, and the number of candidates.
+        The results, and the number of candidates.
     """
-    finds = np.empty(_FEW, np.int64)
+    results = np.empty(_FEW, np.int64)
     count = candidates = 0
     owners, blocks, values, queries = probes
     for probe in range(len(owners)):
@@ -136,74 +135,42 @@ def scan_lists(
             candidates += 1
             position = positions[block, place]
             if ones(stored[position] ^ queries[probe]) <= radius:
-                finds = _with_room(finds, count)
-                finds[count] = (owners[probe] << 32) | np.int64(position)
+                results = _with_room(results, count)
+                results[count] = (owners[probe] << 32) | np.int64(position)
                 count += 1
-    return finds[:count], candidates
-
-
-@compiled
-def _first_not_below(
-    row: NDArray[np.uint64], directory: NDArray[np.uint32], shift: np.uint64, value: np.uint64
-) -> np.int64:
-    """Return the first place in a sorted row whose value is not below this one."""
-    first = np.int64(directory[value >> shift])
-    after = np.int64(directory[(value >> shift) + np.uint64(1)])
-    while first < after:
-        middle = (first + after) >> 1
-        if row[middle] < value:
-            first = middle + 1
-        else:
-            after = middle
-    return first
+    return results[:count], candidates
 
 
 @compiled
 def scan_tables(
     values: NDArray[np.uint64],
     positions: NDArray[np.uint32],
-    directory: NDArray[np.uint32],
-    probes: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]],
+    probes: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64]],
     radius: np.uint64,
-) -> tuple[NDArray[np.int64], int]:
+) -> NDArray[np.int64]:
     """Compare with what stands in ranges of sorted tables.
 
     Args:
         values: the permuted fingerprints, sorted, shape (tables, n).
         positions: whose they are, shape (tables, n).
-        directory: the place of the first value with the given top bits, shape (tables, 2**b + 1).
-        probes: for each probe the number of its query, that of the table, the smallest and the
-            largest value, and the query in the order of the table; shape (p,) each.
-        radius: the largest distance of a find, in bits.
-
-    Returns:
-        The finds, and the number of candidates.
+        probes: for each probe the number of its query, that of the table, where its range begins and
+            ends, and the query in the order of the table; shape (p,) each.
+        radius: the largest distance of a result, in bits.
     """
-    finds = np.empty(_FEW, np.int64)
-    count = candidates = 0
-    owners, tables, lows, highs, permuted = probes
-    shift = np.uint64(BITS + 1)
-    size = directory.shape[1] - 1
-    while size > 0:
-        size >>= 1
-        shift -= np.uint64(1)
+    results = np.empty(_FEW, np.int64)
+    count = 0
+    owners, tables, firsts, afters, permuted = probes
     for probe in range(len(owners)):
-        table, query = tables[probe], permuted[probe]
-        row = values[table]
-        first = _first_not_below(row, directory[table], shift, lows[probe])
-        after = np.int64(len(row))
-        if highs[probe] < _LARGEST:
-            after = _first_not_below(row, directory[table], shift, highs[probe] + np.uint64(1))
-        candidates += int(after - first)
+        row = values[tables[probe]]
         near = 0
         # As above: without branches first.
-        for place in range(first, after):
-            near += 1 if ones(row[place] ^ query) <= radius else 0
+        for place in range(firsts[probe], afters[probe]):
+            near += 1 if ones(row[place] ^ permuted[probe]) <= radius else 0
         if near == 0:
             continue
-        for place in range(first, after):
-            if ones(row[place] ^ query) <= radius:
-                finds = _with_room(finds, count)
-                finds[count] = (owners[probe] << 32) | np.int64(positions[table, place])
+        for place in range(firsts[probe], afters[probe]):
+            if ones(row[place] ^ permuted[probe]) <= radius:
+                results = _with_room(results, count)
+                results[count] = (owners[probe] << 32) | np.int64(positions[tables[probe], place])
                 count += 1
-    return finds[:count], candidates
+    return results[:count]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.fingerprint.signature import BITS
-from dedup.index.lookups.kernels import compare_all, count_in_lists
-from dedup.index.lookups.protocol import Found
+from dedup.published.lookups.kernels import compare_all, count_in_lists
+from dedup.published.lookups.protocol import LookupResults
 
 
 class BruteForce:
@@ -26,10 +26,10 @@ class BruteForce:
         self.nbytes = fingerprints.nbytes
         self.expected_candidates = float(len(fingerprints))
 
-    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints; see `Lookup`. A query is one probe."""
         finds = compare_all(self._stored, fingerprints, np.uint64(self.radius))
-        return Found.of(finds, len(fingerprints), len(fingerprints) * len(self._stored))
+        return LookupResults.of(finds, len(fingerprints), len(fingerprints) * len(self._stored))
 
 
 class BitLists:
@@ -59,7 +59,7 @@ class BitLists:
         self.nbytes = self._lists.nbytes
         self.expected_candidates = float(self._stored)
 
-    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], _margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints; see `Lookup`. A query is one probe of every list."""
         finds = count_in_lists(self._lists, self._stored, fingerprints, self.radius)
-        return Found.of(finds, BITS * len(fingerprints), len(fingerprints) * self._stored)
+        return LookupResults.of(finds, BITS * len(fingerprints), len(fingerprints) * self._stored)

@@ -24,14 +24,11 @@ from numpy.typing import NDArray
 
 from dedup.errors import IndexFileError
 from dedup.index.memory.segment import (
-    BLOCK_BITS,
     BLOCK_VALUES,
     BLOCKS,
-    MAX_DEEPER,
     MAX_FINGERPRINTS,
+    TAGS_A_LINE,
     Segment,
-    depth,
-    tags_length,
 )
 
 MAGIC = b"dedupidx"
@@ -42,6 +39,7 @@ _START = struct.Struct("<8sIII")
 _CHUNK = 1 << 24
 _STALE_SECONDS = 3600.0
 _MAX_ID = (1 << 63) - 1
+_MAX_DEEPER = 8
 
 
 class Header(NamedTuple):
@@ -56,7 +54,7 @@ class Header(NamedTuple):
         groups: how many fingerprints are those of several documents.
         members: how many documents these have.
         owner_bytes: the width of an owner, 4 or 8.
-        deeper: how many bits beyond the block the directories tell apart.
+        deeper: how many bits beyond the block the directories tell apart; 0 in all that are written today.
         deeper_first: the same of the first directory.
         checksums: CRC-32 of each array.
         origin: what the fingerprints were taken from, up to where, if whoever saved them says.
@@ -86,7 +84,7 @@ class Header(NamedTuple):
             "members": ("<i8", (self.members,)),
             "first_directory": ("<u4", ((BLOCK_VALUES << self.deeper_first) + 1,)),
             "directories": ("<u4", (BLOCKS - 1, (BLOCK_VALUES << self.deeper) + 1)),
-            "tags": ("<u2", (BLOCKS - 1, tags_length(count))),
+            "tags": ("<u2", (BLOCKS - 1, -(-count // TAGS_A_LINE) * TAGS_A_LINE)),
             "positions": ("<u4", (BLOCKS - 1, count)),
         }
 
@@ -117,7 +115,16 @@ def write(path: Path, segment: Segment, scheme: str, design: str, origin: str = 
     """
     path = path.resolve()
     _clear_away(path)
-    arrays = segment.arrays
+    arrays = {
+        "fingerprints": segment.fingerprints,
+        "owners": segment.owners,
+        "starts": segment.starts,
+        "members": segment.members,
+        "first_directory": segment.directories[0],
+        "directories": segment.directories[1:],
+        "tags": segment.tags,
+        "positions": segment.positions,
+    }
     header = Header(
         scheme,
         design,
@@ -127,8 +134,8 @@ def write(path: Path, segment: Segment, scheme: str, design: str, origin: str = 
         len(segment.starts) - 1,
         len(segment.members),
         segment.owners.itemsize,
-        depth(segment.directories.shape[1]),
-        depth(len(segment.first_directory)),
+        0,
+        0,
         {},
         origin,
     )
@@ -173,7 +180,9 @@ def read(path: Path) -> tuple[Header, Segment]:
             else:
                 # Not as np.memmap: arrays of this class are slower to take parts of.
                 arrays[name] = np.memmap(file, kind, "r", header.places[name][0], shape).view(np.ndarray)
-    return header, Segment(lowest=header.lowest, highest=header.highest, **arrays)
+    first, others = arrays.pop("first_directory"), arrays.pop("directories")
+    directories = np.vstack((first[:: 1 << header.deeper_first], others[:, :: 1 << header.deeper]))
+    return header, Segment(lowest=header.lowest, highest=header.highest, directories=directories, **arrays)
 
 
 def verify(path: Path) -> Header:
@@ -255,8 +264,8 @@ def _decoded(path: Path, text: bytes) -> Header:
         "members": 1 << 40,
         "lowest": _MAX_ID,
         "highest": _MAX_ID,
-        "deeper": MAX_DEEPER,
-        "deeper_first": MAX_DEEPER,
+        "deeper": _MAX_DEEPER,
+        "deeper_first": _MAX_DEEPER,
     }
     whole = all(
         type(getattr(header, name)) is int and 0 <= getattr(header, name) <= most for name, most in limits.items()
@@ -264,7 +273,7 @@ def _decoded(path: Path, text: bytes) -> Header:
     texts = all(isinstance(each, str) for each in (header.scheme, header.design, header.origin))
     if not whole or not texts or header.owner_bytes not in (4, 8) or not isinstance(header.checksums, dict):
         _refuse(path, "its header is damaged")
-    if header.checksums.keys() != header.shapes.keys() or max(header.deeper, header.deeper_first) > BLOCK_BITS:
+    if header.checksums.keys() != header.shapes.keys():
         _refuse(path, "its header is damaged")
     return header
 

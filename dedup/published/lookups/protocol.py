@@ -11,7 +11,7 @@ _POSITION_BITS = 32
 _POSITION = (1 << _POSITION_BITS) - 1
 
 
-class Found(NamedTuple):
+class LookupResults(NamedTuple):
     """What the look-ups of some queries found, and what they took.
 
     Attributes:
@@ -28,7 +28,7 @@ class Found(NamedTuple):
     candidates: int
 
     @classmethod
-    def of(cls, finds: NDArray[np.int64], probes: int, candidates: int) -> Found:
+    def of(cls, finds: NDArray[np.int64], probes: int, candidates: int) -> LookupResults:
         """Make it of finds as kernels write them (query << 32 | position), in any order, some twice."""
         finds = np.unique(finds)
         return cls(finds >> _POSITION_BITS, finds & _POSITION, probes, candidates)
@@ -61,7 +61,7 @@ class Lookup(Protocol):
     def nbytes(self) -> int:
         """The bytes of the arrays that are kept."""
 
-    def query(self, fingerprints: NDArray[np.uint64], margins: NDArray[np.int64]) -> Found:
+    def query(self, fingerprints: NDArray[np.uint64], margins: NDArray[np.int64]) -> LookupResults:
         """Look up some fingerprints, one after the other.
 
         Args:
