@@ -59,7 +59,8 @@ def _textrank_with(vocabulary: Vocabulary, stop_words: str) -> TextRank:
         from jieba.posseg import POSTokenizer  # noqa: PLC0415 -- as above
 
         extractor = TextRank()
-        extractor.tokenizer = POSTokenizer(tokenizer_of(vocabulary))
+        # It takes the tags of a user's words away from the tokenizer that it is given.
+        extractor.tokenizer = POSTokenizer(copy.copy(tokenizer_of(vocabulary)))
     extractor.stop_words = _with_stop_words(extractor.stop_words, stop_words)
     return extractor
 
