@@ -79,7 +79,7 @@ def test_what_brute_force_finds(
         assert found[number] == by_brute_force(plan_of(options), stored[:count], query, margins[count + number], limit)
 
 
-@given(st.integers(0, 2**32), st.integers(1, 120), st.integers(1, 200), st.sampled_from([1, 5, 64]))
+@given(st.integers(0, 2**32), st.integers(1, 120), st.integers(1, QUERIES), st.sampled_from([1, 5, 64]))
 @settings(max_examples=25, deadline=None)
 def test_what_was_entered_since_is_found_too(seed: int, before: int, since: int, limit: int) -> None:
     stored, margins = crowded(seed, before + since + QUERIES)

@@ -98,7 +98,9 @@ class Candidates:
         self.entered(end)
 
     def find(self, queries: NDArray[np.uint64], margins: NDArray[np.int64], first: int) -> Closest:
-        """Find the closest documents that the plan's probes bring; `look_up` goes on with what is added then.
+        """Find the closest documents that the plan's probes bring.
+
+        `look_up` goes on with what is added then, of which there is room for one document a query.
 
         Args:
             queries: the fingerprints that are looked around, shape (q,), no more than `at_once` says.

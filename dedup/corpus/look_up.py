@@ -5,6 +5,7 @@ are sorted by. So they are compared one after the other, a piece that stays in c
 """
 
 # Compiled functions are one with those that they call, and take nothing by name.
+# ruff: noqa: PLR0917
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inlined
 from dedup.corpus.probing import Probes, is_brought
 from dedup.index.memory.flips import Flips, outside
 from dedup.index.memory.segment import BLOCKS
@@ -90,23 +91,52 @@ def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) 
         after: the one behind the last of them; of all these it was looked equally far before.
         closest: the queries; takes what is found besides what was found before.
     """
+    # Each array is looked up once, and handed on alone: it is counted who holds one.
+    fingerprints, flips, probes = stored.fingerprints, stored.flips, closest.probes
+    exact = flips.starts[1:] - flips.starts[:-1]
+    # More bits than those that are always flipped.
+    exact_ends = (flips.exact_bits + 1).astype(np.uint64)
     for start in range(closest.ends[first] if first < after else end, end, _IN_CACHE):
         stop = min(start + _IN_CACHE, end)
         for number in range(first, after):
-            _look_up(stored, start, stop, number, closest)
+            closest.counts[number] = _look_up(
+                fingerprints,
+                start,
+                stop,
+                closest.queries[number],
+                probes.values[number],
+                probes.counts[number],
+                probes.kept[number],
+                exact,
+                exact_ends,
+                stored.radius,
+                closest.keys[number],
+                closest.counts[number],
+            )
     closest.ends[first:after] = end
 
 
 @compiled
-def _look_up(stored: Stored, start: int, end: int, number: int, closest: Closest) -> None:
-    fingerprints, query = stored.fingerprints, closest.queries[number]
-    keys, probes = closest.keys[number], closest.probes
-    found = closest.counts[number]
-    most = _most(stored.radius, keys, found)
+def _look_up(
+    fingerprints: NDArray[np.uint64],
+    start: int,
+    end: int,
+    query: np.uint64,
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    kept: NDArray[np.uint64],
+    exact: NDArray[np.int64],
+    exact_ends: NDArray[np.uint64],
+    radius: int,
+    keys: NDArray[np.int64],
+    found: int,
+) -> int:
+    """Insert the keys of those from `start` to before `end`; return how many there are then."""
+    most = _most(radius, keys, found)
     for at in range(start, end, AT_ONCE):
         here = _near(fingerprints, at, query, most)
         if ones(here) > np.uint64(_FEW):
-            here &= _can_be_brought(fingerprints, at, query, probes.kept[number], stored.flips.exact_bits)
+            here &= _can_be_brought(fingerprints, at, query, kept, exact_ends)
         if end - at < AT_ONCE:
             here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
         while here:
@@ -114,10 +144,10 @@ def _look_up(stored: Stored, start: int, end: int, number: int, closest: Closest
             here &= here - np.uint64(1)
             differing = fingerprints[place] ^ query
             distance = signed(ones(differing))
-            if distance <= most and is_brought(differing, query, number, probes, stored.flips):
+            if distance <= most and is_brought(differing, query, values, counts, kept, exact, exact_ends):
                 found = _insert(keys, found, distance << _PLACE_BITS | place)
-                most = _most(stored.radius, keys, found)
-    closest.counts[number] = found
+                most = _most(radius, keys, found)
+    return found
 
 
 @compiled
@@ -126,35 +156,31 @@ def _most(radius: int, keys: NDArray[np.int64], found: int) -> int:
     return radius if found < len(keys) else signed(keys[found - 1] >> _PLACE_BITS) - 1
 
 
-@compiled
+@inlined
 def _near(fingerprints: NDArray[np.uint64], at: int, query: np.uint64, most: int) -> np.uint64:
-    """Return a bit for each of 64 fingerprints that is not too far away."""
-    here = np.uint64(0)
-    if most < 0:
-        return here
+    """Return a bit for each of 64 fingerprints that is not too far away; of most below 0 those that are equal."""
+    here, first, farthest = np.uint64(0), np.uint64(at), np.uint64(max(most, 0))
     # Without a branch: the compiler does this for several at once.
     for place in range(AT_ONCE):
-        distance = ones(fingerprints[np.uint64(at) + np.uint64(place)] ^ query)
-        here |= np.uint64(distance <= np.uint64(most)) << np.uint64(place)
+        here |= np.uint64(ones(fingerprints[first + np.uint64(place)] ^ query) <= farthest) << np.uint64(place)
     return here
 
 
-@compiled
+@inlined
 def _can_be_brought(
     fingerprints: NDArray[np.uint64],
     at: int,
     query: np.uint64,
     kept: NDArray[np.uint64],
-    exact_bits: NDArray[np.int64],
+    exact_ends: NDArray[np.uint64],
 ) -> np.uint64:
     """Return a bit for each of 64 fingerprints that probes bring, as far as is known without their values."""
-    brought = np.uint64(0)
+    brought, first = np.uint64(0), np.uint64(at)
     for place in range(AT_ONCE):
-        differing = fingerprints[np.uint64(at) + np.uint64(place)] ^ query
+        differing = fingerprints[first + np.uint64(place)] ^ query
         can_be = False
         for table in range(BLOCKS):
-            can_be |= signed(ones(differing & ~outside(table))) <= exact_bits[table]
-            can_be |= differing & kept[table] == 0
+            can_be |= (ones(differing & ~outside(table)) < exact_ends[table]) | (differing & kept[table] == 0)
         brought |= np.uint64(can_be) << np.uint64(place)
     return brought
 

@@ -44,4 +44,12 @@ def _is_brought(words: NDArray[np.uint8], fingerprint: np.uint64, other: np.uint
     queries = np.empty(1, np.uint64)
     queries[0] = fingerprint
     probes = probes_of(queries, margins.reshape(1, -1), flips)
-    return is_brought(fingerprint ^ other, fingerprint, 0, probes, flips)
+    return is_brought(
+        fingerprint ^ other,
+        fingerprint,
+        probes.values[0],
+        probes.counts[0],
+        probes.kept[0],
+        flips.starts[1:] - flips.starts[:-1],
+        (flips.exact_bits + 1).astype(np.uint64),
+    )

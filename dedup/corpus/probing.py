@@ -1,6 +1,7 @@
 """What the probes of fingerprints bring, as it is asked of one stored fingerprint after the other."""
 
-# Compiled functions take nothing by name.
+# Compiled functions are one with those that they call, and take nothing by name.
+# ruff: noqa: PLR0917
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
+from dedup.bits import ones
 from dedup.compiled import compiled
 from dedup.index.memory.flips import Flips, firm_bits, outside, probe
 from dedup.index.memory.recent import block_of
@@ -59,24 +60,33 @@ def probes_of(queries: NDArray[np.uint64], margins: NDArray[np.int64], flips: Fl
 
 
 @compiled
-def is_brought(differing: np.uint64, query: np.uint64, number: int, probes: Probes, flips: Flips) -> bool:
+def is_brought(
+    differing: np.uint64,
+    query: np.uint64,
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    kept: NDArray[np.uint64],
+    exact: NDArray[np.int64],
+    exact_ends: NDArray[np.uint64],
+) -> bool:
     """Say whether any look-up brings a fingerprint.
 
     Args:
         differing: the bits in which it differs from the query.
         query: that.
-        number: which of the fingerprints that were probed it is.
-        probes: the values that are looked up.
-        flips: how the query is probed.
+        values: see `Probes`, as `counts` and `kept`, of this query alone.
+        counts: how many there are.
+        kept: in which bits all agrees that is brought by weak flips.
+        exact: how many of the values of each table are always looked up, shape (4,).
+        exact_ends: from how many bits on these do not bring what differs in its block, shape (4,).
     """
     for table in range(BLOCKS):
-        if signed(ones(differing & ~outside(table))) <= flips.exact_bits[table]:
+        if ones(differing & ~outside(table)) < exact_ends[table]:
             return True
     for table in range(BLOCKS):
-        if differing & probes.kept[number, table] == 0:
+        if differing & kept[table] == 0:
             block = block_of(query ^ differing, table)
-            first = flips.starts[table + 1] - flips.starts[table]
-            for value in probes.values[number, table, first : probes.counts[number, table]]:
-                if value == block:
+            for place in range(exact[table], counts[table]):
+                if values[table, place] == block:
                     return True
     return False
