@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from dedup.corpus.plain_words import plain_words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.mutual_probing import compiled_brings
-from dedup.corpus.plain_words import plain_words
 from dedup.corpus.shared_shingles import most_rewritten
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import make_signature

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dedup.corpus.signed_lines import PackedLines, SignedLines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,6 @@ from dedup.corpus.files import find_files
 from dedup.corpus.joining import FILE as JOINS
 from dedup.corpus.known import FILES
 from dedup.corpus.line_ranges import LineRange, ReadMemory, find_line_ranges
-from dedup.corpus.signed_lines import PackedLines, SignedLines
 from dedup.corpus.signing import identity_of, sign, sign_lines
 from dedup.corpus.words import WordSource, refer
 from dedup.errors import InputError

@@ -27,7 +27,6 @@ from dedup.corpus.kernels import (
 )
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.scanning import enter
-from dedup.corpus.words import REFERENCE
 from dedup.fingerprint.schemes import find_scheme
 from dedup.settings import DedupSettings
 from dedup.verification import fewest_tokens
@@ -41,7 +40,6 @@ UNDECIDED = -2
 
 # By then the memory has answered.
 _PREFETCHED = 2
-_REFERENCE_BYTES = REFERENCE.itemsize
 
 
 class Rows(NamedTuple):
@@ -90,7 +88,7 @@ class Found(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Columns of `dedup.corpus.signed_lines.SIGNED_LINE`, and how many bytes each key has with its length."""
+    """Columns of `dedup.corpus.batches.SIGNED`, and how many bytes keys and words have, each with its length."""
 
     digest: NDArray[np.uint64]
     fingerprint: NDArray[np.uint64]
@@ -99,6 +97,7 @@ class Lines(NamedTuple):
     tokens: NDArray[np.uint32]
     margins: NDArray[np.int64]
     key_bytes: NDArray[np.int64]
+    word_bytes: NDArray[np.int64]
 
 
 class Rules(NamedTuple):
@@ -179,7 +178,7 @@ def advance(
         kind = COMPARED
         if leader == UNDECIDED:
             kind, leader = NEW, NOWHERE
-            if tokens == 0:
+            if tokens == 0 and lines.digest[place, 0] == 0 and lines.digest[place, 1] == 0:
                 found.kinds[place] = WORDLESS
                 place, leader = place + 1, UNDECIDED
                 continue
@@ -216,7 +215,7 @@ def advance(
         keys += lines.key_bytes[place]
         if is_indexed and tokens <= rules.most_tokens:
             rows.words[known] = words
-            words += _REFERENCE_BYTES
+            words += lines.word_bytes[place]
         rows.indexed[known] = is_indexed
         insert_digests(rows.slots, rows.digest, known, known + 1)
         if is_indexed:

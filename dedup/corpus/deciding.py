@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation, Words
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
+from dedup.corpus.batches import Signed, SignedBatch, identity_of
 from dedup.corpus.candidates import Candidates
 from dedup.corpus.closest import Closest
 from dedup.corpus.joining import CorpusJoining
@@ -25,8 +26,6 @@ from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.mutual_probing import compiled_brings
 from dedup.corpus.scanning import LookUps, Scan
 from dedup.corpus.shared_shingles import most_rewritten
-from dedup.corpus.signed_lines import SignedLines
-from dedup.corpus.signing import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
 from dedup.documents import Content, Match
@@ -83,7 +82,7 @@ class CorpusDeduplicator:
         self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
         if len(self._known):
             self._index.add_many(*self._known.indexed)
-        self._ahead: tuple[SignedLines, LookUps] | None = None
+        self._ahead: tuple[SignedBatch, LookUps] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -113,7 +112,7 @@ class CorpusDeduplicator:
             self._add(key, identity, signed, match)
         return decision_of(Verdict.NEW, _content(identity, signed), match), None if match is None else match.leader.id
 
-    def decide_lines(self, lines: SignedLines, following: SignedLines | None = None) -> list[Duplicate]:
+    def decide_lines(self, lines: SignedBatch, following: SignedBatch | None = None) -> list[Duplicate]:
         """Decide documents that are lines, one after the other, and know them from now on.
 
         Args:
@@ -184,7 +183,7 @@ class CorpusDeduplicator:
             partial(self._words, match.member.id),
         )
 
-    def _decide_together(self, lines: SignedLines, following: SignedLines | None, scan: Scan) -> list[Duplicate]:
+    def _decide_together(self, lines: SignedBatch, following: SignedBatch | None, scan: Scan) -> list[Duplicate]:
         closest = self._closest(lines, scan)
         count, tokens = len(lines), lines.rows["tokens"]
         rules = self._rules
@@ -192,7 +191,11 @@ class CorpusDeduplicator:
         has_words = is_near & (tokens <= rules.most_tokens)
         room = self._known.room(count)
         entering = (
-            Lines(**{name: lines.rows[name] for name in Lines._fields[:-1]}, key_bytes=lines.key_bytes),
+            Lines(
+                **{name: lines.rows[name] for name in Lines._fields[:-2]},
+                key_bytes=lines.key_bytes,
+                word_bytes=lines.word_bytes,
+            ),
             Rows(**{name: room.rows[name] for name in Rows._fields[:-2]}, briefs=room.briefs, slots=room.slots),
             scan.room(count),
             closest,
@@ -211,7 +214,7 @@ class CorpusDeduplicator:
             if place == count or not self._is_all_known(candidates):
                 entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
                 with_words = entered[has_words[entered]]
-                self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
+                self._known.entered(ends.known, lines.keys_of(entered), lines.words_of(with_words))
                 start = place
             if place < count:
                 signed = lines.signed(place)
@@ -230,14 +233,14 @@ class CorpusDeduplicator:
         # Whether a cluster may join another one depends on all its members.
         return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
 
-    def _closest(self, lines: SignedLines, scan: Scan) -> Closest:
+    def _closest(self, lines: SignedBatch, scan: Scan) -> Closest:
         """Return the closest documents of some lines, looked for ahead or now."""
         ahead, self._ahead = self._ahead, None
         look_ups = ahead[1] if ahead is not None and ahead[0] is lines else _look_up(scan, lines)
         # Nothing is kept of them, so that what they look up in may be sorted anew without a copy.
         return look_ups.result()
 
-    def _copies(self, lines: SignedLines, found: Found) -> list[Duplicate]:
+    def _copies(self, lines: SignedBatch, found: Found) -> list[Duplicate]:
         """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
         places = np.flatnonzero(found.leaders != NOWHERE)
         if not len(places):
@@ -293,5 +296,5 @@ def _content(identity: bytes, signed: Signed) -> Content:
     return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
 
 
-def _look_up(scan: Scan, lines: SignedLines) -> LookUps:
+def _look_up(scan: Scan, lines: SignedBatch) -> LookUps:
     return scan.begin(lines.rows["fingerprint"], lines.rows["margins"])

@@ -101,6 +101,10 @@ class Rejected:
         return source_of(self.file, self.position)
 
 
+Item = CorpusDocument | Rejected
+"""What readers yield."""
+
+
 def source_of(file: str, position: Position) -> str:
     """Name a place as `FILE:LINE`; a file as a whole by its name alone."""
     return f"{file}:{position.ordinal}" if position.ordinal else file

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import msgspec
+
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.fields import BadRecordError, content_of, key_of, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.streams import DAMAGE, Stream, TooLongError, why_damaged
 
+_DECODER = msgspec.json.Decoder()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -92,14 +95,22 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
 
 def _object(line: bytes) -> dict[str, object]:
     try:
+        value = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        # What else Python takes for JSON, or why it does not.
+        value = _python_object(line)
+    if not isinstance(value, dict):
+        raise BadRecordError("not a JSON object; one object a line is expected")
+    return value
+
+
+def _python_object(line: bytes) -> object:
+    try:
         # Decoded here: json would let surrogates in UTF-8 pass.
-        value = json.loads(line.decode())
+        return json.loads(line.decode())
     except UnicodeDecodeError:
         raise BadRecordError("not UTF-8") from None
     except ValueError as error:
         raise BadRecordError(f"not JSON: {error}") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
-    if not isinstance(value, dict):
-        raise BadRecordError("not a JSON object; one object a line is expected")
-    return value

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import os
+from collections.abc import Sequence
 from datetime import date, datetime, time
 from io import FileIO
 from pathlib import Path
@@ -13,13 +14,13 @@ from typing import Any
 
 from dedup.corpus.appending import write_all, write_pieces
 from dedup.corpus.rows import ParquetRow
-from dedup.corpus.writers.outputs import Row, not_resumable, part_of, sync_folder
+from dedup.corpus.writers.outputs import Output, Row, not_resumable, part_of, sync_folder
 from dedup.corpus.writers.syncing import EarlySync
 
 _MOST_WAITING = 1 << 20
 
 
-class JsonlOutput:
+class JsonlOutput(Output):
     """A JSONL file; a checkpoint is its length in bytes. Lines are written as they are.
 
     Args:
@@ -52,7 +53,7 @@ class JsonlOutput:
         if len(self._waiting) >= _MOST_WAITING:
             self._write_waiting()
 
-    def write_lines(self, pieces: list[memoryview]) -> None:
+    def write_lines(self, pieces: Sequence[memoryview]) -> None:
         """Write lines that are rows, with their ends, in one or more pieces."""
         self._write_waiting()
         write_pieces(self._file, pieces)
@@ -84,6 +85,11 @@ class JsonlOutput:
         waiting, self._waiting = self._waiting, bytearray()
         write_all(self._file, waiting)
         self._sync.wrote(len(waiting))
+
+
+def open_rows(path: Path, columns: Any, resume_at: int | None) -> Output:
+    """Open a file for rows; see `dedup.corpus.writers.outputs.open_output`."""
+    return JsonlOutput(path, resume_at)
 
 
 def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
