@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dedup.confirmation import Confirmation, Words
 from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
-from dedup.corpus.batches import Signed, SignedBatch, identity_of
+from dedup.corpus.batches import SignedBatch
 from dedup.corpus.candidates import Candidates
 from dedup.corpus.closest import Closest
 from dedup.corpus.joining import CorpusJoining
@@ -26,6 +26,7 @@ from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.mutual_probing import compiled_brings
 from dedup.corpus.scanning import LookUps, Scan
 from dedup.corpus.shared_shingles import most_rewritten
+from dedup.corpus.signed import Signed, identity_of
 from dedup.corpus.words import WordSource
 from dedup.decision import Decision, Verdict, decision_of
 from dedup.documents import Content, Match

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
-from dedup.corpus.batches import Signed
 from dedup.corpus.briefs import room_for_briefs, write_briefs
 from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.signed import Signed
 from dedup.documents import StoredDocument
 from dedup.fingerprint.sketch import Sketch
 

@@ -13,13 +13,12 @@ from dedup.corpus.batches import (
     Contents,
     Entries,
     Signatures,
-    Signed,
     SignedBatch,
     SignedPage,
-    page_identity,
 )
 from dedup.corpus.documents import CorpusDocument, Item
 from dedup.corpus.line_ranges import LineRange
+from dedup.corpus.signed import Signed, page_identity
 from dedup.deflating import deflate
 from dedup.fingerprint.batch import SIGNATURE, sign_texts
 from dedup.fingerprint.schemes import Scheme, find_scheme

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.batches import Signed
 from dedup.corpus.known import FILES, NOWHERE, ROW, stored_document
 from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
+from dedup.corpus.signed import Signed
 from dedup.corpus.state import Checkpoint
 from dedup.documents import StoredDocument
 from dedup.errors import IndexFileError, InputError, SettingsError
