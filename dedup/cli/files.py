@@ -8,8 +8,9 @@ from pathlib import Path
 from dedup.cli.compiling import compile_first
 from dedup.cli.given import add_settings_arguments
 from dedup.corpus.documents import ReadOptions
-from dedup.corpus.files import KNOWN, find_files
+from dedup.corpus.files import find_files
 from dedup.corpus.preloads import preloads
+from dedup.corpus.readers import KNOWN
 from dedup.errors import InputError
 from dedup.loading import without_collections
 from dedup.warming import SIGNATURES
