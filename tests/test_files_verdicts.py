@@ -23,7 +23,8 @@ from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.kernels import Sketches, Thresholds, worth_checking
 from dedup.corpus.known import KnownDocuments
 from dedup.corpus.scanning import Scan
-from dedup.corpus.signing import Content, Signed, sign
+from dedup.corpus.signed import Signed
+from dedup.corpus.signing import sign
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import InputError, SettingsError
 from dedup.extraction import analyse_html
@@ -34,6 +35,7 @@ from dedup.settings import DedupSettings
 from dedup.verification import check_sketches, plan_of
 from tests.texts import chinese, chinese_words, document, edited, extended
 
+Content = str | bytes
 signed = cache(sign)
 signature = cache(make_signature)
 
