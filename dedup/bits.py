@@ -39,3 +39,17 @@ def eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
         | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
         | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
     )
+
+
+@compiled
+def put_eight_bytes(target: NDArray[np.uint8], at: np.uint64, number: np.uint64) -> None:
+    """Write what `eight_bytes` returns."""
+    # Likewise.
+    target[at] = number & np.uint64(0xFF)
+    target[at + np.uint64(1)] = (number >> np.uint64(8)) & np.uint64(0xFF)
+    target[at + np.uint64(2)] = (number >> np.uint64(16)) & np.uint64(0xFF)
+    target[at + np.uint64(3)] = (number >> np.uint64(24)) & np.uint64(0xFF)
+    target[at + np.uint64(4)] = (number >> np.uint64(32)) & np.uint64(0xFF)
+    target[at + np.uint64(5)] = (number >> np.uint64(40)) & np.uint64(0xFF)
+    target[at + np.uint64(6)] = (number >> np.uint64(48)) & np.uint64(0xFF)
+    target[at + np.uint64(7)] = number >> np.uint64(56)

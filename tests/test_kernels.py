@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
 from dedup.fingerprint import minhash
+from dedup.fingerprint.character_folding import folding
 from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.features import load_jieba
-from dedup.fingerprint.folded_text import SLACK, fold_text, hash_tokens, room_for
-from dedup.fingerprint.folding import folding
-from dedup.fingerprint.hashes import murmur3_of_part, murmur3_of_tokens
+from dedup.fingerprint.hashes import hashes_of_words, murmur3_of_tokens
 from dedup.fingerprint.normalise import normalise
+from dedup.fingerprint.signature import make_signature
 from dedup.fingerprint.simhash import fold
-from dedup.fingerprint.tokens import has_digit, tokenise
+from dedup.fingerprint.text_folding import SLACK, fold_text, room_for
+from dedup.fingerprint.tokens import tokenise
 
 HASHES = st.integers(0, 2**64 - 1)
 SCRIPTS = st.sampled_from(
@@ -59,6 +60,10 @@ def plain_tokens(normalised: str) -> list[str]:
     return tokens
 
 
+def hash_of(token: str | bytes) -> int:
+    return mmh3.hash64(token, signed=False)[0]
+
+
 def edges_of(parts: list[bytes]) -> np.ndarray:
     ends = np.cumsum([len(part) for part in parts], dtype=np.int32)
     return np.stack((ends - np.array([len(part) for part in parts], np.int32), ends), axis=1).ravel()
@@ -72,54 +77,63 @@ def test_tokens(text: str) -> None:
 
 @given(ANY_TEXT)
 def test_tokens_with_digits(text: str) -> None:
-    tokens = tokenise(normalise(text).encode())
-    found = has_digit(np.frombuffer(tokens.data, np.uint8), tokens.starts, tokens.ends, character_classes())
-    assert found.tolist() == [regex.search(r"\p{Nd}", word) is not None for word in tokens.words()]
+    signature = make_signature(text)
+    words = signature.words.decode().split("\n")
+    numbers = {hash_of(word) & 63 for word in words if regex.search(r"\p{Nd}", word)}
+    assert signature.sketch.numbers == sum(1 << bit for bit in numbers)
 
 
 @given(st.lists(st.binary(min_size=1, max_size=70), max_size=8))
 def test_murmur3(parts: list[bytes]) -> None:
     data = np.frombuffer(bytearray(b"".join(parts) + bytes(SLACK)), np.uint8)
-    assert murmur3_of_tokens(data, edges_of(parts)).tolist() == [mmh3.hash64(part, signed=False)[0] for part in parts]
+    assert murmur3_of_tokens(data, edges_of(parts)).tolist() == [hash_of(part) for part in parts]
 
 
-@pytest.mark.parametrize("length", range(50))
+@pytest.mark.parametrize("length", range(1, 50))
 def test_murmur3_of_every_length(length: int) -> None:
     part = bytes(range(200, 200 + length))
-    assert murmur3_of_part(np.frombuffer(b"x" + part, np.uint8), 1, 1 + length) == mmh3.hash64(part, signed=False)[0]
+    data = np.frombuffer(b"x" + part + bytes(SLACK), np.uint8)
+    assert murmur3_of_tokens(data, np.array([1, 1 + length], np.int32)).tolist() == [hash_of(part)]
 
 
-@given(
-    st.lists(st.text(st.sampled_from("abé7"), min_size=1, max_size=40), max_size=60), st.sampled_from([" ", " - ", "."])
-)
-def test_hashes_of_the_tokens_of_a_text(words: list[str], separator: str) -> None:
-    data = np.frombuffer(separator.join(words).encode(), np.uint8)
-    normalised, marks = np.empty((2, room_for(data)), np.uint8)
-    size = fold_text(data, *folding(), normalised, marks)
-    hashes, bloom, edges = hash_tokens(normalised, marks, size)
-    assert normalised[:size].tobytes() == data.tobytes()
-    assert [data[start:end].tobytes().decode() for start, end in edges.reshape(-1, 2).tolist()] == words
-    assert hashes.tolist() == [mmh3.hash64(word.encode(), signed=False)[0] for word in words]
-    numbers = {int(value) & 63 for value, word in zip(hashes, words, strict=True) if "7" in word}
-    assert bloom == sum(1 << bit for bit in numbers)
+@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), min_size=1)))
+def test_hashes_of_words(words: list[str]) -> None:
+    data = np.frombuffer("\n".join(words).encode(), np.uint8)
+    assert hashes_of_words(data).tolist() == [hash_of(word) for word in words]
 
 
-PIECES = ["Word", "a1", "Z", "[`{@", " ", "  ", "\n", "\t", "\x00", "\x7f", "-", "é", "“Q”", "\u00ad"]
+PIECES = [
+    "Word",
+    "a1",
+    "Z",
+    "[`{@",
+    " ",
+    "  ",
+    "\n",
+    "\t",
+    "\x00",
+    "\x7f",
+    "-",
+    "é",
+    "“Q”",
+    "\u00ad",
+    "北京",
+    "か",
+    "가",
+]
 
 
 @given(st.lists(st.sampled_from([*PIECES[:4], " "]) | st.sampled_from(PIECES), max_size=150).map("".join))
-def test_long_texts_are_folded_as_short_ones_are(text: str) -> None:
+def test_long_texts_are_folded_as_normalise_does(text: str) -> None:
     data = np.frombuffer(text.encode(), np.uint8)
-    normalised, marks = np.empty((2, room_for(data)), np.uint8)
-    size = fold_text(data, *folding(), normalised, marks)
-    hashes, bloom, _ = hash_tokens(normalised, marks, size)
-    expected = normalise(text).encode()
-    words = tokenise(expected).words()
-    assert normalised[:size].tobytes() == expected
+    normalised, kinds = np.empty((2, room_for(data)), np.uint8)
+    size, *_ = fold_text(data, 0, len(data), *folding(), normalised, kinds)
+    assert normalised[:size].tobytes() == normalise(text).encode()
     assert not normalised[size : size + SLACK].any()
-    assert hashes.tolist() == [mmh3.hash64(word.encode(), signed=False)[0] for word in words]
-    digits = [value for value, word in zip(hashes.tolist(), words, strict=True) if regex.search(r"\d", word)]
-    assert bloom == sum({1 << (value & 63) for value in digits})
+    assert not kinds[size : size + SLACK].any()
+    classes = [character_classes()[ord(each)] for each in normalise(text)]
+    expected = [kind for kind, each in zip(classes, normalise(text), strict=True) for _ in each.encode()]
+    assert kinds[:size].tolist() == expected
 
 
 @compiled

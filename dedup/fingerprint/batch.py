@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import BITS, make_signature
+from dedup.kept_code import kept_folder
 
 SIGNATURE = np.dtype(
     [
@@ -81,6 +82,10 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         scheme: the way to make them, with fingerprints of 64 bits.
         with_words: whether their words are wanted.
     """
+    if scheme.is_compiled and kept_folder() is not None:
+        from dedup.fingerprint.analysis import analyse_texts  # noqa: PLC0415 -- loads the compiler
+
+        return analyse_texts(texts, scheme, with_words=with_words)
     rows = np.zeros(len(texts.offsets) - 1, SIGNATURE)
     words = []
     for place in range(len(rows)):

@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 SEPARATOR = 0
 """Neither letter, mark nor digit."""
-START = 1
+START = 0x40
 """A letter or digit of a script that writes spaces between words."""
-CONTINUE = 2
+CONTINUE = 0x04
 """A mark: part of a word, but never its first character."""
-HAN = 3
+HAN = 0x20
 """A Han character."""
-KANA = 4
-"""A Japanese syllable."""
-UNSPACED = 5
+KANA = 0x28
+"""A Japanese syllable; it has the bit of a Han character too."""
+UNSPACED = 0x10
 """A letter, mark or digit of a script without spaces that no dictionary is at hand for."""
-KIND = 7
+KIND = 0x7C
 """The bits that hold one of the above."""
-DIGIT = 8
+DIGIT = 0x80
 """The bit that says that the character is a decimal digit."""
 
 # Each rule overrides those before it.

@@ -5,32 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import eight_bytes, signed
+from dedup.bits import eight_bytes
 from dedup.compiled import compiled
 
 _C1 = np.uint64(0x87C37B91114253D5)
 _C2 = np.uint64(0x4CF5AD432745937F)
 _ALL_BITS = np.uint64(2**64 - 1)
 
-
-@compiled
-def murmur3_of_part(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    """Hash the bytes from `start` to before `end`, as `mmh3.hash64(part, signed=False)[0]` does."""
-    first, length = np.uint64(start), np.uint64(end - start)
-    # Most tokens are short, and most are not the text's last.
-    if 0 < length <= 8 and first + np.uint64(8) <= len(data):
-        return _murmur3_of_8(eight_bytes(data, first), length)
-    if 8 < length < 16 and first + np.uint64(16) <= len(data):
-        return _murmur3_of_15(eight_bytes(data, first), eight_bytes(data, first + np.uint64(8)), length)
-    return _murmur3(data, start, end)
+_LINE_FEED = 0x0A
+_SLACK = 16
 
 
 @compiled
 def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Hash tokens as `murmur3_of_part` does parts, all of up to 15 bytes at once.
+    """Hash tokens as `mmh3.hash64(token, signed=False)[0]` does, all of up to 15 bytes at once.
 
     Args:
-        data: bytes, at least 16 of them from the start of each token on.
+        data: bytes, at least 16 of them from the start of each token on, and 8 behind it.
         edges: where each token starts and ends, one after the other, shape (2 n,); each has at least one byte.
 
     Returns:
@@ -49,9 +40,9 @@ def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDAr
     _hash_short(hashes, further, lengths)
     if longest > 15:
         for token in range(tokens):
-            first, end = signed(edges[2 * token]), signed(edges[2 * token + 1])
-            if end - first > 15:
-                hashes[token] = _murmur3(data, first, end)
+            start, end = np.uint64(edges[2 * token]), np.uint64(edges[2 * token + 1])
+            if end - start > 15:
+                hashes[token] = _hash_long(data, start, end - start)
     return hashes
 
 
@@ -67,69 +58,34 @@ def _hash_short(hashes: NDArray[np.uint64], further: NDArray[np.uint64], lengths
         lengths: how many of these are the token's, 1 to 15.
     """
     for token in range(len(hashes)):
-        length = lengths[token]
-        in_first = min(length, np.uint64(8))
-        value = hashes[token] & (_ALL_BITS >> (np.uint64(64) - np.uint64(8) * in_first))
-        # By 64 bits nothing can be shifted at once.
-        beyond = np.uint64(56) - np.uint64(8) * (length - in_first)
-        rest = further[token] << np.uint64(8) << beyond >> beyond >> np.uint64(8)
-        h1 = (_rotate(value * _C1, 31) * _C2) ^ length
-        h2 = (_rotate(rest * _C2, 33) * _C1) ^ length
-        h1 += h2
-        h2 += h1
-        hashes[token] = _finish(h1) + _finish(h2)
+        hashes[token] = _finished(np.uint64(0), np.uint64(0), hashes[token], further[token], lengths[token])
 
 
 @compiled
-def _murmur3_of_8(value: np.uint64, length: np.uint64) -> np.uint64:
-    """Hash the lowest 1 to 8 bytes of a number."""
-    h1 = value & (_ALL_BITS >> (np.uint64(64) - np.uint64(8) * length))
-    h1 = (_rotate(h1 * _C1, 31) * _C2) ^ length
-    h1 += length
-    return _finish(h1) + _finish(length + h1)
-
-
-@compiled
-def _murmur3_of_15(value: np.uint64, further: np.uint64, length: np.uint64) -> np.uint64:
-    """Hash 9 to 15 bytes: the first eight, and the lowest of a second number."""
-    further &= _ALL_BITS >> (np.uint64(128) - np.uint64(8) * length)
-    h1 = (_rotate(value * _C1, 31) * _C2) ^ length
-    h2 = (_rotate(further * _C2, 33) * _C1) ^ length
-    h1 += h2
-    h2 += h1
-    return _finish(h1) + _finish(h2)
-
-
-@compiled
-def _murmur3(data: NDArray[np.uint8], start: int, end: int) -> np.uint64:
-    h1 = np.uint64(0)
-    h2 = np.uint64(0)
-    length = end - start
-    at = start
-    for _ in range(length // 16):
-        h1 ^= _rotate(_little_endian(data, at, 8) * _C1, 31) * _C2
+def _hash_long(data: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
+    h1 = h2 = np.uint64(0)
+    for _ in range(length // np.uint64(16)):
+        h1 ^= _rotate(eight_bytes(data, start) * _C1, 31) * _C2
         h1 = (_rotate(h1, 27) + h2) * np.uint64(5) + np.uint64(0x52DCE729)
-        h2 ^= _rotate(_little_endian(data, at + 8, 8) * _C2, 33) * _C1
+        h2 ^= _rotate(eight_bytes(data, start + np.uint64(8)) * _C2, 33) * _C1
         h2 = (_rotate(h2, 31) + h1) * np.uint64(5) + np.uint64(0x38495AB5)
-        at += 16
-    rest = end - at
-    if rest > 8:
-        h2 ^= _rotate(_little_endian(data, at + 8, rest - 8) * _C2, 33) * _C1
-    if rest > 0:
-        h1 ^= _rotate(_little_endian(data, at, min(rest, 8)) * _C1, 31) * _C2
-    h1 ^= np.uint64(length)
-    h2 ^= np.uint64(length)
-    h1 += h2
-    h2 += h1
-    return _finish(h1) + _finish(h2)
+        start += np.uint64(16)
+    return _finished(h1, h2, eight_bytes(data, start), eight_bytes(data, start + np.uint64(8)), length)
 
 
 @compiled
-def _little_endian(data: NDArray[np.uint8], at: int, size: int) -> np.uint64:
-    value = np.uint64(0)
-    for byte in range(size):
-        value |= np.uint64(data[at + byte]) << np.uint64(8 * byte)
-    return value
+def _finished(h1: np.uint64, h2: np.uint64, value: np.uint64, further: np.uint64, length: np.uint64) -> np.uint64:
+    """Hash the last 0 to 15 bytes, the lowest of two numbers, of a token of so many."""
+    rest = length & np.uint64(15)
+    in_first = min(rest, np.uint64(8))
+    # By 64 bits nothing can be shifted at once.
+    value &= ~(_ALL_BITS << np.uint64(4) * in_first << np.uint64(4) * in_first)
+    further &= ~(_ALL_BITS << np.uint64(8) * (rest - in_first))
+    h1 ^= (_rotate(value * _C1, 31) * _C2) ^ length
+    h2 ^= (_rotate(further * _C2, 33) * _C1) ^ length
+    h1 += h2
+    h2 += h1
+    return _mixed(h1) + _mixed(h2)
 
 
 @compiled
@@ -138,10 +94,26 @@ def _rotate(value: np.uint64, bits: int) -> np.uint64:
 
 
 @compiled
-def _finish(value: np.uint64) -> np.uint64:
+def _mixed(value: np.uint64) -> np.uint64:
     value ^= value >> np.uint64(33)
     value *= np.uint64(0xFF51AFD7ED558CCD)
     value ^= value >> np.uint64(33)
     value *= np.uint64(0xC4CEB9FE1A85EC53)
     value ^= value >> np.uint64(33)
     return value
+
+
+@compiled
+def hashes_of_words(words: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return the hashes of tokens that have a line feed between them, as those of a signature do."""
+    data = np.empty(len(words) + _SLACK, np.uint8)
+    data[: len(words)] = words
+    data[len(words) :] = _LINE_FEED
+    edges = np.empty(len(words) + 2, np.int32)
+    count = start = 0
+    for place in range(len(words) + 1 if len(words) else 0):
+        if data[place] == _LINE_FEED:
+            edges[count], edges[count + 1] = start, place
+            count += 2
+            start = place + 1
+    return murmur3_of_tokens(data, edges[:count])

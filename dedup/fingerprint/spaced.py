@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.fingerprint.folded_text import fold_text, hash_tokens, join_tokens, room_for
 from dedup.fingerprint.folding import folding
-from dedup.fingerprint.hashes import murmur3_of_part
+from dedup.fingerprint.hashes import hashes_of_words
 from dedup.fingerprint.minhash import PERMUTATIONS, minima_and_shingles
 from dedup.fingerprint.signature import BITS, Signature, digest
 from dedup.fingerprint.simhash import fold_equal
 from dedup.fingerprint.sketch import Sketch
-
-_LINE_FEED = 0x0A
-# No other character of the tables becomes a decimal digit.
-_FIRST_DIGIT, _LAST_DIGIT = 0x30, 0x39
 
 
 def analyse_spaced(text: str, tie: int) -> Signature | None:
@@ -96,21 +92,5 @@ def signs_of(sums: NDArray[np.int64], tie: int) -> np.uint64:
 
 @compiled
 def hashes_of(words: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], np.uint64]:
-    """Return the hashes of tokens with a line feed between them, and one bit for that of each with a digit."""
-    tokens = 1 if len(words) else 0
-    for place in range(len(words)):
-        tokens += words[place] == _LINE_FEED
-    hashes = np.empty(tokens, np.uint64)
-    bloom = np.uint64(0)
-    token = start = 0
-    has_digit = False
-    for place in range(len(words) + 1):
-        byte = words[place] if place < len(words) else _LINE_FEED
-        has_digit |= _FIRST_DIGIT <= byte <= _LAST_DIGIT
-        if byte == _LINE_FEED and token < tokens:
-            hashes[token] = murmur3_of_part(words, start, place)
-            if has_digit:
-                bloom |= np.uint64(1) << (hashes[token] & np.uint64(63))
-            token += 1
-            start, has_digit = place + 1, False
-    return hashes, bloom
+    """Return the hashes of tokens, see `hashes_of_words`, and nothing."""
+    return hashes_of_words(words), np.uint64(0)
