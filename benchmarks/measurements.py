@@ -158,6 +158,15 @@ MEASUREMENTS = (
         ),
     ),
     Measurement(
+        "formats",
+        "files_formats",
+        "`dedup files` on the same documents in several formats",
+        (
+            _number("--n", 50_000, "how many documents"),
+            _number("--rounds", 3, "how often each format is read"),
+        ),
+    ),
+    Measurement(
         "kill",
         "kill",
         "a crawl killed with kill -9 and continued, beside one left alone",

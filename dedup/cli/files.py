@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     outputs = _outputs(options)
     compile_first("files", *SIGNATURES, "files")
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
-    load_ahead(preloads(found.files, options.html_field))
+    load_ahead(preloads(found.files, ReadOptions(options.text_field, options.html_field, options.key_field)))
     with without_collections():
         from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
 
