@@ -50,6 +50,8 @@ def sign_contents(contents: Contents, scheme_name: str, *, with_words: bool) -> 
         scheme_name: how signatures are made.
         with_words: whether the words of texts are wanted; those of pages always are.
     """
+    if not contents.documents:
+        return Signatures(np.empty(0, SIGNED), [], {}, [])
     try:
         return _sign(contents, find_scheme(scheme_name), with_words=with_words)
     except Exception:  # noqa: BLE001, RUF100 -- no page may end a run, whatever parsers raise

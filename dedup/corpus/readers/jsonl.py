@@ -79,13 +79,9 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
     fields = _object(line)
     text, html = content_of(fields, options)
     key = key_of(fields, options)
-    # UTF-8 has no surrogates, and JSON no bare NUL: both can only come from escapes.
-    if b"\\u" in line:
-        text = None if text is None else storable(text)
-        key = None if key is None else storable(key)
     return CorpusDocument(
-        key=f"{file.key}:{position.ordinal}" if key is None else key,
-        text=text,
+        key=f"{file.key}:{position.ordinal}" if key is None else storable(key),
+        text=None if text is None else storable(text),
         html=html,
         file=file.name,
         position=position,
