@@ -92,12 +92,6 @@ def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
         assert pieces is not None
         record = [b"".join(pieces).removesuffix(b"\n")]
         signed = batch.signed(place)
-        # Where nothing is the same, digests are nothing.
-        if identity_of(signed) is None:
-            signed = signed._replace(text_digest=sign("", scheme).text_digest)
-        elif not signed.sketch.tokens:
-            assert signed.text_digest == identity_of(signed)
-            signed = signed._replace(text_digest=sign("", scheme).text_digest)
         found.append((batch.key(place), batch.position(place), batch.source(place), signed, record))
         assert batch.word_bytes[place] == LENGTH_BYTES + len(signed.words)
     assert batch.rejected == [item for item in lines.read() if isinstance(item, Rejected)]

@@ -12,6 +12,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from dedup.corpus.appending import write_all, write_pieces
 from dedup.corpus.rows import ParquetRow
 from dedup.corpus.writers.outputs import Output, Row, not_resumable, part_of, sync_folder
@@ -100,10 +102,17 @@ def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
     """
     values = row.to_dict() if isinstance(row, ParquetRow) else row
     try:
-        line = _ENCODER.encode(values)
+        return (
+            b"{" + b", ".join([_encode(name) + b": " + _value_to_json(value) for name, value in values.items()]) + b"}"
+        )
     except ValueError:
         line = json.dumps(_without_nan(values), ensure_ascii=False, default=_to_json_value)
-    return line.encode("utf-8", "replace")
+        return line.encode("utf-8", "replace")
+
+
+def _value_to_json(value: object) -> bytes:
+    # Of a text json takes five times as long, and what it makes is the same.
+    return _encode(value) if type(value) is str else _ENCODER.encode(value).encode()
 
 
 def _to_json_value(value: object) -> Any:
@@ -117,6 +126,7 @@ def _to_json_value(value: object) -> Any:
     return str(value)
 
 
+_encode = msgspec.json.Encoder().encode
 # json.dumps would make one for every row.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_to_json_value)
 
