@@ -33,8 +33,8 @@ from dedup.database import Database
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature, make_signature
+from dedup.rules.verification import check
 from dedup.settings import DedupSettings
-from dedup.verification import check
 
 _HOSTS_OF_WORKERS = 8
 

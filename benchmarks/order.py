@@ -20,9 +20,9 @@ from dedup.evaluation.quality import Quality
 from dedup.evaluation.run import analyse_documents
 from dedup.fingerprint.signature import Signature, digest
 from dedup.fingerprint.sketch import compare
+from dedup.rules.verification import belongs_to_cluster, check
 from dedup.schema import documents, verdicts
 from dedup.settings import DedupSettings
-from dedup.verification import belongs_to_cluster, check
 
 LARGEST_MOVE = 0.01
 """By how much pair precision and recall may move."""

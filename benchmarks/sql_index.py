@@ -18,9 +18,9 @@ from dedup.fingerprint.signature import Signature, make_signature
 from dedup.index.design import TableDesign
 from dedup.index.opening import open_index
 from dedup.index.protocol import Index
+from dedup.rules.verification import plan_of
 from dedup.schema import metadata
 from dedup.settings import DedupSettings, IndexKind
-from dedup.verification import plan_of
 
 _QUERIES = 300
 _ROUNDS = 3

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sqlalchemy import insert
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.corpus.scanning import Scan
+from dedup.corpus.candidates import Candidates
 from dedup.database import Database, open_dedup_database
 from dedup.deduplicator import Deduplicator, Document
 from dedup.evaluation.labelled import read_set
@@ -31,10 +31,10 @@ from dedup.fingerprint.sketch import Sketch, compare
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.sql import SqlIndex
 from dedup.ledger import open_run
+from dedup.rules.verification import check_sketches, plan_of
 from dedup.schema import documents as documents_table
 from dedup.schema import to_signed
 from dedup.settings import DedupSettings, IndexKind
-from dedup.verification import check_sketches, plan_of
 
 _STEPS = (10_000, 100_000, 300_000, 1_000_000)
 _QUERIES = 100 * len(EDITS)
@@ -56,7 +56,7 @@ class Stored(NamedTuple):
 
 
 def run(data: Path, *, n: int, json_file: Path | None) -> int:
-    """Make signatures, look edited copies of some up by scan, in memory and in SQL, and print how that grows.
+    """Make signatures, look edited copies of some up as `dedup files` does, in memory, in SQL; print how that grows.
 
     Args:
         data: a labelled set, whose texts the others are made of.
@@ -137,7 +137,7 @@ class _World:
         self._settings, self._stored, self._queries = settings, stored, queries
         self._limit = settings.max_candidates
         self._plans = {radius: plan_of(replace(settings, radius=radius)) for radius in _RADII}
-        self._scan = Scan(self._plans[_RADII[0]], self._limit)
+        self._files = Candidates(settings, 1)
         self._memory = {radius: MemoryIndex(plan) for radius, plan in self._plans.items()}
         self._sql = SqlIndex(self._plans[_RADII[0]])
         self._database: Database = open_dedup_database(url, DEFAULT.name, str(settings.tables))
@@ -147,7 +147,7 @@ class _World:
     def grow(self, start: int, end: int) -> None:
         """Add the documents from `start` up to `end`."""
         ids, fingerprints = np.arange(start, end) + 1, self._stored.fingerprints[start:end]
-        self._scan.add_many(ids, fingerprints)
+        self._files.add_many(ids, fingerprints)
         for index in self._memory.values():
             index.add_many(ids, fingerprints)
         for first in range(start, end, _ROWS):
@@ -164,13 +164,19 @@ class _World:
             def ask_sql(query: Signature) -> list[int]:
                 return _ids(self._sql.query(connection, query.fingerprint, query.margins, self._limit))
 
-            by_scan = self._look_up(lambda query: self._scan.closest(query.fingerprint, query.margins).tolist())
+            def ask_files(query: Signature) -> list[int]:
+                queries = np.array([query.fingerprint], np.uint64)
+                closest = self._files.find(queries, query.margins[np.newaxis], 0)
+                numbers: list[int] = self._files.numbers_of(closest, 0).tolist()
+                return numbers
+
+            by_files = self._look_up(ask_files)
             by_memory = self._look_up(self._asking(wide, self._limit))
             by_sql = self._look_up(ask_sql)
-        if not by_scan["found"] == by_memory["found"] == by_sql["found"]:
-            raise ValueError("scan, memory and SQL found different documents")
+        if not by_files["found"] == by_memory["found"] == by_sql["found"]:
+            raise ValueError("files, memory and SQL found different documents")
         methods = {
-            f"scan, radius {wide}": by_scan,
+            f"files, radius {wide}": by_files,
             f"memory, radius {wide}": by_memory,
             f"SQL, radius {wide}": by_sql,
             f"memory, radius {narrow}": self._look_up(self._asking(narrow, self._limit)),

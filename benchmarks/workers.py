@@ -22,7 +22,7 @@ from crawler.cluster.server import PostgresqlServer, postgresql_server
 from crawler.cluster.workers import start_worker
 from dedup.database import Database
 from dedup.fingerprint.signature import make_signature
-from dedup.pairwise import PairDecider
+from dedup.rules.pairwise import PairDecider
 from dedup.settings import DedupSettings
 
 _HOSTS = 8

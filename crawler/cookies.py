@@ -8,7 +8,7 @@ from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares import cookies
 from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
 
-from dedup.scope import public_suffixes
+from dedup.rules.scope import public_suffixes
 
 
 class OfflineCookiesMiddleware(CookiesMiddleware):

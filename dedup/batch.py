@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from dedup import ledger
-from dedup.decision import Decision
-from dedup.documents import Match, StoredDocument
+from dedup.rules.decision import Decision
+from dedup.rules.documents import Match, StoredDocument
 from dedup.schema import verdicts
 
 BATCHES_OF_A_PROCESS = 1 << 32

@@ -16,8 +16,8 @@ from sqlalchemy import Connection, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from dedup.ledger import key_digest
+from dedup.rules.scope import host_of
 from dedup.schema import brakes, hosts
-from dedup.scope import host_of
 from dedup.settings import Brake, DedupSettings
 
 _HOSTS_REMEMBERED = 10_000

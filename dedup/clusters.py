@@ -6,9 +6,9 @@ from sqlalchemy import Connection, bindparam, exists, select
 
 from dedup import ledger
 from dedup.brake import Brakes
-from dedup.decision import ALONE, Kept, Outcome
-from dedup.documents import Content, Match, StoredDocument
 from dedup.elections import Elections
+from dedup.rules.decision import ALONE, Kept, Outcome
+from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.schema import documents, verdicts
 from dedup.settings import Brake, DedupSettings
 

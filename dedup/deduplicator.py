@@ -14,22 +14,22 @@ from dedup.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.brake import Alarm, Brakes
 from dedup.clusters import Clusters
 from dedup.database import Database, open_dedup_database
-from dedup.decision import Decision, Kept, Verdict, decision_of
-from dedup.documents import Content, Document, Match, StoredDocument
 from dedup.errors import DedupError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.forgetting import forget_old
 from dedup.identity import plain_class_of
 from dedup.index.opening import open_index
 from dedup.joining import Joining
-from dedup.keepers import KeeperPolicy
-from dedup.matching import Matcher
+from dedup.matching import OriginalFinder
 from dedup.notes import Known, Skipped, Unexamined
 from dedup.recognising import recognise
-from dedup.scope import Scopes
+from dedup.rules.decision import Decision, Kept, Verdict, decision_of
+from dedup.rules.documents import Content, Document, Match, StoredDocument
+from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.scope import Scopes
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings
 from dedup.store import DocumentStore
-from dedup.verification import plan_of
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Deduplicator:
             self.database.close()
             raise
         self._joining = Joining(settings)
-        self._matcher = Matcher(self._index, self.scopes, settings, self._joining)
+        self._originals = OriginalFinder(self._index, self.scopes, settings, self._joining)
         self._store = DocumentStore(self._index, self.scopes, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
@@ -190,13 +190,13 @@ class Deduplicator:
         if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
-                leader = self._matcher.leader_of(connection, known)
+                leader = self._originals.leader_of(connection, known)
                 match = Match(leader, leader)
             self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._matcher.find(connection, identity, document.signature, content, relatives, run_id=run_id)
+            match = self._originals.find(connection, identity, document.signature, content, relatives, run_id=run_id)
             document_id = self._store.write(
                 connection, identity, content, relatives=relatives, match=match, run_id=run_id
             )

@@ -6,8 +6,8 @@ import logging
 
 from scrapy.exceptions import DropItem
 
-from dedup.decision import Kept
 from dedup.deduplicator import Decision, Verdict
+from dedup.rules.decision import Kept
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, ScalarSelect, and_, bindparam, func, literal, or_, select
 
 from dedup import ledger
-from dedup.documents import StoredDocument
-from dedup.keepers import MOST_VOTES, Copy, KeeperPolicy
+from dedup.rules.documents import StoredDocument
+from dedup.rules.keepers import MOST_VOTES, Copy, KeeperPolicy
 from dedup.schema import documents
 
 _led = documents.alias("led")

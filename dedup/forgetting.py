@@ -11,8 +11,8 @@ from dedup.database import Database
 from dedup.index.protocol import Index
 from dedup.ledger import CANCELLING
 from dedup.letting_go import let_go_by_ids
+from dedup.rules.scope import Scopes
 from dedup.schema import documents, runs
-from dedup.scope import Scopes
 
 _LEADERS_AT_ONCE = 200
 _MEMBERS_AT_ONCE = 500

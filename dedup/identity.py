@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, insert, select
 
-from dedup.documents import Content, StoredDocument
 from dedup.ledger import key_digest
+from dedup.rules.documents import Content, StoredDocument
 from dedup.schema import properties
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")

@@ -1,20 +1,18 @@
-"""Joining clusters in the database; the rule is in `dedup.bridging`."""
+"""Joining clusters in the database; the rule is in `dedup.rules.matcher`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from dedup import ledger
-from dedup.bridging import MOST_MOVED, find_joined
-from dedup.decision import Kept, Verdict, decision_of
-from dedup.documents import Match, StoredDocument
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.fingerprint.sketch import Sketch
+from dedup.rules.cluster_merge import MOST_MOVED
+from dedup.rules.decision import Kept, Verdict, decision_of
+from dedup.rules.documents import Match, StoredDocument
 from dedup.schema import documents, verdicts
 from dedup.settings import Brake, DedupSettings
-from dedup.verification import belongs_to_cluster
 
 _ALL = (
     select(documents.c.text_digest, documents.c.sketch, documents.c.content_run_id)
@@ -42,34 +40,11 @@ class Joining:
     """Joins clusters in the database.
 
     Args:
-        settings: how near the members of a cluster have to be to its leader, and how large it may be.
+        settings: how large a cluster may be.
     """
 
     def __init__(self, settings: DedupSettings) -> None:
-        self._settings = settings
         self._largest = 0 if settings.brake is Brake.OFF else settings.max_cluster
-
-    def find(
-        self,
-        connection: Connection,
-        match: Match,
-        others: Sequence[Match],
-        is_confirmed: Callable[[Match], bool],
-        run_id: int,
-    ) -> Match:
-        """Return what a document is a duplicate of, and which cluster joins that one because of it.
-
-        Args:
-            connection: inside a transaction.
-            match: what the document is a duplicate of if no cluster joins another.
-            others: further candidates, the most similar first.
-            is_confirmed: whether the document is a duplicate of a candidate.
-            run_id: the run that it was seen in.
-        """
-        found = find_joined(match, others, is_confirmed, self._settings)
-        if found is None or found.joined is None:
-            return match
-        return found if self._may_join(connection, found.leader, found.joined, run_id) else match
 
     def carry_out(
         self, connection: Connection, match: Match, joined: StoredDocument, document_id: int, run_id: int
@@ -95,22 +70,29 @@ class Joining:
         own = {"matched_id": document_id, "kept": Kept.JOINED.value}
         connection.execute(_CHANGE_VERDICT, _of_leader(last, joined, leader) | own)
 
-    def _may_join(self, connection: Connection, leader: StoredDocument, joined: StoredDocument, run_id: int) -> bool:
+    def movable(
+        self, connection: Connection, joined: StoredDocument, leader: StoredDocument, run_id: int
+    ) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one; None if it may not.
+
+        Args:
+            connection: inside a transaction.
+            joined: the leader of the cluster.
+            leader: that of the other one.
+            run_id: the run that is deciding: what earlier ones decided stays as it is.
+        """
         if joined.last_run_id != run_id:
-            return False
+            return None
         rows = connection.execute(_ALL, {"leader": joined.id}).all()
         if len(rows) > MOST_MOVED + 1 or any(row.content_run_id != run_id for row in rows):
-            return False
+            return None
         if self._largest:
             there = ledger.count_led(connection, leader.id, self._largest)
             # The document itself is one more.
             if there + len(rows) + 1 >= self._largest:
-                return False
+                return None
         sketches = {bytes(row.text_digest): bytes(row.sketch) for row in rows}
-        return all(
-            belongs_to_cluster(compare(Sketch.from_bytes(each), leader.sketch), self._settings)
-            for each in sketches.values()
-        )
+        return [Sketch.from_bytes(each) for each in sketches.values()]
 
 
 def _of_leader(verdict_id: int, document: StoredDocument, leader: StoredDocument) -> dict[str, Any]:

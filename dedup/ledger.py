@@ -23,10 +23,10 @@ from sqlalchemy import (
 )
 
 from dedup.deflating import deflate
-from dedup.documents import StoredDocument
 from dedup.errors import DatabaseError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
+from dedup.rules.documents import StoredDocument
 from dedup.schema import documents, runs, to_unsigned, verdicts, words
 
 _COLUMNS = (
@@ -85,6 +85,9 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
+_SKETCHES = select(documents.c.id, documents.c.key, documents.c.space, documents.c.leader_id, documents.c.sketch).where(
+    documents.c.id.in_(bindparam("ids", expanding=True))
+)
 _BY_GIVEN_KEY = _DOCUMENT.where(
     or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
 ).order_by(documents.c.id)
@@ -181,6 +184,11 @@ def find_for_tables(connection: Connection, text_digest: bytes, *, originals_onl
 def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
     """Return the documents with these ids and the leaders of those that have one, by id."""
     return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
+
+
+def find_sketches(connection: Connection, ids: Iterable[int]) -> dict[int, Any]:
+    """Return key, space, leader and sketch, as bytes, of the documents with these ids, by id."""
+    return {row.id: row for row in connection.execute(_SKETCHES, {"ids": list(ids)})}
 
 
 def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:

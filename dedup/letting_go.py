@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import Connection, exists, update
 
 from dedup import ledger
-from dedup.documents import StoredDocument
 from dedup.index.protocol import Index
+from dedup.rules.documents import StoredDocument
+from dedup.rules.scope import Scopes
 from dedup.schema import documents
-from dedup.scope import Scopes
 
 _NOBODY = -1
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}

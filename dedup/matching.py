@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from dedup import ledger
-from dedup.confirmation import Confirmation
 from dedup.display import plain
-from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.signature import Signature
-from dedup.fingerprint.sketch import compare
+from dedup.fingerprint.sketch import Sketch
 from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.joining import Joining
 from dedup.ledger import Relatives
-from dedup.scope import Scopes
-from dedup.settings import DedupSettings, Mode
-from dedup.verification import fewest_tokens, has_features, is_worth_checking
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.scope import Scopes
+from dedup.rules.verification import fewest_tokens, has_features
+from dedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 
 _MORE = 4
 
 
-class Matcher:
-    """Finds what a document is a duplicate of.
+class OriginalFinder:
+    """Finds what a document of a crawl is a duplicate of.
 
     Args:
         index: the permuted tables.
@@ -37,12 +39,11 @@ class Matcher:
     """
 
     def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
-        self._index = index
-        self._scopes = scopes
-        self._settings = settings
-        self._is_paper = settings.mode is Mode.PAPER
-        self._confirmation = Confirmation(settings)
-        self._joining = joining
+        self.index = index
+        self.scopes = scopes
+        self.settings = settings
+        self.joining = joining
+        self._matcher = Matcher(settings)
         self._has_said_without_features = False
 
     def find(
@@ -74,12 +75,13 @@ class Matcher:
                 twin = ledger.find_by_text_outside_cluster(connection, content.text_digest, own_id)
         if twin is not None:
             return Match(self.leader_of(connection, twin), twin)
-        if signature is None or content.sketch.tokens < fewest_tokens(self._settings):
+        if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return None
-        if not has_features(signature.fingerprint, self._settings):
+        if not has_features(signature.fingerprint, self.settings):
             self._say_without_features(identity.key)
             return None
-        return self._find_near(connection, identity, signature, own_id, run_id)
+        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words)
+        return self._matcher.find(asked, _KnownDocuments(self, connection, identity, own_id, run_id))
 
     def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
         """Return the leader of a document's cluster, which may be itself."""
@@ -87,68 +89,81 @@ class Matcher:
             return member
         return ledger.find_with_leaders(connection, [member.id])[member.leader_id]
 
-    def _find_near(
-        self, connection: Connection, identity: Identity, signature: Signature, own_id: int | None, run_id: int
-    ) -> Match | None:
-        matches = [
-            match
-            for match in self._candidates(connection, identity, signature)
-            # A document that has changed is no duplicate of itself, nor of its own duplicates.
-            if own_id is None or own_id not in (match.member.id, match.member.leader_id)
-        ]
-        if self._is_paper:
-            return matches[0] if matches else None
-        sketch = signature.sketch
-        similarities = {match.member.id: compare(sketch, match.member.sketch) for match in matches}
-        # sorted is stable: of equally similar members the closest, and then the earliest, comes first.
-        ranked = sorted(matches, key=lambda match: -similarities[match.member.id].jaccard)
-        is_confirmed = partial(self._is_confirmed, connection, signature)
-        for place, match in enumerate(ranked):
-            if is_confirmed(match):
-                others = [
-                    each
-                    for each in ranked[place + 1 :]
-                    if is_worth_checking(sketch, each.member.sketch, similarities[each.member.id], self._settings)
-                ]
-                return self._joining.find(connection, match, others, is_confirmed, run_id)
-        return None
-
     def _say_without_features(self, key: str) -> None:
         if not self._has_said_without_features:
             self._has_said_without_features = True
             logger.warning(
                 "dedup: scheme '%s' finds no feature in the text of %s, which is therefore compared exactly and in no "
                 "other way, as all such texts are (said once); DEDUP_SCHEME = 'words' suits all languages",
-                self._settings.scheme,
+                self.settings.scheme,
                 plain(key),
             )
 
-    def _candidates(self, connection: Connection, identity: Identity, signature: Signature) -> list[Match]:
+
+class _KnownDocuments:
+    """The documents of a database around one that is to be decided; see `dedup.rules.matcher.Known`.
+
+    Args:
+        finder: where is looked, and how far.
+        connection: inside a transaction.
+        identity: what the document is known by.
+        own_id: its id, if it is stored.
+        run_id: the run that it was seen in.
+    """
+
+    def __init__(
+        self, finder: OriginalFinder, connection: Connection, identity: Identity, own_id: int | None, run_id: int
+    ) -> None:
+        self._finder = finder
+        self._connection = connection
+        self._identity = identity
+        self._own_id = own_id
+        self._run_id = run_id
+        self._leaders: dict[int, int] = {}
+        self._stored: dict[int, StoredDocument] = {}
+
+    def candidates(self, fingerprint: int, margins: NDArray[np.int64]) -> list[tuple[int, Sketch]]:
         """Return the closest documents in the document's scope that the index brings, the closest first."""
-        key, space = identity.key, identity.space
-        fingerprint = signature.fingerprint ^ self._scopes.mask(key, space)
-        scope = self._scopes.of(key, space)
-        limit = asked = self._settings.max_candidates
+        members = self._members(fingerprint, margins)
+        # A document that has changed is no duplicate of itself, nor of its own duplicates.
+        own_id = self._own_id
+        members = [row for row in members if own_id is None or own_id not in (row.id, row.leader_id)]
+        self._leaders = {row.id: row.leader_id or row.id for row in members}
+        return [(row.id, Sketch.from_bytes(row.sketch)) for row in members]
+
+    def match(self, number: int) -> Match:
+        """Return a candidate and the leader of its cluster."""
+        if number not in self._stored:
+            # Most documents have no candidate that anything but its sketch is asked of.
+            self._stored = ledger.find_with_leaders(self._connection, self._leaders)
+        member = self._stored[number]
+        return Match(self._stored[member.leader_id] if member.leader_id else member, member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the id of the leader of a candidate's cluster."""
+        return self._leaders[number]
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they are not stored."""
+        return ledger.find_words(self._connection, document.text_digest)
+
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one; None if it may not."""
+        return self._finder.joining.movable(self._connection, joined, leader, self._run_id)
+
+    def _members(self, fingerprint: int, margins: NDArray[np.int64]) -> list[Any]:
+        finder, key, space = self._finder, self._identity.key, self._identity.space
+        fingerprint ^= finder.scopes.mask(key, space)
+        scope = finder.scopes.of(key, space)
+        limit = asked = finder.settings.max_candidates
         while True:
-            candidates = self._index.query(connection, fingerprint, signature.margins, asked)
+            candidates = finder.index.query(self._connection, fingerprint, margins, asked)
             if not candidates:
                 return []
-            stored = ledger.find_with_leaders(connection, [candidate.document_id for candidate in candidates])
-            members = [stored[candidate.document_id] for candidate in candidates]
-            members = [member for member in members if self._scopes.of(member.key, member.space) == scope]
+            rows = ledger.find_sketches(self._connection, [candidate.document_id for candidate in candidates])
+            members = [rows[candidate.document_id] for candidate in candidates]
+            members = [row for row in members if finder.scopes.of(row.key, row.space) == scope]
             # Those of other scopes, which are few, must not take the places of those that count.
             if len(members) >= limit or len(candidates) < asked:
-                return [
-                    Match(stored[member.leader_id] if member.leader_id else member, member)
-                    for member in members[:limit]
-                ]
+                return members[:limit]
             asked *= _MORE
-
-    def _is_confirmed(self, connection: Connection, signature: Signature, match: Match) -> bool:
-        return self._confirmation.holds(
-            signature.fingerprint,
-            signature.sketch,
-            match,
-            lambda: signature.words,
-            lambda: ledger.find_words(connection, match.member.text_digest),
-        )

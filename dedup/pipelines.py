@@ -12,7 +12,6 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from dedup.crawl_run import CrawlRun
-from dedup.decision import Decision, Kept
 from dedup.dropping import DroppedByDedup, Undecided, dropped_by
 from dedup.errors import DatabaseError, DedupError
 from dedup.failures import (
@@ -27,10 +26,11 @@ from dedup.failures import (
 from dedup.items.examiner import Examiner
 from dedup.items.marking import Marker
 from dedup.items.settings import OnError
-from dedup.keepers import KeeperRuleError
 from dedup.notes import Skipped
 from dedup.origins import Origins
 from dedup.placement import neighbours
+from dedup.rules.decision import Decision, Kept
+from dedup.rules.keepers import KeeperRuleError
 from dedup.settings import Brake, DedupSettings, IndexKind
 from dedup.signals import document_dropped, document_kept
 from dedup.warming import prepare_crawl

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from dedup import ledger
 from dedup.batch import Batch
-from dedup.documents import Content, Document, StoredDocument
 from dedup.fingerprint.normalise import clean
 from dedup.identity import Identity, is_same
 from dedup.ledger import Relatives
+from dedup.rules.documents import Content, Document, StoredDocument
 
 
 class Recognised(NamedTuple):

@@ -14,9 +14,9 @@ from dedup.errors import SettingsError
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
-from dedup.keepers import KeeperPolicy
 from dedup.memory import FOR_EVER, Memory
-from dedup.scope import Scope
+from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.scope import Scope
 from dedup.setting_values import to_bool, to_float, to_int, to_word
 
 MAX_SECONDS = 86_400.0
@@ -97,7 +97,7 @@ class DedupSettings:
         scope: where duplicates are looked for: `all`, the same `host`, the same registrable `domain`, or among
             those of the same `spider`, whose keys do not meet those of others either.
         keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen where copies
-            are swapped: names in `dedup.keepers.RULES`, functions, or import paths of functions.
+            are swapped: names in `dedup.rules.keepers.RULES`, functions, or import paths of functions.
         swap_keeper: whether a better copy that arrives later is passed on in the place of the former keeper;
             else the keeper is the copy that came first.
         brake: what happens beyond the two limits: `warn`, `stop` (dropping there), `off`.

@@ -2,7 +2,7 @@
 
 Three things hold after every write, whatever came before:
 
-- every known text that is comparable (`dedup.verification.is_comparable`: long enough, and with features)
+- every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough, and with features)
   stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
   paper's mode: only originals do);
 - the words of these texts are stored, but for those of more than `max_compared` tokens;
@@ -17,17 +17,17 @@ from typing import Any
 from sqlalchemy import Connection
 
 from dedup import ledger
-from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import distance
 from dedup.identity import Identity
 from dedup.index.protocol import Index
 from dedup.ledger import Relatives
 from dedup.letting_go import entry_of, let_go
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.scope import Scopes
+from dedup.rules.verification import PAPER_RADIUS, check, is_comparable
 from dedup.schema import to_signed
-from dedup.scope import Scopes
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import PAPER_RADIUS, check, is_comparable
 
 
 class DocumentStore:

@@ -18,8 +18,8 @@ from dedup.fingerprint.normalise import clean
 from dedup.fingerprint.signature import make_signature
 from dedup.fingerprint.sketch import Sketch, compare
 from dedup.ledger import key_digest
+from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens
 from dedup.settings import DedupSettings
-from dedup.verification import belongs_to_cluster, check, fewest_tokens
 
 SETTINGS = DedupSettings()
 

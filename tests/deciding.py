@@ -13,8 +13,8 @@ from dedup import schema
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.fingerprint.signature import digest, make_signature
 from dedup.fingerprint.sketch import Sketch, compare
+from dedup.rules.verification import belongs_to_cluster, check_sketches, is_comparable
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import belongs_to_cluster, check_sketches, is_comparable
 
 signature_of = cache(make_signature)
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,10 @@ from hypothesis import strategies as st
 from dedup.corpus import candidates, line_ranges
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.batches import Contents, Entries, SignedBatch
+from dedup.corpus.cluster_merges import FILE as JOINS
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import find_files
-from dedup.corpus.joining import FILE as JOINS
 from dedup.corpus.known import FILES
 from dedup.corpus.line_ranges import LineRange, ReadMemory, find_line_ranges
 from dedup.corpus.signed import identity_of
@@ -29,7 +28,7 @@ from dedup.corpus.signing import sign, sign_contents, sign_lines
 from dedup.corpus.words import WordSource, refer
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
-from dedup.mutual import margins_of
+from dedup.rules.mutual import margins_of
 from dedup.settings import DedupSettings
 from tests.test_files_verdicts import corpus
 from tests.test_joining import BOTH, FIRST, SECOND
@@ -172,7 +171,7 @@ def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "most_scanned"),
+    ("values", "most_compared"),
     [
         ({}, 1000),
         ({}, 40),
@@ -184,9 +183,10 @@ def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
     ids=str,
 )
 def test_verdicts_and_state(
-    values: dict[str, Any], most_scanned: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    values: dict[str, Any], most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
+    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
     monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     contents = corpus(str(values), 150)
@@ -202,10 +202,10 @@ def test_verdicts_and_state(
         with closing(
             CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
         ) as deduplicator:
-            for signed, following in zip_longest(batches, batches[1:]):
+            for signed in batches:
                 after = signed.position(0).ordinal
                 if decided is together:
-                    duplicates = deduplicator.decide_lines(signed, following)
+                    duplicates = deduplicator.decide_lines(signed)
                     decided += [(after + place, *rest) for place, *rest in duplicates]
                     continue
                 for place in range(len(signed)):
@@ -222,13 +222,10 @@ def test_verdicts_and_state(
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
 
 
-def test_so_many_candidates_that_not_all_can_be_noted_are_looked_for_one_by_one() -> None:
-    fingerprints = np.arange(3000, dtype=np.uint64)
+def test_around_no_more_is_looked_at_once_than_candidates_can_be_kept_of() -> None:
     with closing(candidates.Candidates(DedupSettings(max_candidates=10**6), 1)) as found:
-        found.add_many(np.arange(3000), fingerprints)
-        assert found.scan_for(3000) is not None
-        assert found.scan_for(100_000) is None
-        assert len(found.closest(5, np.full(64, 1))) > 2000
+        found.add_many(np.arange(3000), np.arange(3000, dtype=np.uint64))
+        assert found.at_once(3000) * 6000 <= candidates.MOST_CLOSEST
 
 
 @given(st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())

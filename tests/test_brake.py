@@ -12,10 +12,10 @@ from sqlalchemy import select
 
 from dedup import schema
 from dedup.brake import Alarm, Kind
-from dedup.decision import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.fingerprint.signature import make_signature
 from dedup.report import Selection, open_report
+from dedup.rules.decision import Kept
 from dedup.settings import DedupSettings
 from tests.crawling import crawl, run
 from tests.localsite import LocalSite, article

@@ -11,10 +11,10 @@ from dedup.corpus.shared_shingles import most_rewritten
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import make_signature
 from dedup.fingerprint.sketch import Sketch
-from dedup.mutual import MutualProbes
+from dedup.rules.mutual import MutualProbes
+from dedup.rules.verification import Rule, check, plan_of
+from dedup.rules.wordwise import compare_words
 from dedup.settings import DedupSettings
-from dedup.verification import Rule, check, plan_of
-from dedup.wordwise import compare_words
 from tests.texts import document, edited, extended, words
 
 WORDS = words(300)

@@ -27,8 +27,8 @@ from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, S
 from dedup.fingerprint.signature import SCHEME, Signature, digest, distance
 from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.design import TableDesign
+from dedup.rules.verification import Rule, belongs_to_cluster, check, check_sketches
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import Rule, belongs_to_cluster, check, check_sketches
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, jaccard, words
 

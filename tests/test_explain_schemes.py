@@ -13,7 +13,7 @@ from dedup import Deduplicator, DedupSettings, Document, find_scheme
 from dedup.cli.main import main
 from dedup.database import Database
 from dedup.fingerprint.features import UNIT, keywords_of
-from dedup.pairwise import PairDecider
+from dedup.rules.pairwise import PairDecider
 from dedup.schema import properties
 from tests.test_explain import data, explained, keep
 from tests.texts import chinese, chinese_words, document, edited, shingles

@@ -20,9 +20,8 @@ from dedup.corpus import candidates
 from dedup.corpus import known as known_documents
 from dedup.corpus.briefs import BRIEF_WORDS, write_briefs
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.kernels import Sketches, Thresholds, worth_checking
+from dedup.corpus.kernels import Sketches, worth_checking
 from dedup.corpus.known import KnownDocuments
-from dedup.corpus.scanning import Scan
 from dedup.corpus.signed import Signed
 from dedup.corpus.signing import sign
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
@@ -30,9 +29,9 @@ from dedup.errors import InputError, SettingsError
 from dedup.extraction import analyse_html
 from dedup.fingerprint.signature import digest, make_signature
 from dedup.fingerprint.sketch import MINIMA, Sketch, compare
-from dedup.index.memory.index import MemoryIndex
+from dedup.rules.thresholds import Thresholds
+from dedup.rules.verification import check_sketches
 from dedup.settings import DedupSettings
-from dedup.verification import check_sketches, plan_of
 from tests.texts import chinese, chinese_words, document, edited, extended
 
 Content = str | bytes
@@ -103,12 +102,12 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
     [{}, {"mode": "paper"}, {"max_candidates": 2}, {"max_compared": 100}, {"radius": 3}, {"radius": 2, "weak_bits": 0}],
     ids=str,
 )
-@pytest.mark.parametrize("most_scanned", [1_000, 30])
+@pytest.mark.parametrize("most_compared", [1_000, 30])
 def test_verdicts_are_those_of_the_crawl(
-    most_scanned: int, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most_compared: int, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
-    contents = corpus((most_scanned, str(values)), 120)
+    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    contents = corpus((most_compared, str(values)), 120)
     found = in_memory(contents, tmp_path, **values)
     assert found == in_database(contents, tmp_path, **values)
     assert {Verdict.NEW, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE} == {decision.verdict for decision in found}
@@ -124,11 +123,11 @@ def test_chains_of_edits_end_where_those_of_a_crawl_do(steps: list[tuple[int, in
         assert in_memory(contents, Path(folder)) == in_database(contents, Path(folder))
 
 
-@pytest.mark.parametrize("most_scanned", [1_000, 30])
+@pytest.mark.parametrize("most_compared", [1_000, 30])
 def test_documents_that_are_all_alike_are_decided_by_the_closest(
-    most_scanned: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidates, "_MOST_SCANNED", most_scanned)
+    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
     # Far more than max_candidates are near: the narrow look-ups have to bring what a wide one does.
     base = document(60, "base") + " "
     contents: list[Content] = [base * 3 + document(100, i) for i in range(150)]
@@ -163,23 +162,6 @@ def test_another_table_design_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SettingsError, match="4 choose 1"):
         CorpusDeduplicator(DedupSettings(tables=TableDesign(3, 1)), tmp_path)
-
-
-@given(st.integers(0, 2**32), st.sampled_from([1, 3, 64, 1000]), st.sampled_from([0, 4, 7]))
-@hypothesis_settings(max_examples=25)
-def test_a_scan_finds_what_the_index_finds(seed: int, limit: int, alike: int) -> None:
-    random = np.random.default_rng(seed)
-    # The more bits all have in common, the more candidates there are.
-    stored = random.integers(0, 2**64, 300, np.uint64) >> np.uint64(8 * alike)
-    margins = random.integers(0, 200, (10, 64))
-    plan = plan_of(DedupSettings())
-    scan, index = Scan(plan, limit), MemoryIndex(plan)
-    scan.add_many(np.arange(300) * 2, stored)
-    index.add_many(np.arange(300) * 2, stored)
-    flips = np.uint64(1) << random.integers(0, 64, (10, 6), np.uint64)
-    for query, each in zip(np.bitwise_xor.reduce(flips, axis=1) ^ stored[:10], margins, strict=True):
-        expected = [candidate.document_id for candidate in index.query(int(query), each, limit)]
-        assert scan.closest(int(query), each).tolist() == expected
 
 
 sketches = st.builds(
@@ -226,7 +208,7 @@ def test_many_sketches_are_compared_as_one_is(
         np.frombuffer(query.minima, np.uint64),
         query.shingles,
         query.tokens,
-        Thresholds(settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens),
+        Thresholds.of(settings),
     )
     similarities = [compare(query, sketch) for sketch in stored]
     expected = [
@@ -245,12 +227,13 @@ def test_a_copy_is_worth_checking_however_many_documents_there_are(
     monkeypatch.setattr(known_documents, "_FIRST_ROWS", 8)
     monkeypatch.setattr(known_documents, "_MOST_BRIEF", most_brief)
     made = DedupSettings()
-    thresholds = Thresholds(made.min_jaccard, made.min_containment, made.min_length_ratio, made.short_tokens)
+    needed = Thresholds.of(made)
     sketches_of_all = [made_sketch(number, 0.1, 200, 190) for number in range(60)]
 
     def require_found(known: KnownDocuments) -> None:
         for number, sketch in enumerate(sketches_of_all[: len(known)]):
-            assert known.worth_checking(sketch, np.arange(len(known)), thresholds) == [number]
+            asked = np.frombuffer(sketch.minima, np.uint64), sketch.shingles, sketch.tokens
+            assert worth_checking(np.arange(len(known)), known.sketches, *asked, needed).tolist() == [number]
 
     known = KnownDocuments(tmp_path)
     for number, sketch in enumerate(sketches_of_all):

@@ -33,8 +33,8 @@ from dedup.index.memory import files
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.protocol import Index
 from dedup.index.sql import SqlIndex
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings, IndexKind
-from dedup.verification import plan_of
 from tests.test_memory_index import clustered, near
 from tests.texts import document, edited
 

@@ -17,8 +17,8 @@ from dedup.corpus.saved.merging import merge
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.saved.verifying import verify
 from dedup.fingerprint.sketch import compare
+from dedup.rules.verification import belongs_to_cluster
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import belongs_to_cluster
 from tests.saved_indexes import save_index
 from tests.texts import document, edited
 

@@ -24,9 +24,9 @@ from dedup.corpus.known import Lengths
 from dedup.corpus.saved.folder import complete
 from dedup.corpus.signing import sign
 from dedup.database import open_existing_database
-from dedup.decision import Kept
 from dedup.deduplicator import Decision, Document, Verdict
 from dedup.report import Selection, open_report
+from dedup.rules.decision import Kept
 from dedup.runs.cancelling import cancel_run
 from dedup.settings import Brake, DedupSettings, Mode
 from tests import crawling

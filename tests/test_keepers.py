@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup import schema
-from dedup.decision import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import SettingsError
 from dedup.fingerprint.signature import make_signature
-from dedup.keepers import Copy, KeeperPolicy, KeeperRuleError
 from dedup.ledger import key_digest
+from dedup.rules.decision import Kept
+from dedup.rules.keepers import Copy, KeeperPolicy, KeeperRuleError
 from dedup.settings import DedupSettings
 from tests.crawling import crawl
 from tests.localsite import LocalSite, article, redirect

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from dedup import schema
-from dedup.decision import Kept
 from dedup.deduplicator import Decision, Document, Verdict
+from dedup.rules.decision import Kept
 from dedup.settings import Brake
 from tests.deciding import Crawl, signature_of
 from tests.texts import document, edited, extended

@@ -28,8 +28,8 @@ from dedup.index.memory.merging import Merge
 from dedup.index.memory.segment import HAS_LONG
 from dedup.index.probes import ProbePlan
 from dedup.index.sql import Candidate, SqlIndex
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings
-from dedup.verification import plan_of
 
 ALL = 2**64 - 1
 EDGES = [0, 1, 2**63 - 1, 2**63, ALL - 1, ALL]

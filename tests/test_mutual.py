@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dedup import Deduplicator, DedupSettings, Document, Signature, make_signature
 from dedup.fingerprint.schemes import find_scheme
-from dedup.mutual import MutualProbes, margins_of
-from dedup.pairwise import PairDecider, Rule
-from dedup.verification import plan_of
+from dedup.rules.mutual import MutualProbes, margins_of
+from dedup.rules.pairwise import PairDecider, Rule
+from dedup.rules.verification import plan_of
 from tests.texts import document, edited
 
 # Few flips, so that many near-duplicates are brought in one direction only.

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from dedup import Deduplicator, DedupSettings, Document, Mode, Verdict, find_scheme, make_signature
-from dedup.pairwise import PairDecider, Rule
+from dedup.rules.pairwise import PairDecider, Rule
 from tests.texts import document, edited
 
 TEXT = document(300)

@@ -9,7 +9,7 @@ import pytest
 from dedup import DedupError, Verdict
 from dedup.database import Database, open_existing_database
 from dedup.report import read_largest_clusters, read_totals
-from dedup.scope import host_of
+from dedup.rules.scope import host_of
 from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, text_of
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup import schema
-from dedup.decision import Kept
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import OutageError
 from dedup.fingerprint.signature import digest
+from dedup.rules.decision import Kept
+from dedup.rules.scope import host_of
 from dedup.runs.cancelling import cancel_run
-from dedup.scope import host_of
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import document, extended
 

@@ -17,8 +17,8 @@ from dedup.deduplicator import Decision, Document, Verdict
 from dedup.errors import IncompatibleDatabaseError
 from dedup.explanation.stored import find_dropped, find_page
 from dedup.fingerprint.signature import digest
+from dedup.rules.scope import Scope, Scopes
 from dedup.runs.cancelling import cancel_run
-from dedup.scope import Scope, Scopes
 from tests.deciding import Crawl, signature_of
 from tests.texts import document, edited
 
@@ -83,7 +83,7 @@ def test_the_scope_is_one_of_the_database(start: Callable[..., Crawl]) -> None:
 def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(
     start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dedup.scope._mask", lambda scope: 0)
+    monkeypatch.setattr("dedup.rules.scope._mask", lambda scope: 0)
     crawl = start(scope="spider")
     see(crawl, "a", TEXT, spider="one")
     assert see(crawl, "b", COPY, spider="two").verdict is NEW

@@ -19,11 +19,11 @@ from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.saved.querying import Query
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.signing import sign
-from dedup.decision import Decision
-from dedup.pairwise import PairDecider
+from dedup.rules.decision import Decision
+from dedup.rules.pairwise import PairDecider
+from dedup.rules.verification import Rule
 from dedup.schema import documents, to_unsigned
 from dedup.settings import IndexKind
-from dedup.verification import Rule
 from tests.deciding import Crawl
 from tests.texts import chinese, chinese_words, document, edited
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.wordwise import LONGEST_REPLACED, _numbers, compare_words, short_similarity
+from dedup.rules.wordwise import LONGEST_REPLACED, _numbers, compare_words, short_similarity
 from tests.texts import edited, extended, words
 
 WORDS = words(100)

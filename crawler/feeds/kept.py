@@ -13,7 +13,7 @@ from crawler.items import DESCRIBED, Page
 from crawler.tables import pages
 from crawler.visits import visits
 from dedup.database import Database
-from dedup.decision import Verdict
+from dedup.rules.decision import Verdict
 from dedup.runs.decided import Decided, find_decided
 
 _AT_ONCE = 500

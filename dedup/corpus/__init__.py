@@ -20,9 +20,10 @@ behind the other, `writers/` writes kept and dropped documents and clusters.
 `reading.py` gathers what was read; of JSONL that is not compressed it says only where lines stand
 (`line_ranges.py`), and worker processes read them. The workers make the signatures (`signing.py`), and one array
 comes back for all documents of a batch (`batches.py`). `deciding.py` has compiled code go through it up to the next
-document that has to be compared (`advancing.py`). Candidates are looked for ahead, for all of them at once
-(`scanning.py`, `closest.py`), and what is sure to be a copy by its sketch is decided there too (`confirming.py`).
-All of this runs in a thread, while the main one writes what came before (`recording.py`).
+document that has to be compared (`batch_kernel.py`). Candidates are looked for for all of them at once
+(`look_up.py`), and what is sure to be a copy by its sketch is decided there too (`confirming.py`); the others go
+through `dedup.rules.matcher`, as in a crawl. All of this runs in a thread, while the main one writes what came before
+(`recording.py`).
 
 `known.py` and `candidates.py` hold what is known of the documents before, `tally.py`, `progress.py` and
 `summary.py` count and show, `clusters.py` gathers, and `state.py` saves what an interrupted run goes on from.

@@ -12,14 +12,10 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.documents import CorpusDocument, Item, Position, Rejected, source_of
 from dedup.corpus.line_ranges import LineRange, ReadMemory
-from dedup.corpus.signed import Signed
+from dedup.corpus.signed import SIGNED, Signed
 from dedup.corpus.words import REFERENCE, refer
-from dedup.fingerprint.batch import SIGNATURE, Texts, encoded
+from dedup.fingerprint.batch import Texts, encoded
 from dedup.fingerprint.sketch import Sketch
-
-SIGNED = np.dtype([*SIGNATURE.descr, ("text_bytes", "<i8")])
-"""A signature and the size of the text in UTF-8. The digest is that of what makes two documents the same; see
-`dedup.corpus.signed.identity_of`."""
 
 PLACE = np.dtype([("file", "<i8"), ("ordinal", "<i8"), ("offset", "<i8"), ("length", "<i8")])
 """Where a document stands, as in `dedup.corpus.documents.Position`, and how many bytes its line has without the end."""
@@ -80,7 +76,7 @@ class Signatures(NamedTuple):
     """What a worker process makes of contents.
 
     Attributes:
-        rows: of the type `SIGNED`, shape (n,).
+        rows: of the type `dedup.corpus.signed.SIGNED`, shape (n,).
         words: the words of each, deflated; nothing of those whose words are found again by where they stand, and
             no list where those are all.
         pages: what else is known of pages, by their places.
@@ -149,8 +145,9 @@ class SignedBatch:
         source: the documents, or the range of lines that they are read from again.
 
     Attributes:
-        rows: of the type `SIGNED`, shape (n,).
+        rows: of the type `dedup.corpus.signed.SIGNED`, shape (n,).
         key_bytes: how many bytes each key has with its length, shape (n,).
+        has_digest: of which documents the digest says what they are, shape (n,); texts without words are no copies.
         word_bytes: how many bytes has what is kept of the words of each, with its length, shape (n,).
         unanalysed: the places of those without a signature.
         rejected: what between them could not be read as a document.
@@ -161,6 +158,7 @@ class SignedBatch:
         self.rows, self._words, self._pages, self.unanalysed = signatures
         self._keys, self._key_ends, self._places, self.rejected, self.end = entries
         self._source = source
+        self.has_digest = np.logical_or(*self.rows["digest"].T)
         self.key_bytes = np.diff(self._key_ends, prepend=0)
         sizes = np.array([len(words) for words in self._words] or np.zeros(len(self)), np.int64)
         self.word_bytes = np.where(sizes, LENGTH_BYTES + sizes, REFERENCE.itemsize)

@@ -1,7 +1,7 @@
 """Duplicates that need no second look: confirmed by their sketches alone, in compiled code.
 
-The rules are those of `dedup.confirmation` and `dedup.joining`. Where these would ask for words, for margins,
-or whether clusters are one, nothing is said here.
+Where the rules of `dedup.rules.matcher` would ask for words, for margins, or whether clusters are one, nothing is
+said here.
 """
 
 # Compiled functions take nothing by name.
@@ -9,55 +9,26 @@ or whether clusters are one, nothing is said here.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.corpus.kernels import Sketches, compare_sketches
+from dedup.corpus.kernels import Sketches, belongs_to_leader, is_sure
 from dedup.corpus.known import NOWHERE
 from dedup.fingerprint.schemes import find_scheme
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCKS
+from dedup.rules.thresholds import Thresholds
+from dedup.rules.verification import plan_of
 from dedup.settings import DedupSettings
-from dedup.verification import plan_of, sure_containment
 
 
-class Sureness(NamedTuple):
-    """What a candidate must reach to be confirmed without a look at words or margins.
-
-    Attributes:
-        short_tokens: so many tokens both must have.
-        jaccard: the estimated Jaccard similarity below which words are compared.
-        containment: the estimated containment below which they are.
-        leader_jaccard: what the leader of the candidate's cluster must reach, this
-        leader_containment: or this.
-        flipped: in how many bits of each block the fingerprints may differ to bring each other whatever
-            their margins are, shape (4,); the scheme may ask for none of it.
-    """
-
-    short_tokens: int
-    jaccard: float
-    containment: float
-    leader_jaccard: float
-    leader_containment: float
-    flipped: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, settings: DedupSettings) -> Sureness:
-        """Make them of settings in checked mode, for four blocks."""
-        plan = plan_of(settings)
-        is_mutual = find_scheme(settings.scheme).is_of_tokens
-        return cls(
-            settings.short_tokens,
-            max(settings.min_jaccard, settings.sure_jaccard),
-            sure_containment(settings),
-            settings.leader_jaccard,
-            settings.leader_containment,
-            np.array(plan.design.flips_needed(plan.exact_radius) if is_mutual else [64] * BLOCKS),
-        )
+def sure_flips(settings: DedupSettings) -> NDArray[np.int64]:
+    """Return in how many bits of each block two fingerprints may differ to bring each other whatever their margins."""
+    plan = plan_of(settings)
+    is_mutual = find_scheme(settings.scheme).is_of_tokens
+    return np.array(plan.design.flips_needed(plan.exact_radius) if is_mutual else [64] * BLOCKS)
 
 
 @compiled
@@ -70,7 +41,8 @@ def find_sure(
     minima: NDArray[np.uint64],
     shingles: int,
     tokens: int,
-    needed: Sureness,
+    needed: Thresholds,
+    flips: NDArray[np.int64],
 ) -> int:
     """Return the candidate that a document is a duplicate of; -1 where that takes a closer look.
 
@@ -84,23 +56,19 @@ def find_sure(
         shingles: how many shingles it has.
         tokens: how many tokens it has.
         needed: what is to be reached.
+        flips: see `sure_flips`.
     """
     member = candidates[0]
-    if min(tokens, signed(known.tokens[member])) < needed.short_tokens:
-        return NOWHERE
-    jaccard, containment = compare_sketches(known, member, minima, shingles)
-    if jaccard < needed.jaccard or containment < needed.containment:
+    if not is_sure(known, member, minima, shingles, tokens, needed):
         return NOWHERE
     brings = False
     for table in range(BLOCKS):
-        brings |= signed(ones(np.uint64(block_of(fingerprints[member] ^ fingerprint, table)))) <= needed.flipped[table]
+        brings |= signed(ones(np.uint64(block_of(fingerprints[member] ^ fingerprint, table)))) <= flips[table]
     if not brings:
         return NOWHERE
     leader = _leader_of(leaders, member)
-    if leader != member:
-        jaccard, containment = compare_sketches(known, leader, minima, shingles)
-        if jaccard < needed.leader_jaccard and containment < needed.leader_containment:
-            return NOWHERE
+    if leader != member and not belongs_to_leader(known, leader, minima, shingles, needed):
+        return NOWHERE
     for other in candidates:
         if _leader_of(leaders, other) != leader:
             return NOWHERE

@@ -9,30 +9,30 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.confirmation import Confirmation, Words
-from dedup.corpus.advancing import COPY, UNDECIDED, Ends, Found, Lines, Rows, Rules, advance
-from dedup.corpus.batches import SignedBatch
+from dedup.corpus.batch_kernel import COPY, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
 from dedup.corpus.candidates import Candidates
-from dedup.corpus.closest import Closest
-from dedup.corpus.joining import CorpusJoining
+from dedup.corpus.cluster_merges import ClusterMerges
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
+from dedup.corpus.look_up import Closest, Stored
 from dedup.corpus.mutual_probing import compiled_brings
-from dedup.corpus.scanning import LookUps, Scan
+from dedup.corpus.one_document import Batch, OneDocument
 from dedup.corpus.shared_shingles import most_rewritten
-from dedup.corpus.signed import Signed, identity_of
+from dedup.corpus.signed import Signed
 from dedup.corpus.words import WordSource
-from dedup.decision import Decision, Verdict, decision_of
-from dedup.documents import Content, Match
 from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings, Mode
-from dedup.verification import is_comparable, plan_of
+from dedup.fingerprint.sketch import Sketch
+from dedup.rules.decision import Decision, Verdict, decision_of
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.verification import plan_of
+from dedup.settings import DedupSettings
 
 
 class Duplicate(NamedTuple):
@@ -72,18 +72,15 @@ class CorpusDeduplicator:
         words: WordSource | None = None,
         threads: int = 1,
     ) -> None:
-        self._settings = settings
         self._source = words or WordSource()
-        self._is_paper = settings.mode is Mode.PAPER
         self._rules = Rules.of(settings)
         self._index = Candidates(settings, threads)
         brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
-        self._confirmation = Confirmation(settings, brings, most_rewritten)
+        self._matcher = Matcher(settings, brings, most_rewritten)
         self._known = KnownDocuments(folder, lengths)
-        self._joining = CorpusJoining(settings, self._known, folder, lengths or Lengths())
+        self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
         if len(self._known):
             self._index.add_many(*self._known.indexed)
-        self._ahead: tuple[SignedBatch, LookUps] | None = None
 
     @property
     def nbytes(self) -> int:
@@ -104,34 +101,46 @@ class CorpusDeduplicator:
         Returns:
             The decision, and the number of the leader that it is a duplicate of, if it is.
         """
-        identity = identity_of(signed)
-        if identity is None:
+        duplicates = self.decide_lines(OneDocument(key, signed))
+        if not duplicates:
             return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
-        twin = self._known.find(identity)
-        match = self._find_near(signed) if twin is None else self._match(twin)
-        if twin is None:
-            self._add(key, identity, signed, match)
-        return decision_of(Verdict.NEW, _content(identity, signed), match), None if match is None else match.leader.id
+        _, decision, leader = duplicates[0]
+        return decision, leader
 
-    def decide_lines(self, lines: SignedBatch, following: SignedBatch | None = None) -> list[Duplicate]:
+    def decide_lines(self, lines: Batch) -> list[Duplicate]:
         """Decide documents that are lines, one after the other, and know them from now on.
 
         Args:
             lines: the documents, and their signatures.
-            following: those that will come next, if they are known: threads look for their candidates meanwhile.
 
         Returns:
             Those that are duplicates, in their order; all others are new.
         """
-        scan = self._index.scan_for(len(lines))
-        if scan is None or self._is_paper:
-            if self._ahead is not None:
-                # Nothing is moved while threads read it.
-                self._ahead[1].result()
-                self._ahead = None
-            decided = [(place, *self.decide(lines.key(place), lines.signed(place))) for place in range(len(lines))]
-            return [Duplicate(place, decision, leader) for place, decision, leader in decided if leader is not None]
-        return self._decide_together(lines, following, scan)
+        count = len(lines)
+        buffers = self._known.buffers(count)
+        entering = _Entering(
+            Lines(
+                **{name: lines.rows[name] for name in Lines._fields[:-3]},
+                key_bytes=lines.key_bytes,
+                word_bytes=lines.word_bytes,
+                has_digest=lines.has_digest,
+            ),
+            Rows(
+                **{name: buffers.rows[name] for name in Rows._fields[:-2]}, briefs=buffers.briefs, slots=buffers.slots
+            ),
+            self._index.room(count),
+        )
+        ends = Ends(len(self._known), len(self._index), buffers.keys_end, buffers.words_end)
+        decided = Decided.room(count)
+        duplicates: list[Duplicate] = []
+        at_once = self._index.at_once(count)
+        for first in range(0, count, at_once):
+            span = slice(first, first + at_once)
+            closest = self._index.find(lines.rows["fingerprint"][span], lines.rows["margins"][span], first)
+            ends = self._decide_some(lines, decided, entering, closest=closest, ends=ends, duplicates=duplicates)
+            self._index.entered(ends.stored)
+        # No place comes twice, so that nothing else is compared.
+        return sorted([*self._copies(lines, decided), *duplicates])
 
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
@@ -148,84 +157,86 @@ class CorpusDeduplicator:
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
-        return self._joining.checkpoint()
+        return self._merges.checkpoint()
 
     def close(self) -> None:
         """Close the files."""
         self._known.close()
-        self._joining.close()
+        self._merges.close()
         self._index.close()
 
-    def _find_near(self, signed: Signed) -> Match | None:
-        sketch = signed.sketch
-        if not is_comparable(sketch.tokens, signed.fingerprint, self._settings):
-            return None
-        candidates = self._index.closest(signed.fingerprint, signed.margins)
-        if self._is_paper:
-            return self._match(int(candidates[0])) if len(candidates) else None
-        return self._confirmed(signed, self._known.worth_checking(sketch, candidates, self._rules.thresholds))
+    def match(self, number: int) -> Match:
+        """Return a document and the leader of its cluster."""
+        member = self._known.stored(number)
+        return Match(member if member.leader_id is None else self._known.stored(member.leader_id), member)
 
-    def _confirmed(self, signed: Signed, candidates: list[int]) -> Match | None:
-        """Return the first candidate that the document is a duplicate of; join clusters that it shows to be one."""
-        # Of a form there are many candidates to compare it with.
-        is_confirmed = partial(self._is_confirmed, signed, cache(partial(self._source.words, signed.words)))
-        for place, number in enumerate(candidates):
-            match = self._match(number)
-            if is_confirmed(match):
-                return self._joining.find(match, candidates[place + 1 :], self._match, is_confirmed)
-        return None
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        return self._known.leader_of(number)
 
-    def _is_confirmed(self, signed: Signed, own_words: Words, match: Match) -> bool:
-        return self._confirmation.holds(
-            signed.fingerprint,
-            signed.sketch,
-            match,
-            own_words,
-            partial(self._words, match.member.id),
-        )
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they were not kept."""
+        kept = self._known.words(document.id)
+        return kept and self._source.words(kept)
 
-    def _decide_together(self, lines: SignedBatch, following: SignedBatch | None, scan: Scan) -> list[Duplicate]:
-        closest = self._closest(lines, scan)
-        count, tokens = len(lines), lines.rows["tokens"]
-        rules = self._rules
-        is_near = (tokens >= rules.fewest_tokens) & (lines.rows["fingerprint"] != rules.without_features)
-        has_words = is_near & (tokens <= rules.most_tokens)
-        room = self._known.room(count)
-        entering = (
-            Lines(
-                **{name: lines.rows[name] for name in Lines._fields[:-2]},
-                key_bytes=lines.key_bytes,
-                word_bytes=lines.word_bytes,
-            ),
-            Rows(**{name: room.rows[name] for name in Rows._fields[:-2]}, briefs=room.briefs, slots=room.slots),
-            scan.room(count),
-            closest,
-            rules,
-        )
-        ends = Ends(len(self._known), len(scan), room.keys_end, room.words_end)
-        self._ahead = None
-        if following is not None and self._index.scan_for(count + len(following)) is scan:
-            self._ahead = following, _look_up(scan, following)
-        found = Found.room(count)
-        duplicates: list[Duplicate] = []
-        place = start = 0
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
+        members = self._merges.movable(joined.id)
+        return None if members is None else [self._known.sketch(number) for number in members]
+
+    def _asked(self, signed: Signed) -> Asked:
+        words = partial(self._source.words, signed.words)
+        return Asked(signed.fingerprint, signed.margins, signed.sketch, words)
+
+    def _merged(self, match: Match | None) -> Match | None:
+        """Let clusters that a document shows to be one be one."""
+        if match is not None and match.joined is not None:
+            self._merges.join(match.joined.id, match.leader.id)
+        return match
+
+    def _decide_some(
+        self,
+        lines: Batch,
+        decided: Decided,
+        entering: _Entering,
+        *,
+        closest: Closest,
+        ends: Ends,
+        duplicates: list[Duplicate],
+    ) -> Ends:
+        """Decide some documents of a batch and enter them.
+
+        Args:
+            lines: the batch.
+            decided: takes what they are.
+            entering: the batch and what it is entered in, for compiled code.
+            closest: what is closest to these documents.
+            ends: how much there is.
+            duplicates: takes those that took a closer look.
+
+        Returns:
+            How much there is then.
+        """
+        rules, tokens = self._rules, lines.rows["tokens"]
+        has_words = (tokens >= rules.fewest_tokens) & (lines.rows["fingerprint"] != rules.without_features)
+        has_words &= tokens <= rules.most_tokens
+        place = start = closest.first
+        end = start + len(closest.counts)
         leader = UNDECIDED
-        while place < count:
-            place, candidates, ends = advance(found, place, leader, *entering, ends)
-            if place == count or not self._is_all_known(candidates):
-                entered = start + np.flatnonzero(found.kinds[start:place] <= COPY)
+        while place < end:
+            place, candidates, ends = decide_batch(decided, place, leader, *entering, closest, rules, ends)
+            if place == end or not self._is_all_known(candidates):
+                entered = start + np.flatnonzero(decided.kinds[start:place] <= COPY)
                 with_words = entered[has_words[entered]]
                 self._known.entered(ends.known, lines.keys_of(entered), lines.words_of(with_words))
                 start = place
-            if place < count:
+            if place < end:
                 signed = lines.signed(place)
-                match = self._confirmed(signed, candidates.tolist())
+                match = self._merged(self._matcher.find_among(self._asked(signed), candidates.tolist(), self))
                 leader = NOWHERE if match is None else match.leader.id
                 if match is not None:
                     duplicates.append(self._duplicate(place, signed, match))
-        scan.entered(ends.scanned)
-        # No place comes twice, so that nothing else is compared.
-        return sorted([*self._copies(lines, found), *duplicates])
+        return ends
 
     def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
         """Say whether all that a look at candidates may ask for is there, without what was entered last."""
@@ -234,20 +245,13 @@ class CorpusDeduplicator:
         # Whether a cluster may join another one depends on all its members.
         return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
 
-    def _closest(self, lines: SignedBatch, scan: Scan) -> Closest:
-        """Return the closest documents of some lines, looked for ahead or now."""
-        ahead, self._ahead = self._ahead, None
-        look_ups = ahead[1] if ahead is not None and ahead[0] is lines else _look_up(scan, lines)
-        # Nothing is kept of them, so that what they look up in may be sorted anew without a copy.
-        return look_ups.result()
-
-    def _copies(self, lines: SignedBatch, found: Found) -> list[Duplicate]:
+    def _copies(self, lines: Batch, decided: Decided) -> list[Duplicate]:
         """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
-        places = np.flatnonzero(found.leaders != NOWHERE)
+        places = np.flatnonzero(decided.leaders != NOWHERE)
         if not len(places):
             return []
-        members, leaders = found.members[places], found.leaders[places]
-        columns = (places, leaders, found.is_exact[places], found.distances[places], found.similarities[places])
+        members, leaders = decided.members[places], decided.leaders[places]
+        columns = (places, leaders, decided.is_exact[places], decided.distances[places], decided.similarities[places])
         sizes = lines.rows["text_bytes"][places]
         return [
             Duplicate(
@@ -273,29 +277,14 @@ class CorpusDeduplicator:
     def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
         return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
 
-    def _words(self, number: int) -> bytes:
-        known = self._known.words(number)
-        return known and self._source.words(known)
 
-    def _match(self, number: int) -> Match:
-        member = self._known.stored(number)
-        return Match(member if member.leader_id is None else self._known.stored(member.leader_id), member)
+class _Entering(NamedTuple):
+    """A batch, and what it is entered in, for compiled code."""
 
-    def _add(self, key: str, identity: bytes, signed: Signed, match: Match | None) -> None:
-        tokens = signed.sketch.tokens
-        is_near = is_comparable(tokens, signed.fingerprint, self._settings)
-        # The paper's crawler forgets duplicates.
-        is_indexed = is_near and not (match is not None and self._is_paper)
-        has_words = is_near and not self._is_paper and tokens <= self._settings.max_compared
-        leader = None if match is None else match.leader.id
-        number = self._known.add(key, identity, signed, leader, indexed=is_indexed, words=has_words)
-        if is_indexed:
-            self._index.add(number, signed.fingerprint)
+    lines: Lines
+    rows: Rows
+    stored: Stored
 
 
 def _content(identity: bytes, signed: Signed) -> Content:
     return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
-
-
-def _look_up(scan: Scan, lines: SignedBatch) -> LookUps:
-    return scan.begin(lines.rows["fingerprint"], lines.rows["margins"])

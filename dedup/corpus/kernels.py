@@ -13,10 +13,17 @@ from numpy.typing import NDArray
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.corpus.briefs import BRIEF_WORDS, write_brief
-from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA
+from dedup.fingerprint.sketch import BITS_OF_A_MINIMUM, MINIMA, containment_of, jaccard_of
 from dedup.index.memory.addresses import prefetch
+from dedup.rules.thresholds import (
+    NOT_ALIKE,
+    Thresholds,
+    alike_by,
+    is_near_leader,
+    may_be_form,
+    may_be_frame,
+)
 
-_EQUAL_BY_CHANCE = 1 / 2**BITS_OF_A_MINIMUM
 _CACHE_LINE = 64
 _LOWEST_BITS = 0x1111111111111111
 _WORDS = MINIMA * BITS_OF_A_MINIMUM // 64
@@ -28,13 +35,13 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 _SURELY_LESS = 0.999
 
 
-class Thresholds(NamedTuple):
-    """What a candidate's sketch must reach to be worth the check; see `dedup.settings.DedupSettings`."""
-
-    min_jaccard: float
-    min_containment: float
-    min_length_ratio: float
-    short_tokens: int
+# The rule stands in plain Python, for those who do without the compiler.
+_jaccard_of = compiled(jaccard_of)
+_containment_of = compiled(containment_of)
+_alike_by = compiled(alike_by)
+_may_be_form = compiled(may_be_form)
+_may_be_frame = compiled(may_be_frame)
+_is_near_leader = compiled(is_near_leader)
 
 
 @compiled
@@ -93,7 +100,7 @@ class Sketches(NamedTuple):
 
 @compiled
 def compare_sketches(known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int) -> tuple[float, float]:
-    """Return Jaccard similarity and containment as `dedup.fingerprint.sketch.compare` does, step by step.
+    """Return Jaccard similarity and containment as `dedup.fingerprint.sketch.compare` does.
 
     Args:
         known: the sketches of all documents.
@@ -102,16 +109,8 @@ def compare_sketches(known: Sketches, number: int, minima: NDArray[np.uint64], s
         shingles: how many shingles it has.
     """
     theirs = signed(known.shingles[number])
-    jaccard = _jaccard_of(known, number, minima, shingles)
     if shingles == 0 or theirs == 0:
-        return jaccard, 0.0
-    return jaccard, min(1.0, jaccard / (1 + jaccard) * (shingles + theirs) / min(shingles, theirs))
-
-
-@compiled
-def _jaccard_of(known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int) -> float:
-    if shingles == 0 or known.shingles[number] == 0:
-        return 0.0
+        return 0.0, 0.0
     differing = 0
     for half in range(0, _WORDS, _COUNTED_TOGETHER):
         together = np.uint64(0)
@@ -121,14 +120,37 @@ def _jaccard_of(known: Sketches, number: int, minima: NDArray[np.uint64], shingl
             bits |= bits >> np.uint64(1)
             together |= (bits & np.uint64(_LOWEST_BITS)) << np.uint64(word)
         differing += signed(ones(together))
-    return _jaccard(differing)
+    jaccard = _jaccard_of(differing)
+    return jaccard, _containment_of(jaccard, shingles, theirs)
 
 
 @compiled
-def _jaccard(differing: int) -> float:
-    equal = 1 - differing / MINIMA
-    jaccard: float = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
-    return jaccard
+def is_sure(
+    known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int, tokens: int, needed: Thresholds
+) -> bool:
+    """Say whether the check confirms a candidate by the sketches alone; see `worth_checking`."""
+    theirs = signed(known.tokens[number])
+    jaccard, containment = compare_sketches(known, number, minima, shingles)
+    return bool(
+        min(tokens, theirs) >= needed.short_tokens
+        and _alike_by(jaccard, containment, _length_ratio(tokens, theirs), needed) != NOT_ALIKE
+        and not _may_be_form(jaccard, needed)
+        and not _may_be_frame(containment, needed)
+    )
+
+
+@compiled
+def belongs_to_leader(
+    known: Sketches, leader: int, minima: NDArray[np.uint64], shingles: int, needed: Thresholds
+) -> bool:
+    """Say whether a document is close enough to the leader of a cluster; see `worth_checking`."""
+    jaccard, containment = compare_sketches(known, leader, minima, shingles)
+    return bool(_is_near_leader(jaccard, containment, needed))
+
+
+@compiled
+def _length_ratio(a: int, b: int) -> float:
+    return min(a, b) / max(a, b)
 
 
 @compiled
@@ -138,11 +160,11 @@ def worth_checking(
     minima: NDArray[np.uint64],
     shingles: int,
     tokens: int,
-    thresholds: Thresholds,
+    needed: Thresholds,
 ) -> NDArray[np.int64]:
     """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
 
-    Left out is only what `dedup.verification.check` would refuse by the sketches alone.
+    Left out is only what `dedup.rules.verification.check` would refuse by the sketches alone.
 
     Args:
         candidates: numbers of documents.
@@ -150,10 +172,10 @@ def worth_checking(
         minima: those of the document that is to be decided, shape (8,).
         shingles: how many shingles it has.
         tokens: how many tokens it has.
-        thresholds: what is to be reached.
+        needed: what is to be reached.
     """
     if len(known.briefs):
-        candidates = _left_by_briefs(candidates, known.briefs, minima, shingles, tokens, thresholds)
+        candidates = _left_by_briefs(candidates, known.briefs, minima, shingles, tokens, needed)
     # They stand anywhere in memory, and fetching one after the other takes longer than all the rest.
     for number in candidates:
         address = known.minima.ctypes.data + number * known.minima.strides[0]
@@ -164,15 +186,12 @@ def worth_checking(
     count = 0
     for number in candidates:
         jaccard, containment = compare_sketches(known, number, minima, shingles)
-        their_tokens = signed(known.tokens[number])
-        shorter, longer = min(tokens, their_tokens), max(tokens, their_tokens)
+        theirs = signed(known.tokens[number])
         # Without shingles nothing is alike, not even the lengths.
-        length_ratio = shorter / longer if min(shingles, signed(known.shingles[number])) > 0 else 0.0
-        if (
-            shorter >= thresholds.short_tokens
-            and jaccard < thresholds.min_jaccard
-            and not (containment >= thresholds.min_containment and length_ratio >= thresholds.min_length_ratio)
-        ):
+        has_shingles = min(shingles, signed(known.shingles[number])) > 0
+        length_ratio = _length_ratio(tokens, theirs) if has_shingles else 0.0
+        is_short = min(tokens, theirs) < needed.short_tokens
+        if not is_short and _alike_by(jaccard, containment, length_ratio, needed) == NOT_ALIKE:
             continue
         place = count
         while place > 0 and similarities[place - 1] < jaccard:
@@ -192,7 +211,7 @@ def _left_by_briefs(
     minima: NDArray[np.uint64],
     shingles: int,
     tokens: int,
-    thresholds: Thresholds,
+    needed: Thresholds,
 ) -> NDArray[np.int64]:
     """Return the candidates of which sketches in brief do not say that they are not worth the check."""
     for number in candidates:
@@ -204,14 +223,14 @@ def _left_by_briefs(
         first, second = _differing_pairs(briefs[number, 0] ^ brief[0]), _differing_pairs(briefs[number, 1] ^ brief[1])
         differing = ones(first | second << np.uint64(1)) + ones(_differing_pairs(briefs[number, 2] ^ brief[2]))
         # At most so much: minima of which two bits are the same may differ, and those that are left out too.
-        jaccard = _jaccard(signed(differing))
+        jaccard = _jaccard_of(signed(differing))
         theirs, their_tokens = signed(briefs[number, 3] & _LOW_HALF), signed(briefs[number, 3] >> np.uint64(32))
         # Multiplied, since dividing takes longer than all the rest, and with some room for what is rounded.
-        contained = _SURELY_LESS * thresholds.min_containment * (1 + jaccard) * min(shingles, theirs)
-        long_enough = _SURELY_LESS * thresholds.min_length_ratio * max(tokens, their_tokens)
+        contained = _SURELY_LESS * needed.min_containment * (1 + jaccard) * min(shingles, theirs)
+        long_enough = _SURELY_LESS * needed.min_length_ratio * max(tokens, their_tokens)
         if (
-            min(tokens, their_tokens) >= thresholds.short_tokens
-            and jaccard < thresholds.min_jaccard
+            min(tokens, their_tokens) >= needed.short_tokens
+            and jaccard < needed.min_jaccard
             and (jaccard * (shingles + theirs) < contained or min(tokens, their_tokens) < long_enough)
         ):
             continue

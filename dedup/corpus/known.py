@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
 from dedup.corpus.briefs import room_for_briefs, write_briefs
-from dedup.corpus.kernels import Sketches, Thresholds, find_digest, insert_digests, worth_checking
+from dedup.corpus.kernels import Sketches, find_digest, insert_digests
 from dedup.corpus.signed import Signed
-from dedup.documents import StoredDocument
 from dedup.fingerprint.sketch import Sketch
+from dedup.rules.documents import StoredDocument
 
 FILES = ("documents", "keys", "words")
 """The names of the files, in the folder of the state."""
@@ -63,10 +63,14 @@ def stored_document(number: int, row: Any, key: str) -> StoredDocument:
         text_digest=row["digest"].tobytes(),
         text_bytes=0,
         fingerprint=int(row["fingerprint"]),
-        sketch=Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"])),
+        sketch=_sketch(row),
         indexed=bool(row["indexed"]),
         leader_id=None if leader == NOWHERE else leader,
     )
+
+
+def _sketch(row: Any) -> Sketch:
+    return Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"]))
 
 
 class Lengths(NamedTuple):
@@ -76,7 +80,7 @@ class Lengths(NamedTuple):
         documents: of the file of documents.
         keys: of that of their keys.
         words: of that of their words.
-        joins: of that of joins, see `dedup.corpus.joining`.
+        joins: of that of joins, see `dedup.corpus.cluster_merges`.
         earlier: how many of the documents, the first ones, an earlier run has brought.
     """
 
@@ -87,7 +91,7 @@ class Lengths(NamedTuple):
     earlier: int = 0
 
 
-class Room(NamedTuple):
+class Buffers(NamedTuple):
     """Where further documents are entered.
 
     Attributes:
@@ -149,6 +153,11 @@ class KnownDocuments:
         return self._rows[: self._count]
 
     @property
+    def sketches(self) -> Sketches:
+        """The sketches of all of them, for compiled code."""
+        return Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"], self._briefs)
+
+    @property
     def indexed(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Numbers and fingerprints of those that stand in the index."""
         numbers = np.flatnonzero(self.rows["indexed"])
@@ -192,10 +201,10 @@ class KnownDocuments:
         insert_digests(self._slots, self._rows["digest"], number, self._count)
         return number
 
-    def room(self, count: int) -> Room:
+    def buffers(self, count: int) -> Buffers:
         """Make room for further documents that compiled code enters; `entered` counts them."""
         self._make_room(count)
-        return Room(self._rows, self._briefs, self._slots, self._keys.end, self._words.end)
+        return Buffers(self._rows, self._briefs, self._slots, self._keys.end, self._words.end)
 
     def entered(self, count: int, keys: bytes, words: bytes) -> None:
         """Count documents that were entered, and add what belongs to them.
@@ -212,6 +221,10 @@ class KnownDocuments:
     def stored(self, number: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
         return stored_document(number, self._rows[number], self.key(number))
+
+    def sketch(self, number: int) -> Sketch:
+        """Return the sketch of a document, without its numbers."""
+        return _sketch(self._rows[number])
 
     def key(self, number: int) -> str:
         """Return what a document is called."""
@@ -240,19 +253,6 @@ class KnownDocuments:
         """Return what was kept of the words of a document; nothing where nothing was."""
         place = int(self._rows["words"][number])
         return b"" if place == NOWHERE else self._words.read(place)
-
-    def worth_checking(self, sketch: Sketch, candidates: NDArray[np.int64], thresholds: Thresholds) -> list[int]:
-        """Return the candidates that may be confirmed, the most similar first; see `kernels`."""
-        numbers: NDArray[np.int64] = worth_checking(
-            candidates,
-            Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"], self._briefs),
-            np.frombuffer(sketch.minima, np.uint64),
-            sketch.shingles,
-            sketch.tokens,
-            thresholds,
-        )
-        found: list[int] = numbers.tolist()
-        return found
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return how much there is."""

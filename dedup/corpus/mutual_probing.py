@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.corpus.probing import is_brought, probe_around, room_for_probes
+from dedup.corpus.probing import is_brought, probes_of
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.simhash import fold_equal
 from dedup.fingerprint.spaced import hashes_of
 from dedup.index.memory.flips import Flips
-from dedup.index.memory.segment import BLOCKS
 from dedup.index.probes import ProbePlan
-from dedup.mutual import Brings
+from dedup.rules.mutual import Brings
 
 
 def compiled_brings(plan: ProbePlan, scheme: Scheme) -> Brings | None:
-    """Return what says as `dedup.mutual.brings` does, in a twentieth of the time, which documents probes bring.
+    """Return what says as `dedup.rules.mutual.brings` does, in a twentieth of the time, which documents probes bring.
 
     Args:
         plan: the probes; four tables of one block of 16 bits.
@@ -42,6 +41,7 @@ def _brings(flips: Flips, fingerprint: int, words: bytes, other: int) -> bool:
 def _is_brought(words: NDArray[np.uint8], fingerprint: np.uint64, other: np.uint64, flips: Flips) -> bool:
     hashes, _ = hashes_of(words)
     margins = np.abs(fold_equal(hashes))
-    probed, kept = room_for_probes(flips), np.empty(BLOCKS, np.uint64)
-    probe_around(fingerprint, margins, flips, probed, kept)
-    return is_brought(fingerprint ^ other, fingerprint, probed, kept)
+    queries = np.empty(1, np.uint64)
+    queries[0] = fingerprint
+    probes = probes_of(queries, margins.reshape(1, -1), flips)
+    return is_brought(fingerprint ^ other, fingerprint, 0, probes, flips)

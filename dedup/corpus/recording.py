@@ -16,8 +16,8 @@ from dedup.corpus.line_ranges import ReadMemory
 from dedup.corpus.state import Checkpoint
 from dedup.corpus.tally import Tally
 from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
-from dedup.decision import Decision
 from dedup.fingerprint.schemes import find_scheme
+from dedup.rules.decision import Decision
 
 
 class Recorder:

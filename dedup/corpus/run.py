@@ -22,7 +22,7 @@ from dedup.corpus.progress import Progress
 from dedup.corpus.reading import first_documents, gather, read_files, read_portions
 from dedup.corpus.recording import Recorder
 from dedup.corpus.saved.folder import complete, put_in_place
-from dedup.corpus.signing import Portion, sign_all, with_following
+from dedup.corpus.signing import Portion, sign_all
 from dedup.corpus.state import Checkpoint, forget, known_from, locked, require_same
 from dedup.corpus.tally import Tally
 from dedup.corpus.words import WordSource
@@ -142,13 +142,13 @@ class _Run:
         decider = ThreadPoolExecutor(1)
         try:
             batches = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
-            async with aclosing(batches), aclosing(with_following(batches)) as pairs:
-                async for batch, following in pairs:
+            async with aclosing(batches):
+                async for batch in batches:
                     # What came before is written while compiled code in a thread decides what comes now.
                     before = self._under_way
                     await _wait_for(before)
                     self._is_torn = True
-                    self._under_way = batch, decider.submit(self._decide, batch, following)
+                    self._under_way = batch, decider.submit(self._decide, batch)
                     self._write_decided(before)
                     if self._position is not None:
                         progress.show(self.tally, self._position)
@@ -192,9 +192,9 @@ class _Run:
             return gather(first_documents(items, job.limit - self.tally.documents))
         return read_portions(job.files, job.options, self._position, with_words=job.save_index is not None)
 
-    def _decide(self, batch: SignedBatch, following: SignedBatch | None) -> list[Duplicate]:
+    def _decide(self, batch: SignedBatch) -> list[Duplicate]:
         # There may be nothing but what could not be read.
-        return self._deduplicator.decide_lines(batch, following or None) if len(batch) else []
+        return self._deduplicator.decide_lines(batch) if len(batch) else []
 
     def _settle(self) -> None:
         """Write what the thread is deciding."""

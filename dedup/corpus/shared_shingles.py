@@ -15,7 +15,7 @@ _HALF = np.uint64(32)
 
 
 def most_rewritten(a: bytes, b: bytes) -> float:
-    """Return a share that `dedup.wordwise.WordDifference.rewritten` of two texts does not exceed.
+    """Return a share that `dedup.rules.wordwise.WordDifference.rewritten` of two texts does not exceed.
 
     There as many shared shingles as can be stand in the same order in both texts, and each of them takes at
     least one token more out of what lies between. Here nearly as many are found, in a tenth of the time.

@@ -7,8 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.fingerprint.batch import SIGNATURE
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import Sketch
+
+SIGNED = np.dtype([*SIGNATURE.descr, ("text_bytes", "<i8")])
+"""A signature and the size of the text in UTF-8. The digest is what `identity_of` returns; zeros for nothing."""
 
 
 class Signed(NamedTuple):

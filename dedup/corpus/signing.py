@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
 import numpy as np
 
 from dedup.corpus.batches import (
-    SIGNED,
     Contents,
     Entries,
     Signatures,
@@ -18,7 +17,7 @@ from dedup.corpus.batches import (
 )
 from dedup.corpus.documents import CorpusDocument, Item
 from dedup.corpus.line_ranges import LineRange
-from dedup.corpus.signed import Signed, page_identity
+from dedup.corpus.signed import SIGNED, Signed, page_identity
 from dedup.deflating import deflate
 from dedup.fingerprint.batch import SIGNATURE, sign_texts
 from dedup.fingerprint.schemes import Scheme, find_scheme
@@ -99,19 +98,6 @@ async def sign_all(
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
-
-
-async def with_following(
-    batches: AsyncIterator[SignedBatch],
-) -> AsyncGenerator[tuple[SignedBatch, SignedBatch | None], None]:
-    """Yield each batch, and with it the one behind it."""
-    before = None
-    async for batch in batches:
-        if before is not None:
-            yield before, batch
-        before = batch
-    if before is not None:
-        yield before, None
 
 
 def _sign(contents: Contents, scheme: Scheme, *, with_words: bool) -> Signatures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from dedup.decision import Decision, Verdict
+from dedup.rules.decision import Decision, Verdict
 
 _NAMED = 5
 

@@ -16,8 +16,8 @@ from dedup.errors import InputError
 from dedup.fingerprint.normalise import normalise
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import Signature
-from dedup.overlap import containment, jaccard, shingles_of
-from dedup.pairwise import PairDecider
+from dedup.rules.overlap import containment, jaccard, shingles_of
+from dedup.rules.pairwise import PairDecider
 from dedup.settings import DedupSettings
 
 

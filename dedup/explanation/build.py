@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.explanation.analysis import Analysis, analyse_side, unit_of
 from dedup.explanation.contents import Document, Exact, Explanation, Feature, Member, Probe, WordComparison
@@ -18,11 +17,12 @@ from dedup.explanation.words import diff_words
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.signature import BITS
 from dedup.fingerprint.sketch import compare
-from dedup.overlap import containment, jaccard, shingles_of
-from dedup.pairwise import PairDecider, PairDecision
+from dedup.rules.decision import Kept
+from dedup.rules.overlap import containment, jaccard, shingles_of
+from dedup.rules.pairwise import PairDecider, PairDecision
+from dedup.rules.verification import Rule, belongs_to_cluster, check, plan_of
+from dedup.rules.wordwise import compare_words, short_similarity
 from dedup.settings import DedupSettings
-from dedup.verification import Rule, belongs_to_cluster, check, plan_of
-from dedup.wordwise import compare_words, short_similarity
 
 _FEATURES = 10
 _BITS_OF_A_PREFIX = 16

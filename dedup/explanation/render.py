@@ -16,8 +16,8 @@ from dedup.explanation.contents import Explanation, WordComparison
 from dedup.explanation.differences import difference_lines
 from dedup.explanation.layout import LABEL, count, labelled, labelled_name
 from dedup.index.design import TableDesign
+from dedup.rules.verification import fewest_tokens
 from dedup.settings import Mode
-from dedup.verification import fewest_tokens
 
 _RUN = 30
 _OUTCOMES = {

@@ -10,10 +10,8 @@ from sqlalchemy import Connection, column, select, table
 
 from dedup import ledger
 from dedup.database import Database
-from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.display import plain
-from dedup.documents import StoredDocument
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.explanation.analysis import margins_of_words
 from dedup.explanation.sides import Origin, Side
@@ -22,8 +20,10 @@ from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.signature import Signature
 from dedup.identity import given_key_of
 from dedup.index.design import TableDesign
+from dedup.rules.decision import Kept
+from dedup.rules.documents import StoredDocument
+from dedup.rules.scope import Scope, Scopes
 from dedup.schema import properties, runs, verdicts
-from dedup.scope import Scope, Scopes
 
 # The crawl's; this library stands without it, and other projects keep no texts here.
 _PAGES = table("pages", column("url_digest"), column("text"))

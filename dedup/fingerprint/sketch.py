@@ -80,11 +80,22 @@ def compare(a: Sketch, b: Sketch) -> Similarity:
     differing = int.from_bytes(a.minima) ^ int.from_bytes(b.minima)
     differing |= differing >> 2
     differing |= differing >> 1
-    equal = 1 - (differing & _LOWEST_BITS).bit_count() / MINIMA
-    jaccard = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
-    shared = jaccard / (1 + jaccard) * (a.shingles + b.shingles)
+    jaccard = jaccard_of((differing & _LOWEST_BITS).bit_count())
     return Similarity(
         jaccard,
-        min(1.0, shared / min(a.shingles, b.shingles)),
+        containment_of(jaccard, a.shingles, b.shingles),
         min(a.tokens, b.tokens) / max(a.tokens, b.tokens),
     )
+
+
+# Of plain numbers, and calling nothing: compiled code takes these two as they stand.
+def jaccard_of(differing: int) -> float:
+    """Return the estimated Jaccard similarity of two texts, by how many of their minima differ."""
+    equal = 1 - differing / MINIMA
+    jaccard: float = max(0.0, (equal - _EQUAL_BY_CHANCE) / (1 - _EQUAL_BY_CHANCE))
+    return jaccard
+
+
+def containment_of(jaccard: float, a: int, b: int) -> float:
+    """Return the estimated containment of two texts, by their Jaccard similarity and how many shingles each has."""
+    return min(1.0, jaccard / (1 + jaccard) * (a + b) / min(a, b))

@@ -11,7 +11,6 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from dedup.crawl_run import CrawlRun
-from dedup.decision import Decision, Verdict
 from dedup.deduplicator import Document
 from dedup.display import readable
 from dedup.errors import DatabaseError
@@ -20,6 +19,7 @@ from dedup.items.reading import ItemReader, Reading
 from dedup.items.settings import ItemSettings, ShortTexts
 from dedup.items.signing import ItemSigner
 from dedup.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, Unexamined
+from dedup.rules.decision import Decision, Verdict
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
 

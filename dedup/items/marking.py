@@ -9,8 +9,8 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.decision import Decision
 from dedup.items.settings import ItemSettings
+from dedup.rules.decision import Decision
 
 logger = logging.getLogger(__name__)
 

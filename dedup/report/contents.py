@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dedup.decision import Kept
 from dedup.deduplicator import Verdict
+from dedup.rules.decision import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Duplicate(NamedTuple):
         run: the name of the run that dropped it.
         decided: when, in seconds since 1970.
         keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
-        kept: why it was passed on all the same, a value of `dedup.decision.Kept`, if it was.
+        kept: why it was passed on all the same, a value of `dedup.rules.decision.Kept`, if it was.
     """
 
     verdict: Verdict

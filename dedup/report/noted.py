@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select, true, union_all
 
 from dedup.report.contents import NotExamined, SkippedPage
+from dedup.rules.scope import BEFORE_HOST
 from dedup.schema import runs, skipped, unexamined, verdicts
-from dedup.scope import BEFORE_HOST
 
 _ROWS_AT_ONCE = 1000
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from dedup.decision import Kept
 from dedup.deduplicator import Verdict
 from dedup.display import columns_of, pad, plain, readable, similarity, unit_for
 from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
 from dedup.report.contents import Duplicate, Report, Total
 from dedup.report.noted_lines import noted_lines
+from dedup.rules.decision import Kept
 
 _KEPT = "*"
 _WHY_KEPT = {

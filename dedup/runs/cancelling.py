@@ -22,9 +22,9 @@ from dedup.index.probes import ProbePlan
 from dedup.index.sql import SqlIndex
 from dedup.letting_go import let_go_by_ids
 from dedup.notes import remove_some_notes
+from dedup.rules.scope import Scope, Scopes
 from dedup.runs.rows import take_back_rows
 from dedup.schema import brakes, documents, hosts, properties, runs, skipped, unexamined, verdicts
-from dedup.scope import Scope, Scopes
 
 _VERDICTS_AT_ONCE = 1_000
 _MEMBERS_AT_ONCE = 1_000

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BindParameter, bindparam, func, or_, select
 
 from dedup.database import Database
-from dedup.decision import Verdict
+from dedup.rules.decision import Verdict
 from dedup.schema import documents, runs, verdicts
 
 

@@ -13,9 +13,9 @@ from dedup.database import Database
 from dedup.errors import DatabaseError
 from dedup.fingerprint.schemes import Scheme, scheme_named
 from dedup.fingerprint.sketch import Sketch
+from dedup.rules.verification import is_comparable
 from dedup.schema import documents, properties, to_unsigned, words
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import is_comparable
 
 _ROWS_AT_ONCE = 1_000
 

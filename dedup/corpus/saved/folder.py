@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dedup.corpus.joining import FILE as JOINS
-from dedup.corpus.joining import join_saved
+from dedup.corpus.cluster_merges import FILE as JOINS
+from dedup.corpus.cluster_merges import join_saved
 from dedup.corpus.known import FILES, ROW, KnownDocuments
 from dedup.corpus.state import CHECKPOINT, Checkpoint, about_settings, locked
 from dedup.corpus.tally import Tally

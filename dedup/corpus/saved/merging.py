@@ -10,12 +10,12 @@ import numpy as np
 from dedup.corpus.known import KnownDocuments
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state import differing_settings
-from dedup.documents import StoredDocument
 from dedup.errors import InputError
 from dedup.fingerprint.signature import digest
 from dedup.fingerprint.sketch import compare
+from dedup.rules.documents import StoredDocument
+from dedup.rules.verification import belongs_to_cluster, is_comparable
 from dedup.settings import DedupSettings
-from dedup.verification import belongs_to_cluster, is_comparable
 
 
 @dataclass

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dedup.confirmation import Confirmation
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.documents import Match, StoredDocument
 from dedup.fingerprint.signature import Signature, distance
 from dedup.fingerprint.sketch import compare
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.verification import is_comparable, plan_of
 from dedup.settings import Mode
-from dedup.verification import is_comparable, plan_of
 
 _ROWS_AT_ONCE = 1 << 18
 
@@ -52,7 +52,7 @@ class Query:
     def __init__(self, saved: SavedIndex) -> None:
         self._saved = saved
         self._settings = saved.settings
-        self._confirmation = Confirmation(saved.settings)
+        self._matcher = Matcher(saved.settings)
         self._index = saved.fingerprints(plan_of(saved.settings))
 
     def like(self, signature: Signature) -> list[Found]:
@@ -87,11 +87,9 @@ class Query:
         is_duplicate = (
             is_same
             or self._settings.mode is Mode.PAPER
-            or self._confirmation.holds(
-                signature.fingerprint,
-                signature.sketch,
+            or self._matcher.holds(
+                Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words),
                 Match(leader, member),
-                lambda: signature.words,
                 lambda: self._saved.words(member.id),
             )
         )

@@ -17,10 +17,10 @@ from dedup.corpus.known import FILES, NOWHERE, ROW, stored_document
 from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
 from dedup.corpus.signed import Signed
 from dedup.corpus.state import Checkpoint
-from dedup.documents import StoredDocument
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.probes import ProbePlan
+from dedup.rules.documents import StoredDocument
 
 _ROWS_AT_ONCE = 1 << 18
 

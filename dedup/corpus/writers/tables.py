@@ -42,7 +42,7 @@ class DroppedDocument:
         original: the leader of the cluster that it belongs to.
         matched: the member that it was found by; often the original.
         verdict: why it was dropped.
-        distance: bits in which its fingerprint differs from that of `matched`.
+        distance: bits in which its fingerprint differs from that of `original`.
         similarity: how much of the text they share, between 0 and 1.
         source: file and line where it stands.
     """

@@ -8,9 +8,9 @@ from dedup.fingerprint.schemes import Scheme, find_scheme
 from dedup.fingerprint.signature import BITS, Signature, distance
 from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.probes import ProbePlan
-from dedup.mutual import MutualProbes
+from dedup.rules.mutual import MutualProbes
+from dedup.rules.verification import Rule, check, fewest_tokens, plan_of
 from dedup.settings import DedupSettings, Mode
-from dedup.verification import Rule, check, fewest_tokens, plan_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 from dedup.bits import ones, signed
 from dedup.compiled import compiled
 from dedup.corpus.briefs import write_brief
-from dedup.corpus.closest import Closest, Scanned
-from dedup.corpus.confirming import Sureness, find_sure
-from dedup.corpus.entered import near_enough, with_entered
+from dedup.corpus.confirming import find_sure, sure_flips
 from dedup.corpus.kernels import (
     Sketches,
-    Thresholds,
     compare_sketches,
     find_digest,
     insert_digests,
@@ -26,10 +23,11 @@ from dedup.corpus.kernels import (
     worth_checking,
 )
 from dedup.corpus.known import NOWHERE
-from dedup.corpus.scanning import enter
+from dedup.corpus.look_up import Closest, Stored, look_up, places_of
 from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings
-from dedup.verification import fewest_tokens
+from dedup.rules.thresholds import Thresholds
+from dedup.rules.verification import fewest_tokens
+from dedup.settings import DedupSettings, Mode
 
 NEW, COMPARED, COPY, WORDLESS, TWIN = range(5)
 """What a document is: no copy of a known one; one that was compared with its candidates; a copy; one without words,
@@ -60,7 +58,7 @@ class Rows(NamedTuple):
     slots: NDArray[np.uint32]
 
 
-class Found(NamedTuple):
+class Decided(NamedTuple):
     """What documents turned out to be; of copies that were found here also the decision.
 
     Attributes:
@@ -80,7 +78,7 @@ class Found(NamedTuple):
     is_exact: NDArray[np.bool_]
 
     @classmethod
-    def room(cls, count: int) -> Found:
+    def room(cls, count: int) -> Decided:
         """Make room for so many documents."""
         kinds, members, distances = (np.empty(count, np.int64) for _ in range(3))
         leaders = np.full(count, NOWHERE)
@@ -88,66 +86,71 @@ class Found(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Columns of `dedup.corpus.batches.SIGNED`, and how many bytes keys and words have, each with its length."""
+    """Columns of `dedup.corpus.signed.SIGNED`; how many bytes keys and words have, each with its length; of which
+    documents the digest says what they are, as it does of all with words.
+    """
 
     digest: NDArray[np.uint64]
     fingerprint: NDArray[np.uint64]
     minima: NDArray[np.uint64]
     shingles: NDArray[np.uint32]
     tokens: NDArray[np.uint32]
-    margins: NDArray[np.int64]
     key_bytes: NDArray[np.int64]
     word_bytes: NDArray[np.int64]
+    has_digest: NDArray[np.bool_]
 
 
 class Rules(NamedTuple):
     """What of the settings counts for single documents.
 
     Attributes:
-        thresholds: what a candidate's sketch must reach.
-        sureness: what it must reach to be confirmed by it alone.
+        needed: what a candidate's sketch must reach.
+        flips: see `dedup.corpus.confirming.sure_flips`.
         fewest_tokens: how many a text must have to be compared in any other way than exactly.
         most_tokens: how many it may have for its words to be kept.
         without_features: the fingerprint of a text without features, which is compared exactly too.
+        is_paper: whether the closest candidate counts without a check, and duplicates are forgotten.
     """
 
-    thresholds: Thresholds
-    sureness: Sureness
+    needed: Thresholds
+    flips: NDArray[np.int64]
     fewest_tokens: int
     most_tokens: int
     without_features: np.uint64
+    is_paper: bool
 
     @classmethod
     def of(cls, settings: DedupSettings) -> Rules:
         """Return what counts of some settings."""
-        needed = settings.min_jaccard, settings.min_containment, settings.min_length_ratio, settings.short_tokens
+        is_paper = settings.mode is Mode.PAPER
         return cls(
-            Thresholds(*needed),
-            Sureness.of(settings),
+            Thresholds.of(settings),
+            sure_flips(settings),
             fewest_tokens(settings),
-            settings.max_compared,
+            0 if is_paper else settings.max_compared,
             # For another type of number everything would be compiled anew.
             np.uint64(find_scheme(settings.scheme).without_features),
+            is_paper,
         )
 
 
 class Ends(NamedTuple):
-    """How much there is: documents known, fingerprints scanned, bytes of keys and of words."""
+    """How much there is: documents known, fingerprints stored, bytes of keys and of words."""
 
     known: int
-    scanned: int
+    stored: int
     keys: int
     words: int
 
 
 @compiled
-def advance(
-    found: Found,
+def decide_batch(
+    decided: Decided,
     place: int,
     leader: int,
     lines: Lines,
     rows: Rows,
-    scanned: Scanned,
+    stored: Stored,
     closest: Closest,
     rules: Rules,
     ends: Ends,
@@ -155,62 +158,54 @@ def advance(
     """Decide and enter documents up to the first one whose candidates need a closer look.
 
     Args:
-        found: takes what the documents are.
+        decided: takes what the documents are.
         place: the first document.
         leader: the number of the first one's leader, or `NOWHERE`; `UNDECIDED` if its candidates were not
             looked for yet.
         lines: the documents.
         rows: those known.
-        scanned: their fingerprints.
-        closest: the closest documents of each, among those that were known before the first was entered.
+        stored: their fingerprints.
+        closest: the closest documents of each up to the last that is decided, as far as was looked; here it is
+            looked further.
         rules: what of the settings counts.
         ends: how much there is.
 
     Returns:
         The document to go on with, its candidates, the most similar first, and how much there is now.
     """
-    known, count, keys, words = ends.known, ends.scanned, ends.keys, ends.words
+    known, count, keys, words = ends.known, ends.stored, ends.keys, ends.words
     nothing = np.empty(0, np.int64)
     known_sketches = Sketches(rows.minima, rows.shingles, rows.tokens, rows.briefs)
-    while place < len(found.kinds):
+    end = closest.first + len(closest.counts)
+    while place < end:
         tokens = signed(lines.tokens[place])
         is_indexed = tokens >= rules.fewest_tokens and lines.fingerprint[place] != rules.without_features
         kind = COMPARED
         if leader == UNDECIDED:
             kind, leader = NEW, NOWHERE
-            if tokens == 0 and lines.digest[place, 0] == 0 and lines.digest[place, 1] == 0:
-                found.kinds[place] = WORDLESS
+            if not lines.has_digest[place]:
+                decided.kinds[place] = WORDLESS
                 place, leader = place + 1, UNDECIDED
                 continue
             if known > 0:
-                ahead = min(place + _PREFETCHED, len(found.kinds) - 1)
+                ahead = min(place + _PREFETCHED, end - 1)
                 prefetch_slot(rows.slots, lines.digest[ahead, 0])
                 twin = find_digest(rows.slots, rows.digest, lines.digest[place, 0], lines.digest[place, 1])
                 if twin >= 0:
-                    found.kinds[place] = TWIN
-                    _note_copy(found, place, twin, lines, rows, known_sketches)
+                    decided.kinds[place] = TWIN
+                    _note_copy(decided, place, twin, lines, rows, known_sketches)
                     place, leader = place + 1, UNDECIDED
                     continue
             if is_indexed and count > 0:
-                candidates = _worth_checking(scanned, count, closest, lines, place, known_sketches, rules.thresholds)
-                if len(candidates):
-                    member = find_sure(
-                        candidates,
-                        known_sketches,
-                        rows.fingerprint,
-                        rows.leader,
-                        lines.fingerprint[place],
-                        lines.minima[place],
-                        signed(lines.shingles[place]),
-                        tokens,
-                        rules.sureness,
-                    )
-                    if member == NOWHERE:
-                        return place, candidates, Ends(known, count, keys, words)
+                member, candidates = _find_member(stored, count, closest, lines, place, rows, known_sketches, rules)
+                if member != NOWHERE:
                     kind = COPY
-                    _note_copy(found, place, member, lines, rows, known_sketches)
-                    leader = found.leaders[place]
-        found.kinds[place] = kind
+                    _note_copy(decided, place, member, lines, rows, known_sketches)
+                    leader = decided.leaders[place]
+                    is_indexed = not rules.is_paper
+                elif len(candidates):
+                    return place, candidates, Ends(known, count, keys, words)
+        decided.kinds[place] = kind
         _fill_row(rows, known, lines, place, leader, keys)
         keys += lines.key_bytes[place]
         if is_indexed and tokens <= rules.most_tokens:
@@ -219,7 +214,7 @@ def advance(
         rows.indexed[known] = is_indexed
         insert_digests(rows.slots, rows.digest, known, known + 1)
         if is_indexed:
-            enter(scanned, count, known, lines.fingerprint[place])
+            stored.fingerprints[count], stored.numbers[count] = lines.fingerprint[place], known
             count += 1
         known += 1
         place, leader = place + 1, UNDECIDED
@@ -227,24 +222,40 @@ def advance(
 
 
 @compiled
-def _worth_checking(
-    scanned: Scanned,
+def _find_member(
+    stored: Stored,
     count: int,
     closest: Closest,
     lines: Lines,
     place: int,
+    rows: Rows,
     known: Sketches,
-    thresholds: Thresholds,
-) -> NDArray[np.int64]:
-    """Return the candidates of a document that may be confirmed, the most similar first."""
-    keys, fingerprint = closest.keys[place, : closest.counts[place]], lines.fingerprint[place]
-    minima, shingles, tokens = lines.minima[place], signed(lines.shingles[place]), signed(lines.tokens[place])
-    near, certain = near_enough(scanned, keys, closest.known, count, fingerprint)
-    numbers = scanned.numbers[near]
-    if len(worth_checking(numbers[certain:], known, minima, shingles, tokens, thresholds)):
-        near = with_entered(scanned, closest, place, count, fingerprint, lines.margins[place])
-        numbers, certain = scanned.numbers[near], len(near)
-    return worth_checking(numbers[:certain], known, minima, shingles, tokens, thresholds)
+    rules: Rules,
+) -> tuple[int, NDArray[np.int64]]:
+    """Return the known document that one is a copy of, `NOWHERE` if none surely is; candidates for a closer look."""
+    query = place - closest.first
+    # Those that were entered meanwhile count too.
+    look_up(stored, count, query, query + 1, closest)
+    candidates = stored.numbers[places_of(closest.keys[query, : closest.counts[query]])]
+    if rules.is_paper:
+        return (signed(candidates[0]) if len(candidates) else NOWHERE), candidates[:0]
+    shingles, tokens = signed(lines.shingles[place]), signed(lines.tokens[place])
+    candidates = worth_checking(candidates, known, lines.minima[place], shingles, tokens, rules.needed)
+    if len(candidates) == 0:
+        return NOWHERE, candidates
+    member = find_sure(
+        candidates,
+        known,
+        rows.fingerprint,
+        rows.leader,
+        lines.fingerprint[place],
+        lines.minima[place],
+        shingles,
+        tokens,
+        rules.needed,
+        rules.flips,
+    )
+    return member, candidates
 
 
 @compiled
@@ -264,13 +275,13 @@ def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, ke
 
 
 @compiled
-def _note_copy(found: Found, place: int, member: int, lines: Lines, rows: Rows, sketches: Sketches) -> None:
-    """Note what `dedup.decision.decision_of` says of a document that is a copy of a known one."""
+def _note_copy(decided: Decided, place: int, member: int, lines: Lines, rows: Rows, sketches: Sketches) -> None:
+    """Note what `dedup.rules.decision.decision_of` says of a document that is a copy of a known one."""
     leader = member if rows.leader[member] == NOWHERE else rows.leader[member]
-    found.members[place], found.leaders[place] = member, leader
-    found.distances[place] = ones(rows.fingerprint[leader] ^ lines.fingerprint[place])
-    found.is_exact[place] = (
+    decided.members[place], decided.leaders[place] = member, leader
+    decided.distances[place] = ones(rows.fingerprint[leader] ^ lines.fingerprint[place])
+    decided.is_exact[place] = (
         rows.digest[leader, 0] == lines.digest[place, 0] and rows.digest[leader, 1] == lines.digest[place, 1]
     )
     similarity, _ = compare_sketches(sketches, leader, lines.minima[place], signed(lines.shingles[place]))
-    found.similarities[place] = 1.0 if found.is_exact[place] else similarity
+    decided.similarities[place] = 1.0 if decided.is_exact[place] else similarity

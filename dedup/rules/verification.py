@@ -14,16 +14,22 @@ from enum import StrEnum
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
+from dedup.rules.thresholds import (
+    BY_CONTAINMENT,
+    BY_JACCARD,
+    NOT_ALIKE,
+    alike_by,
+    is_near_leader,
+    may_be_form,
+    may_be_frame,
+)
+from dedup.rules.wordwise import WordDifference, compare_words, short_similarity
 from dedup.settings import DedupSettings, Mode
-from dedup.wordwise import WordDifference, compare_words, short_similarity
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
 
 _WHOLE_WEIGHTS = {"count", "one"}
-
-# Twice the standard error of an estimate by 128 minima.
-_ERROR_OF_CONTAINMENT = 0.05
 
 WordPair = Callable[[], tuple[bytes, bytes]]
 """Gives the tokens of two texts, as `dedup.fingerprint.signature.Signature` has them; empty where
@@ -59,6 +65,9 @@ class Rule(StrEnum):
     def is_by_check(self) -> bool:
         """Whether the check confirmed a candidate by it."""
         return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE)
+
+
+_RULES = {NOT_ALIKE: Rule.NOT_ALIKE, BY_JACCARD: Rule.JACCARD, BY_CONTAINMENT: Rule.CONTAINMENT}
 
 
 def plan_of(settings: DedupSettings) -> ProbePlan:
@@ -126,9 +135,8 @@ def check(
     if min(a.tokens, b.tokens) < settings.short_tokens:
         return _check_short(known(), settings)
     rule = check_sketches(similarity, settings)
-    is_form = similarity.jaccard < settings.sure_jaccard
-    # What is rewritten in one text is not contained in the other.
-    is_frame = similarity.containment < sure_containment(settings)
+    is_form = may_be_form(similarity.jaccard, settings)
+    is_frame = may_be_frame(similarity.containment, settings)
     if not rule.is_duplicate or not (is_form or is_frame):
         return rule
     pair = known()
@@ -149,16 +157,7 @@ def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: De
 
 def check_sketches(similarity: Similarity, settings: DedupSettings) -> Rule:
     """Say what the sketches alone tell of two documents: confirmed by which rule, or `NOT_ALIKE`."""
-    if similarity.jaccard >= settings.min_jaccard:
-        return Rule.JACCARD
-    if similarity.containment >= settings.min_containment and similarity.length_ratio >= settings.min_length_ratio:
-        return Rule.CONTAINMENT
-    return Rule.NOT_ALIKE
-
-
-def sure_containment(settings: DedupSettings) -> float:
-    """Return the estimated containment from which on no words are compared to find what was rewritten."""
-    return 1 - settings.max_rewritten + _ERROR_OF_CONTAINMENT
+    return _RULES[alike_by(similarity.jaccard, similarity.containment, similarity.length_ratio, settings)]
 
 
 def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
@@ -166,7 +165,7 @@ def belongs_to_cluster(to_leader: Similarity, settings: DedupSettings) -> bool:
 
     Without this, chains of small edits would drift to texts that have nothing in common.
     """
-    return to_leader.jaccard >= settings.leader_jaccard or to_leader.containment >= settings.leader_containment
+    return is_near_leader(to_leader.jaccard, to_leader.containment, settings)
 
 
 def _check_short(words: tuple[bytes, bytes], settings: DedupSettings) -> Rule:

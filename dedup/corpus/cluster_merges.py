@@ -1,4 +1,4 @@
-"""Clusters of a corpus that a document shows to be one: the rule of `dedup.joining`, all in memory.
+"""Clusters of a corpus that a document shows to be one: the rule is in `dedup.rules.matcher`.
 
 What was written of the later cluster's documents stays written; the clusters at the end are the joined ones.
 """
@@ -6,20 +6,16 @@ What was written of the later cluster's documents stays written; the clusters at
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bridging import MOST_MOVED, find_joined
 from dedup.corpus.appending import AppendingFile
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
-from dedup.documents import Match
-from dedup.fingerprint.sketch import compare
-from dedup.settings import DedupSettings
-from dedup.verification import belongs_to_cluster
+from dedup.rules.cluster_merge import MOST_MOVED
 
 FILE = "joins"
 """The name of the file, in the folder of the state: which leader's cluster joined which one's."""
@@ -27,11 +23,10 @@ FILE = "joins"
 _NUMBER_BYTES = 8
 
 
-class CorpusJoining:
+class ClusterMerges:
     """Joins clusters of known documents.
 
     Args:
-        settings: how near the members of a cluster have to be to its leader.
         known: the documents.
         folder: where the joins are kept until the documents themselves are saved as they are then.
         lengths: what the last checkpoint returned.
@@ -40,8 +35,7 @@ class CorpusJoining:
         InputError: the file is not what the checkpoint says.
     """
 
-    def __init__(self, settings: DedupSettings, known: KnownDocuments, folder: Path, lengths: Lengths) -> None:
-        self._settings = settings
+    def __init__(self, known: KnownDocuments, folder: Path, lengths: Lengths) -> None:
         self._known = known
         # Clusters of earlier runs stay what they are.
         self._earlier = self._looked_at = lengths.earlier
@@ -49,28 +43,25 @@ class CorpusJoining:
         self._file = AppendingFile(folder / FILE, lengths.joins)
         apply_joins(known.rows, _read(self._file, lengths.joins))
 
-    def find(
-        self,
-        match: Match,
-        others: Sequence[int],
-        match_of: Callable[[int], Match],
-        is_confirmed: Callable[[Match], bool],
-    ) -> Match:
-        """Return what a document is a duplicate of; if it shows two clusters to be one, they are from now on.
+    def movable(self, joined: int) -> list[int] | None:
+        """Return the numbers of a cluster that may join another one, but for its leader's; None if it may not.
 
         Args:
-            match: what it is a duplicate of if no cluster joins another.
-            others: the numbers of further candidates, the most similar first.
-            match_of: makes a candidate of a number.
-            is_confirmed: whether the document is a duplicate of a candidate.
+            joined: the number of its leader.
         """
-        leader = match.leader.id
-        if all(self._known.leader_of(number) == leader for number in others):
-            return match
-        found = find_joined(match, [match_of(number) for number in others], is_confirmed, self._settings)
-        if found is None or found.joined is None:
-            return match
-        return found if self._join(found.joined.id, found) else match
+        if joined < self._earlier:
+            return None
+        self._look_at_new()
+        members = self._members[joined]
+        return members if len(members) <= MOST_MOVED else None
+
+    def join(self, joined: int, leader: int) -> None:
+        """Let a cluster that may do so join another one; both by the numbers of their leaders."""
+        self._look_at_new()
+        members = self._members.pop(joined, [])
+        self._known.rows["leader"][[joined, *members]] = leader
+        self._members[leader] += [joined, *members]
+        self._file.append(b"".join(number.to_bytes(_NUMBER_BYTES, "little") for number in (joined, leader)))
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe, the documents too; return how much there is."""
@@ -80,22 +71,6 @@ class CorpusJoining:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-    def _join(self, joined: int, match: Match) -> bool:
-        if joined < self._earlier:
-            return False
-        self._look_at_new()
-        members = self._members[joined]
-        near = match.leader.sketch
-        if len(members) > MOST_MOVED or not all(
-            belongs_to_cluster(compare(self._known.stored(number).sketch, near), self._settings) for number in members
-        ):
-            return False
-        leader = match.leader.id
-        self._known.rows["leader"][[joined, *members]] = leader
-        self._members[leader] += [joined, *self._members.pop(joined)]
-        self._file.append(b"".join(number.to_bytes(_NUMBER_BYTES, "little") for number in (joined, leader)))
-        return True
 
     def _look_at_new(self) -> None:
         """Note the members of clusters among the documents that were added since the last time."""

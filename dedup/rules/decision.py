@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from dedup.documents import Content, Match, StoredDocument
 from dedup.fingerprint.signature import distance
 from dedup.fingerprint.sketch import compare
+from dedup.rules.documents import Content, Match, StoredDocument
 
 
 class Kept(StrEnum):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel
 
 from dedup.changes import Change, find_rewritten, refine
-from dedup.overlap import jaccard
+from dedup.rules.overlap import jaccard
 
 LONGEST_REPLACED = 24
 """Tokens of a stretch that may have been filled in; what is longer was rewritten."""

@@ -1,0 +1,166 @@
+"""Candidates to match: what, if anything, a document is a near-duplicate of, whoever knows the documents.
+
+`Matcher` holds the rules; what is known it asks of a `Known`: the database of a crawl, or the arrays of `dedup files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.fingerprint.schemes import find_scheme
+from dedup.fingerprint.sketch import Sketch, compare
+from dedup.rules.cluster_merge import find_joined
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.mutual import Brings, MutualProbes
+from dedup.rules.verification import (
+    MostRewritten,
+    belongs_to_cluster,
+    check,
+    is_comparable,
+    is_worth_checking,
+    plan_of,
+)
+from dedup.settings import DedupSettings, Mode
+
+Words = Callable[[], bytes]
+"""Gives the tokens of a text, as `dedup.fingerprint.signature.Signature` has them; nothing where they are not known."""
+
+
+class Asked(NamedTuple):
+    """The document of which it is asked what it is a duplicate of.
+
+    Attributes:
+        fingerprint: 64 bits, unsigned.
+        margins: the margin of each bit, shape (64,).
+        sketch: the sketch of its text.
+        words: gives its words; asked only where they are needed.
+    """
+
+    fingerprint: int
+    margins: NDArray[np.int64]
+    sketch: Sketch
+    words: Words
+
+
+class Known(Protocol):
+    """The documents that are known, by their numbers, which rise in the order in which they came."""
+
+    def match(self, number: int) -> Match:
+        """Return a document and the leader of its cluster; one and the same object where it leads itself."""
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they are not stored."""
+
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> Sequence[Sketch] | None:
+        """Return the sketches of a cluster that may join another one; None if it may not, as of an earlier run.
+
+        Args:
+            joined: the leader of the cluster.
+            leader: that of the other one.
+        """
+
+
+class Searchable(Known, Protocol):
+    """Known documents whose candidates come one document at a time."""
+
+    def candidates(self, fingerprint: int, margins: NDArray[np.int64]) -> Sequence[tuple[int, Sketch]]:
+        """Return the documents that probes bring, with their sketches: the closest first, then by number.
+
+        Args:
+            fingerprint: that of the document which is looked around, 64 bits, unsigned.
+            margins: its margins, shape (64,).
+        """
+
+
+class Matcher:
+    """Finds what a document is a near-duplicate of.
+
+    Args:
+        settings: the thresholds, the probes and the scheme.
+        brings: see `dedup.rules.mutual.MutualProbes`.
+        most_rewritten: see `dedup.rules.verification.check`.
+    """
+
+    def __init__(
+        self, settings: DedupSettings, brings: Brings | None = None, most_rewritten: MostRewritten | None = None
+    ) -> None:
+        self._settings = settings
+        self._is_paper = settings.mode is Mode.PAPER
+        self._most_rewritten = most_rewritten
+        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), brings)
+
+    def find(self, asked: Asked, known: Searchable) -> Match | None:
+        """Return what a document is a near-duplicate of, and which cluster joins that one's because of it."""
+        if not is_comparable(asked.sketch.tokens, asked.fingerprint, self._settings):
+            return None
+        candidates = known.candidates(asked.fingerprint, asked.margins)
+        if self._is_paper:
+            return known.match(candidates[0][0]) if candidates else None
+        return self.find_among(asked, self.rank(asked.sketch, candidates), known)
+
+    def rank(self, sketch: Sketch, candidates: Sequence[tuple[int, Sketch]]) -> list[int]:
+        """Return the numbers of the candidates that can be confirmed, the most similar first."""
+        similarities = {number: compare(sketch, theirs) for number, theirs in candidates}
+        worth_it = [
+            number
+            for number, theirs in candidates
+            if is_worth_checking(sketch, theirs, similarities[number], self._settings)
+        ]
+        # sorted is stable: of equally similar ones the closest, and then the earliest, comes first.
+        return sorted(worth_it, key=lambda number: -similarities[number].jaccard)
+
+    def find_among(self, asked: Asked, ranked: Sequence[int], known: Known) -> Match | None:
+        """Return the first candidate that a document is a duplicate of; see `find`.
+
+        Args:
+            asked: the document.
+            ranked: the numbers of its candidates, the most similar first.
+            known: the documents.
+        """
+        # Of a form there are many candidates to compare it with.
+        asked = asked._replace(words=cache(asked.words))
+        for place, number in enumerate(ranked):
+            match = known.match(number)
+            if self._holds(asked, match, known):
+                return self._with_joined(asked, match, ranked[place + 1 :], known)
+        return None
+
+    def holds(self, asked: Asked, match: Match, their_words: Words) -> bool:
+        """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.
+
+        Args:
+            asked: the document.
+            match: the candidate as member, and its leader; one and the same object if it leads itself.
+            their_words: gives the words of the candidate; asked only where they are needed.
+        """
+        sketch, member = asked.sketch, match.member
+        theirs = cache(their_words)
+        rule = check(sketch, member.sketch, lambda: (asked.words(), theirs()), self._settings, self._most_rewritten)
+        if not rule.is_duplicate or not self._mutual.hold(asked.fingerprint, member.fingerprint, theirs):
+            return False
+        return match.leader is member or belongs_to_cluster(compare(sketch, match.leader.sketch), self._settings)
+
+    def _holds(self, asked: Asked, match: Match, known: Known) -> bool:
+        return self.holds(asked, match, partial(known.words, match.member))
+
+    def _with_joined(self, asked: Asked, match: Match, others: Sequence[int], known: Known) -> Match:
+        leader = match.leader.id
+        if all(known.leader_of(number) == leader for number in others):
+            return match
+        is_confirmed = partial(self._holds, asked, known=known)
+        found = find_joined(match, [known.match(number) for number in others], is_confirmed, self._settings)
+        if found is None or found.joined is None:
+            return match
+        sketches = known.movable(found.joined, found.leader)
+        near = found.leader.sketch
+        if sketches is None or not all(belongs_to_cluster(compare(each, near), self._settings) for each in sketches):
+            return match
+        return found

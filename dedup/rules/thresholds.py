@@ -1,0 +1,60 @@
+"""What the sketches of two documents must reach: the rule that the crawl and compiled code share.
+
+The functions are of plain numbers and call nothing, so that compiled code takes them as they stand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dedup.settings import DedupSettings
+
+NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT = range(3)
+
+# Twice the standard error of an estimate by 128 minima.
+_ERROR_OF_CONTAINMENT = 0.05
+
+
+class Thresholds(NamedTuple):
+    """The settings of the rule, see `dedup.settings.DedupSettings`: a tuple, as compiled code wants it."""
+
+    min_jaccard: float
+    min_containment: float
+    min_length_ratio: float
+    short_tokens: int
+    sure_jaccard: float
+    max_rewritten: float
+    leader_jaccard: float
+    leader_containment: float
+
+    @classmethod
+    def of(cls, settings: DedupSettings) -> Thresholds:
+        """Take them from settings."""
+        # Compiled code is made for one type of each.
+        values = {name: float(getattr(settings, name)) for name in cls._fields}
+        return cls(**values | {"short_tokens": int(settings.short_tokens)})  # type: ignore[arg-type]
+
+
+def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Thresholds | DedupSettings) -> int:
+    """Say whether two documents are near-duplicates by their sketches, and by what: one of the three above."""
+    if jaccard >= needed.min_jaccard:
+        return BY_JACCARD
+    if containment >= needed.min_containment and length_ratio >= needed.min_length_ratio:
+        return BY_CONTAINMENT
+    return NOT_ALIKE
+
+
+def may_be_form(jaccard: float, needed: Thresholds | DedupSettings) -> bool:
+    """Say whether one of two alike documents may be a form that was filled in anew, which words tell."""
+    return jaccard < needed.sure_jaccard
+
+
+def may_be_frame(containment: float, needed: Thresholds | DedupSettings) -> bool:
+    """Say whether two alike documents may be other texts in the same frame, which words tell."""
+    # What is rewritten in one text is not contained in the other.
+    return containment < 1 - needed.max_rewritten + _ERROR_OF_CONTAINMENT
+
+
+def is_near_leader(jaccard: float, containment: float, needed: Thresholds | DedupSettings) -> bool:
+    """Say whether a document is close enough to the leader of a cluster to be a member."""
+    return jaccard >= needed.leader_jaccard or containment >= needed.leader_containment
