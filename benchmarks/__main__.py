@@ -28,6 +28,7 @@ BENCHMARKS = {
     "order": "order",
     "signatures": "signatures",
     "files": "files",
+    "formats": "files_formats",
     "index": "index",
     "costs": "index_costs",
     "sql": "sql_index",

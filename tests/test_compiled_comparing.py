@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.mutual_probing import compiled_brings
-from dedup.corpus.plain_words import plain_words
 from dedup.corpus.shared_shingles import most_rewritten
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import make_signature
@@ -19,7 +15,7 @@ from dedup.rules.mutual import MutualProbes
 from dedup.rules.verification import Rule, check, plan_of
 from dedup.rules.wordwise import compare_words
 from dedup.settings import DedupSettings
-from tests.texts import CHINESE, ENGLISH, document, edited, extended, words
+from tests.texts import document, edited, extended, words
 
 WORDS = words(300)
 FEW = st.lists(st.sampled_from(["a", "b", "c", "dd", "12"]), min_size=1, max_size=60)
@@ -27,38 +23,6 @@ FEW = st.lists(st.sampled_from(["a", "b", "c", "dd", "12"]), min_size=1, max_siz
 
 def joined(tokens: list[str]) -> bytes:
     return "\n".join(tokens).encode()
-
-
-@given(st.text(), st.booleans(), st.sampled_from(["text", "b\u00f6dy", "id"]))
-@settings(max_examples=300)
-def test_words_of_a_line_are_those_of_its_text(text: str, is_ascii: bool, field: str) -> None:
-    line = json.dumps({"number": 7, field: text, "more": "x"}, ensure_ascii=is_ascii).encode("utf-8", "surrogatepass")
-    found = plain_words(line, field)
-    assert found is None or found == make_signature(text).words
-
-
-@pytest.mark.parametrize("text", [ENGLISH, ENGLISH.replace(" ", "\n"), "Caf\u00e9 “quoted” — na\u00efve…", "!!!"])
-def test_words_of_plain_lines_are_found(text: str) -> None:
-    line = json.dumps({"text": "not this one", "body": text}).encode()
-    assert plain_words(line, "body") == make_signature(text).words
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        json.dumps({"text": CHINESE}).encode(),
-        json.dumps({"text": "nul \0"}).encode(),
-        json.dumps({"text": ""}).encode(),
-        json.dumps({"text": 7}).encode(),
-        json.dumps({"other": "text"}).encode(),
-        json.dumps({"text": "nested", "meta": {}}).encode(),
-        b'{"text": "\xff"}',
-        b'{"text": "no end',
-        b"",
-    ],
-)
-def test_other_lines_are_left_to_a_closer_look(line: bytes) -> None:
-    assert plain_words(line, "text") is None
 
 
 @given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from([0, 3, 32]), st.sampled_from([0.0, 1.2, np.inf]))

@@ -24,6 +24,7 @@ from dedup.corpus.files import find_files
 from dedup.corpus.reading import read_documents
 from dedup.corpus.writers import syncing
 from dedup.corpus.writers.jsonl import JsonlOutput
+from dedup.corpus.writers.outputs import open_output
 from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
 from dedup.errors import InputError
 from tests.test_corpus_reading import warc_record
@@ -132,6 +133,13 @@ def test_lines_that_are_rows_stand_between_other_rows(tmp_path: Path) -> None:
     output.write(b"4")
     output.close()
     assert (tmp_path / "out.jsonl").read_bytes() == b'{"a": 1}\n1\n2\n3\n4\n'
+
+
+def test_an_output_of_any_format_takes_lines(tmp_path: Path) -> None:
+    output = open_output(tmp_path / "out.parquet", {"a": "string"})
+    output.write_lines([memoryview(b'{"a": "1"}\n{"a": '), memoryview(b'"2"}\n')])
+    output.close()
+    assert pq.read_table(tmp_path / "out.parquet").column("a").to_pylist() == ["1", "2"]
 
 
 def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

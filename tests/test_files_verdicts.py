@@ -22,7 +22,8 @@ from dedup.corpus.briefs import BRIEF_WORDS, write_briefs
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.kernels import Sketches, worth_checking
 from dedup.corpus.known import KnownDocuments
-from dedup.corpus.signing import Content, Signed, sign
+from dedup.corpus.signed import Signed
+from dedup.corpus.signing import sign
 from dedup.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.errors import InputError, SettingsError
 from dedup.extraction import analyse_html
@@ -33,6 +34,7 @@ from dedup.rules.verification import check_sketches
 from dedup.settings import DedupSettings
 from tests.texts import chinese, chinese_words, document, edited, extended
 
+Content = str | bytes
 signed = cache(sign)
 signature = cache(make_signature)
 

@@ -11,29 +11,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lxml.html import HtmlElement
 
-from dedup.corpus import line_ranges, signing
+from dedup import extraction
+from dedup.corpus import line_ranges, reading, signing
+from dedup.corpus.batches import Contents, Entries, Signatures, SignedBatch
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
 from dedup.corpus.files import find_files
 from dedup.corpus.job import Job
-from dedup.corpus.line_ranges import LineDocument, LineRange
+from dedup.corpus.line_ranges import LineRange
+from dedup.corpus.reading import gather
 from dedup.corpus.run import _Run, run_job
-from dedup.corpus.signing import Content, Item, Signed, sign, sign_all, sign_lines
+from dedup.corpus.signing import sign_all, sign_contents, sign_lines
 from dedup.errors import InputError
+from dedup.extraction import parse_html
 from dedup.settings import DedupSettings
 from dedup.workers import WorkerPool
 
 DEADLY = "kill this worker"
 
 
-def sign_or_die(contents: list[Content], scheme: str) -> list[Signed | None]:
-    if DEADLY in contents:
+def sign_or_die(contents: Contents, scheme: str, *, with_words: bool) -> Signatures:
+    if any(contents.texts.bytes_of(place) == DEADLY.encode() for place in range(contents.documents)):
         os._exit(1)
-    return [sign(content, scheme) for content in contents]
+    return sign_contents(contents, scheme, with_words=with_words)
 
 
-def sign_lines_or_die(lines: LineRange, scheme: str) -> list[tuple[LineDocument | Rejected, Signed | None]]:
+def sign_lines_or_die(lines: LineRange, scheme: str) -> tuple[Entries, Signatures]:
     if any(isinstance(item, CorpusDocument) and item.text == DEADLY for item in lines.read()):
         os._exit(1)
     return sign_lines(lines, scheme)
@@ -48,25 +53,27 @@ def items(count: int, deadly: int = -1) -> Iterator[Item]:
             yield CorpusDocument(str(i), DEADLY if i == deadly else f"text {i}", None, "a.jsonl", position, b"{}")
 
 
-async def signed(source: Iterator[Item], workers: int) -> list[tuple[Item, Signed | None]]:
+async def signed(portions: Iterator[list[Item]], workers: int) -> list[SignedBatch]:
     pool = WorkerPool(workers, 60, bundled=1)
     try:
-        return [each async for each in sign_all(source, pool, workers, "words")]
+        return [each async for each in sign_all(portions, pool, workers, "words")]
     finally:
         pool.close()
 
 
 def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signing, "sign_chunk", sign_or_die)
-    monkeypatch.setattr(signing, "_CHUNK_DOCUMENTS", 5)
-    found = asyncio.run(signed(items(24, deadly=12), 2))
-    assert [item.position.ordinal for item, _ in found] == list(range(1, 25))
-    without = [item.position.ordinal for item, signature in found if signature is None]
-    assert without == [4, 11, 13, 18]
+    monkeypatch.setattr(signing, "sign_contents", sign_or_die)
+    monkeypatch.setattr(reading, "_MOST_ITEMS", 5)
+    found = asyncio.run(signed(gather(items(24, deadly=12)), 2))
+    assert [len(batch) + len(batch.rejected) for batch in found] == [5, 5, 5, 5, 4]
+    read = [batch.position(place).ordinal for batch in found for place in range(len(batch))]
+    assert read == [each for each in range(1, 25) if each not in (4, 11, 18)]
+    without = [batch.position(place).ordinal for batch in found for place in batch.unanalysed]
+    assert without == [13]
 
 
 def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signing, "_CHUNK_DOCUMENTS", 2)
+    monkeypatch.setattr(reading, "_MOST_ITEMS", 2)
     read = 0
 
     def counted() -> Iterator[Item]:
@@ -77,8 +84,8 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
 
     async def first_few() -> None:
         pool = WorkerPool(0, bundled=1)
-        stream = sign_all(counted(), pool, 1, "words")
-        for _ in range(4):
+        stream = sign_all(gather(counted()), pool, 1, "words")
+        for _ in range(2):
             await anext(stream)
         await stream.aclose()
         pool.close()
@@ -88,17 +95,22 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sign_or_fail(content: Content, scheme: str, reference: bytes | None) -> Signed:
-        if content == DEADLY:
+    def parse_or_fail(page: bytes) -> HtmlElement | None:
+        if page == DEADLY.encode():
             raise RecursionError
-        return sign(content, scheme, reference)
+        return parse_html(page)
 
-    monkeypatch.setattr(signing, "sign", sign_or_fail)
-    assert [each is None for each in signing.sign_chunk(["a", DEADLY, "b"], "words")] == [False, True, False]
+    monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
+    contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
+    found = sign_contents(Contents.of(contents), "words", with_words=True)
+    assert found.unanalysed == [2]
+    assert found.rows["tokens"].tolist() == [1, 0, 0, 0, 0]
+    assert found.pages.keys() == {1, 3}
+    assert [bool(words) for words in found.words] == [True, True, False, True, True]
 
 
 def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(signing, "sign_chunk", sign_or_die)
+    monkeypatch.setattr(signing, "sign_contents", sign_or_die)
     monkeypatch.setattr(signing, "sign_lines", sign_lines_or_die)
     path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.corpus import line_ranges
-from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.batches import Entries
+from dedup.corpus.documents import Item, Position, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile, find_files
 from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import LineRange, find_line_ranges
@@ -35,23 +36,17 @@ BAD = [b"", b"  ", b"no", b'{"text": 7}', b"\xff", b'{"text": "' + b"long " * 40
 OPTIONS = ReadOptions(max_bytes=150)
 
 
-def ranges_of(file: CorpusFile, after: Position | None = None, *, with_texts: bool = True) -> list[LineRange]:
-    return list(find_line_ranges(file, 0, OPTIONS, after, with_texts=with_texts, with_words=False))
+def ranges_of(file: CorpusFile, after: Position | None = None) -> list[LineRange]:
+    return list(find_line_ranges(file, 0, OPTIONS, after, with_words=False))
 
 
-def by_ranges(ranges: list[LineRange]) -> list[CorpusDocument | Rejected]:
+def by_ranges(ranges: list[LineRange]) -> list[Item]:
     """Read ranges as workers do, and find the documents again as the parent does."""
-    found: list[CorpusDocument | Rejected] = []
+    found: list[Item] = []
     for each in ranges:
         for item in each.read():
-            found += [item] if isinstance(item, Rejected) else each.find([each.place_of(item)])
+            found += [item] if isinstance(item, Rejected) else each.find(Entries.of([item]).places)
     return found
-
-
-def without_html(item: CorpusDocument | Rejected) -> object:
-    if isinstance(item, Rejected):
-        return item
-    return item.key, item.text, item.file, item.position, item.record
 
 
 @given(st.lists(st.sampled_from(GOOD + BAD), max_size=12), st.integers(1, 90), st.booleans(), st.booleans())
@@ -65,7 +60,7 @@ def test_ranges_of_any_size_hold_what_the_file_holds(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_ranges, "_RANGE_BYTES", size)
         ranges = ranges_of(files[0])
-        assert list(map(without_html, by_ranges(ranges))) == list(map(without_html, expected))
+        assert by_ranges(ranges) == expected
         for item in expected:
             rest = by_ranges(ranges_of(files[0], item.position))
             assert [each.position for each in rest] == [
@@ -78,17 +73,8 @@ def test_only_plain_jsonl_is_read_by_ranges(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(GOOD[0])
     (tmp_path / "b.txt").write_text("text", encoding="utf-8")
     files = find_files([tmp_path]).files
-    portions = list(read_portions(files, OPTIONS, None, with_texts=False, with_words=False))
-    assert [type(each) for each in portions] == [LineRange, CorpusDocument]
-
-
-def test_texts_travel_only_where_they_are_wanted(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(GOOD[0])
-    [file] = find_files([tmp_path]).files
-    for wanted in (True, False):
-        [document] = by_ranges(ranges_of(file, with_texts=wanted))
-        assert isinstance(document, CorpusDocument)
-        assert document.text == ("a b c" if wanted else None)
+    portions = list(read_portions(files, OPTIONS, None, with_words=False))
+    assert [type(each) for each in portions] == [LineRange, list]
 
 
 def test_words_are_kept_or_made_anew(tmp_path: Path) -> None:
@@ -110,7 +96,7 @@ def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path)
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD[0] + b"\n" + GOOD[1] + b"\n")
     [lines] = ranges_of(find_files([path]).files[0])
-    places = [lines.place_of(each) for each in lines.read() if isinstance(each, CorpusDocument)]
+    places = Entries.of(list(lines.read())).places
     path.write_bytes(GOOD[0])
     with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
         list(lines.find(places))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dedup.corpus.documents import ReadOptions
 from dedup.corpus.files import find_files
 from dedup.corpus.preloads import preloads
 
@@ -19,7 +20,7 @@ ALL = ("dedup.preloaded", "dedup.corpus.preloaded")
 
 
 def preloads_of(*paths: Path, html_field: str = "html") -> tuple[str, ...]:
-    return preloads(find_files(paths).files, html_field)
+    return preloads(find_files(paths).files, ReadOptions(html_field=html_field))
 
 
 def test_lines_of_texts_in_scripts_with_spaces(tmp_path: Path) -> None:
@@ -44,12 +45,14 @@ def test_a_field_of_another_name_holds_pages(tmp_path: Path) -> None:
     assert preloads_of(path, html_field="página") == ALL
 
 
-def test_what_is_not_looked_into(tmp_path: Path) -> None:
+def test_files_of_other_formats(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text", encoding="utf-8")
-    with gzip.open(tmp_path / "b.jsonl.gz", "wt", encoding="utf-8") as file:
+    (tmp_path / "b.csv").write_text("id,text\n1,a text\n", encoding="utf-8")
+    with gzip.open(tmp_path / "c.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write(PLAIN)
-    for path in tmp_path.iterdir():
-        assert preloads_of(path) == ALL
+    assert preloads_of(*tmp_path.iterdir()) == ("dedup.corpus.preloaded",)
+    (tmp_path / "d.html").write_text("<p>page", encoding="utf-8")
+    assert preloads_of(tmp_path / "d.html") == ALL
 
 
 def test_what_is_shared_signs_lines_without_the_parser_and_the_dictionary() -> None:

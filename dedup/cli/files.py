@@ -8,8 +8,9 @@ from pathlib import Path
 from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import add_settings_arguments
 from dedup.corpus.documents import ReadOptions
-from dedup.corpus.files import KNOWN, find_files
+from dedup.corpus.files import find_files
 from dedup.corpus.preloads import preloads
+from dedup.corpus.readers import KNOWN
 from dedup.errors import InputError
 from dedup.loading import without_collections
 from dedup.warming import SIGNATURES
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     outputs = _outputs(options)
     compile_first("files", *SIGNATURES, "files")
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
-    load_ahead(preloads(found.files, options.html_field))
+    load_ahead(preloads(found.files, ReadOptions(options.text_field, options.html_field, options.key_field)))
     with without_collections():
         from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
 

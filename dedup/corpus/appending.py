@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import FileIO
 from mmap import ACCESS_READ, mmap
@@ -151,7 +151,7 @@ def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:
             view = view[file.write(view) :]
 
 
-def write_pieces(file: FileIO, pieces: list[memoryview]) -> None:
+def write_pieces(file: FileIO, pieces: Sequence[memoryview]) -> None:
     """Write many pieces without putting them together before; otherwise like `write_all`."""
     for start in range(0, len(pieces), _MOST_PIECES):
         some = pieces[start : start + _MOST_PIECES]

@@ -24,7 +24,6 @@ from dedup.corpus.kernels import (
 )
 from dedup.corpus.known import NOWHERE
 from dedup.corpus.look_up import Closest, Stored, look_up, places_of
-from dedup.corpus.words import REFERENCE
 from dedup.fingerprint.schemes import find_scheme
 from dedup.rules.thresholds import Thresholds
 from dedup.rules.verification import fewest_tokens
@@ -39,7 +38,6 @@ UNDECIDED = -2
 
 # By then the memory has answered.
 _PREFETCHED = 2
-_REFERENCE_BYTES = REFERENCE.itemsize
 
 
 class Rows(NamedTuple):
@@ -88,7 +86,7 @@ class Decided(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Columns of `dedup.corpus.signed_lines.SIGNED_LINE`; how many bytes each key has with its length; of which
+    """Columns of `dedup.corpus.signed.SIGNED`; how many bytes keys and words have, each with its length; of which
     documents the digest says what they are, as it does of all with words.
     """
 
@@ -98,6 +96,7 @@ class Lines(NamedTuple):
     shingles: NDArray[np.uint32]
     tokens: NDArray[np.uint32]
     key_bytes: NDArray[np.int64]
+    word_bytes: NDArray[np.int64]
     has_digest: NDArray[np.bool_]
 
 
@@ -211,7 +210,7 @@ def decide_batch(
         keys += lines.key_bytes[place]
         if is_indexed and tokens <= rules.most_tokens:
             rows.words[known] = words
-            words += _REFERENCE_BYTES
+            words += lines.word_bytes[place]
         rows.indexed[known] = is_indexed
         insert_digests(rows.slots, rows.digest, known, known + 1)
         if is_indexed:

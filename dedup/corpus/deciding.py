@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.batch_kernel import COPY, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
-from dedup.corpus.batches import Batch, OneDocument
 from dedup.corpus.candidates import Candidates
 from dedup.corpus.cluster_merges import ClusterMerges
 from dedup.corpus.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.look_up import Closest, Stored
 from dedup.corpus.mutual_probing import compiled_brings
+from dedup.corpus.one_document import Batch, OneDocument
 from dedup.corpus.shared_shingles import most_rewritten
-from dedup.corpus.signing import Signed
+from dedup.corpus.signed import Signed
 from dedup.corpus.words import WordSource
 from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.sketch import Sketch
@@ -120,8 +120,9 @@ class CorpusDeduplicator:
         buffers = self._known.buffers(count)
         entering = _Entering(
             Lines(
-                **{name: lines.rows[name] for name in Lines._fields[:-2]},
+                **{name: lines.rows[name] for name in Lines._fields[:-3]},
                 key_bytes=lines.key_bytes,
+                word_bytes=lines.word_bytes,
                 has_digest=lines.has_digest,
             ),
             Rows(
@@ -227,7 +228,7 @@ class CorpusDeduplicator:
             if place == end or not self._is_all_known(candidates):
                 entered = start + np.flatnonzero(decided.kinds[start:place] <= COPY)
                 with_words = entered[has_words[entered]]
-                self._known.entered(ends.known, lines.keys_of(entered), lines.references_of(with_words))
+                self._known.entered(ends.known, lines.keys_of(entered), lines.words_of(with_words))
                 start = place
             if place < end:
                 signed = lines.signed(place)

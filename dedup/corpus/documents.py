@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,6 +27,10 @@ class ReadOptions:
     html_field: str = "html"
     key_field: str | None = None
     max_bytes: int = 64 * MEGABYTE
+
+    def __post_init__(self) -> None:
+        # No file takes a larger number.
+        object.__setattr__(self, "max_bytes", min(self.max_bytes, sys.maxsize - 1))
 
 
 class Position(NamedTuple):
@@ -99,6 +104,10 @@ class Rejected:
     def source(self) -> str:
         """File and line, for messages and reports."""
         return source_of(self.file, self.position)
+
+
+Item = CorpusDocument | Rejected
+"""What readers yield."""
 
 
 def source_of(file: str, position: Position) -> str:

@@ -6,30 +6,16 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from dedup.corpus.libraries import load_pyarrow, load_warcio, parquet_damage
+from dedup.corpus.libraries import load_pyarrow
+from dedup.corpus.readers import FORMATS, KNOWN, Format
 from dedup.errors import InputError
 
-# The formats are also the names of the modules in `readers/`.
-_FORMATS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv_tables",
-    ".tsv": "csv_tables",
-    ".parquet": "parquet",
-    ".warc": "warc",
-    ".txt": "plain",
-    ".html": "plain",
-    ".htm": "plain",
-}
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-# Parquet compresses by itself, and a WARC file by zstd needs a dictionary that it does not always bring.
-_NEVER_COMPRESSED = {("parquet", ".gz"), ("parquet", ".zst"), ("warc", ".zst")}
-KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +115,7 @@ def _check(path: str, key_start: int) -> CorpusFile | None:
         InputError: it cannot be opened, or is not what its name says.
     """
     format_, suffix = _format_of(path)
-    if not format_:
+    if format_ is None:
         return None
     status = _status(path)
     name = _printable(path)
@@ -145,31 +131,20 @@ def _check(path: str, key_start: int) -> CorpusFile | None:
         raise InputError(
             f"{name}: not {_COMPRESSIONS[suffix]} as its name says; take {suffix} off the name if it is not"
         )
-    if format_ == "warc":
-        load_warcio(name)
     if compression == "zstd":
         load_pyarrow(name)
-    if format_ == "parquet":
-        _check_parquet(path, name)
-    return CorpusFile(path, name, key_start, format_, compression, status.st_size)
+    if format_.is_checked:
+        import_module(f"dedup.corpus.readers.{format_.module}").check(path, name)
+    return CorpusFile(path, name, key_start, format_.module, compression, status.st_size)
 
 
-def _format_of(path: str) -> tuple[str, str]:
-    """Return format and suffix of the compression by a file's name; no format if there is none known."""
+def _format_of(path: str) -> tuple[Format | None, str]:
+    """Return the format and the suffix of the compression by a file's name; no format if there is none known."""
     stem, suffix = os.path.splitext(path.lower())  # noqa: PTH122 -- a million files
     if suffix not in _COMPRESSIONS:
-        return _FORMATS.get(suffix, ""), ""
-    format_ = _FORMATS.get(os.path.splitext(stem)[1], "")  # noqa: PTH122
-    return ("", "") if (format_, suffix) in _NEVER_COMPRESSED else (format_, suffix)
-
-
-def _check_parquet(path: str, name: str) -> None:
-    arrow = load_pyarrow(name)
-    try:
-        arrow.parquet.ParquetFile(path).close()
-    except parquet_damage(arrow) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
+        return FORMATS.get(suffix), ""
+    format_ = FORMATS.get(os.path.splitext(stem)[1])  # noqa: PTH122
+    return (format_, suffix) if format_ is not None and suffix in format_.compressions else (None, "")
 
 
 def _status(path: str) -> os.stat_result:

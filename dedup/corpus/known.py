@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
 from dedup.corpus.briefs import room_for_briefs, write_briefs
 from dedup.corpus.kernels import Sketches, find_digest, insert_digests
-from dedup.corpus.signing import Signed
+from dedup.corpus.signed import Signed
 from dedup.fingerprint.sketch import Sketch
 from dedup.rules.documents import StoredDocument
 

@@ -10,20 +10,19 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
+from dedup.corpus.fields import BadRecordError
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers import jsonl
 from dedup.corpus.readers.streams import why_damaged
 from dedup.errors import InputError
 
 _RANGE_BYTES = 1 << 21
-# A line may be longer than memory.
-_MOST_AT_ONCE = 1 << 23
 _LINE_FEED = b"\n"
 
 
@@ -55,24 +54,6 @@ class ReadMemory:
         return self._bytes.rfind(_LINE_FEED, 0, size) + 1
 
 
-class LineDocument(NamedTuple):
-    """A document of a line that is known only by where it stands.
-
-    Attributes:
-        key: what it is called.
-        text: its text, where it will be written.
-        ordinal: the number of its line in the file, from 1.
-        length: how many bytes the line has, without its end.
-        offset: where the next line begins, in bytes.
-    """
-
-    key: str
-    text: str | None
-    ordinal: int
-    length: int
-    offset: int
-
-
 @dataclass(frozen=True, slots=True)
 class LineRange:
     """Some lines of a file.
@@ -81,8 +62,7 @@ class LineRange:
         file: the file, JSONL that is not compressed.
         number: its number in the corpus.
         options: how documents are found in lines.
-        with_texts: whether the texts of documents are wanted, and not only their lines.
-        with_words: whether their words are, or only where they stand.
+        with_words: whether the words of documents are wanted, or only where they stand.
         after: how many lines stand before the range.
         start: where its first line begins, in bytes.
         end: where the first line behind it begins.
@@ -91,26 +71,12 @@ class LineRange:
     file: CorpusFile
     number: int
     options: ReadOptions
-    with_texts: bool
     with_words: bool
     after: int
     start: int
     end: int
 
-    @property
-    def size(self) -> int:
-        """Its bytes."""
-        return self.end - self.start
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether neither texts nor words of its documents are wanted, so that none need be looked at alone.
-
-        A line may be too large for that.
-        """
-        return not (self.with_texts or self.with_words) and self.size <= _MOST_AT_ONCE
-
-    def read(self) -> Iterator[CorpusDocument | Rejected]:
+    def read(self) -> Iterator[Item]:
         """Read the documents."""
         after = Position(self.number, self.after, self.start)
         try:
@@ -119,32 +85,47 @@ class LineRange:
             # It was there when the range was found.
             yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
 
-    def read_into(self, data: NDArray[np.uint8]) -> bool:
-        """Read its bytes into an array; return whether they could be read as they were."""
-        try:
-            with FileIO(self.file.path) as file:
-                file.seek(self.start)
-                return file.readinto(data.data) == self.size
-        except OSError:
-            return False
+    def find(self, places: NDArray[Any]) -> Iterator[CorpusDocument]:
+        """Read some documents of this range again.
 
-    def place_of(self, document: CorpusDocument) -> LineDocument:
-        """Return what `find` has to know of a document that was read."""
-        position = document.position
-        assert isinstance(document.record, bytes)
-        text = document.text if self.with_texts else None
-        return LineDocument(document.key, text, position.ordinal, len(document.record), position.offset)
-
-    def find(self, places: list[LineDocument]) -> Iterator[CorpusDocument]:
-        """Yield documents of this range as they were read, without their texts where these are not wanted.
+        Args:
+            places: where they stand, of the type `dedup.corpus.batches.PLACE`.
 
         Raises:
             InputError: the file is not what it was when it was read.
         """
         with open_again(self.file) as file:
-            for key, text, ordinal, length, offset in places:
-                record = read_record(file, self.file.name, offset, length)
-                yield CorpusDocument(key, text, None, self.file.name, Position(self.number, ordinal, offset), record)
+            for _, ordinal, offset, length in places.tolist():
+                line = read_record(file, self.file.name, offset, length)
+                position = Position(self.number, ordinal, offset)
+                try:
+                    yield jsonl.document_of(line, self.file, position, self.options)
+                except BadRecordError:
+                    raise changed(self.file.name) from None
+
+    def read_lines(self, start: int, end: int, memory: ReadMemory) -> tuple[memoryview, int, bool]:
+        """Read lines again, as bytes.
+
+        Args:
+            start: where they begin, if the last one has no end; one byte before that otherwise.
+            end: where the last one ends.
+            memory: where they are read to; they stay until something else is.
+
+        Returns:
+            The bytes, where they begin in the file, and whether the last line has an end.
+
+        Raises:
+            InputError: the file is not what it was when it was read.
+        """
+        first = max(0, start - 1)
+        with open_again(self.file) as file:
+            data = memory.read(file, first, end - first)
+        if len(data) < end - first:
+            raise changed(self.file.name)
+        has_end = data[-1] == _LINE_FEED[0]
+        if start - has_end < 0:
+            raise changed(self.file.name)
+        return data, first, has_end
 
 
 def open_again(file: CorpusFile) -> FileIO:
@@ -191,7 +172,6 @@ def find_line_ranges(
     options: ReadOptions,
     after: Position | None,
     *,
-    with_texts: bool,
     with_words: bool,
 ) -> Iterator[LineRange]:
     """Find ranges of lines of about two megabytes, in their order.
@@ -201,8 +181,7 @@ def find_line_ranges(
         number: its number in the corpus.
         options: how documents are found in lines.
         after: the position behind which to begin; None: at the beginning.
-        with_texts: see `LineRange`.
-        with_words: likewise.
+        with_words: see `LineRange`.
 
     Raises:
         OSError: the file cannot be read.
@@ -218,9 +197,9 @@ def find_line_ranges(
                 end += len(block)
                 continue
             end += size
-            yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
+            yield LineRange(file, number, options, with_words, ordinal, start, end)
             # Where lines are as short as those of documents, bytes.count takes three times as long.
             np.equal(np.frombuffer(block[:size], np.uint8), ord(_LINE_FEED), out=is_end[:size])
             ordinal, start = ordinal + int(np.count_nonzero(is_end[:size])), end
     if start < end:
-        yield LineRange(file, number, options, with_texts, with_words, ordinal, start, end)
+        yield LineRange(file, number, options, with_words, ordinal, start, end)

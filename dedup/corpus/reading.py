@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 
-from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
 from dedup.corpus.files import CorpusFile, find_files
 from dedup.corpus.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.readers.streams import why_damaged
 
-Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[CorpusDocument | Rejected]]
+_MOST_BYTES = 1 << 20
+_MOST_PAGES = 64
+_MOST_ITEMS = 1 << 13
+
+Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[Item]]
 """Reads one file; see `dedup.corpus.readers`."""
 
 
 def read_documents(
     inputs: Sequence[str | Path], options: ReadOptions | None = None, start_after: Position | None = None
-) -> Iterator[CorpusDocument | Rejected]:
+) -> Iterator[Item]:
     """Read all documents that some arguments name, in an order that depends on nothing but names.
 
     Args:
@@ -37,44 +42,50 @@ def read_documents(
 
 def read_files(
     files: Sequence[CorpusFile], options: ReadOptions | None = None, start_after: Position | None = None
-) -> Iterator[CorpusDocument | Rejected]:
+) -> Iterator[Item]:
     """Read all documents of files that were found and checked before; see `read_documents`."""
-    options = options or ReadOptions()
-    for file, number, after in _remaining(files, start_after):
-        try:
-            yield from _reader(file)(file, number, options, after)
-        except OSError as error:
-            yield _unreadable(file, number, error)
+    return _read_all(_remaining(files, start_after), options or ReadOptions())
 
 
 def read_portions(
-    files: Sequence[CorpusFile],
-    options: ReadOptions,
-    start_after: Position | None,
-    *,
-    with_texts: bool,
-    with_words: bool,
-) -> Iterator[CorpusDocument | Rejected | LineRange]:
-    """Read as `read_files` does, but of files whose lines can be read by any process say only where they stand.
+    files: Sequence[CorpusFile], options: ReadOptions, start_after: Position | None, *, with_words: bool
+) -> Iterator[list[Item] | LineRange]:
+    """Read as `read_files` does, in portions to be signed; of lines that any process can read say only where they are.
 
     Args:
         files: the files.
         options: how documents are found in them.
         start_after: see `read_documents`.
-        with_texts: whether the texts are wanted of documents that stand in a range of lines.
-        with_words: whether their words are.
+        with_words: whether the words are wanted of documents that stand in a range of lines.
     """
-    for file, number, after in _remaining(files, start_after):
-        try:
-            if file.format == "jsonl" and not file.compression:
-                yield from find_line_ranges(file, number, options, after, with_texts=with_texts, with_words=with_words)
-            else:
-                yield from _reader(file)(file, number, options, after)
-        except OSError as error:
-            yield _unreadable(file, number, error)
+    for are_lines, some in groupby(_remaining(files, start_after), lambda each: _has_ranges(each[0])):
+        if not are_lines:
+            yield from gather(_read_all(some, options))
+            continue
+        for file, number, after in some:
+            try:
+                yield from find_line_ranges(file, number, options, after, with_words=with_words)
+            except OSError as error:
+                yield [_unreadable(file, number, error)]
 
 
-def first_documents(items: Iterable[CorpusDocument | Rejected], count: int) -> Iterator[CorpusDocument | Rejected]:
+def gather(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Gather what was read, as much as is signed at once."""
+    portion: list[Item] = []
+    size = pages = 0
+    for item in items:
+        portion.append(item)
+        if isinstance(item, CorpusDocument):
+            size += len(item.html or item.text or "")
+            pages += item.html is not None
+        if size >= _MOST_BYTES or pages >= _MOST_PAGES or len(portion) >= _MOST_ITEMS:
+            yield portion
+            portion, size, pages = [], 0, 0
+    if portion:
+        yield portion
+
+
+def first_documents(items: Iterable[Item], count: int) -> Iterator[Item]:
     """Yield what was read, up to a number of documents."""
     for item in items:
         if isinstance(item, CorpusDocument):
@@ -82,6 +93,18 @@ def first_documents(items: Iterable[CorpusDocument | Rejected], count: int) -> I
         if count < 0:
             return
         yield item
+
+
+def _read_all(files: Iterable[tuple[CorpusFile, int, Position | None]], options: ReadOptions) -> Iterator[Item]:
+    for file, number, after in files:
+        try:
+            yield from _reader(file)(file, number, options, after)
+        except OSError as error:
+            yield _unreadable(file, number, error)
+
+
+def _has_ranges(file: CorpusFile) -> bool:
+    return file.format == "jsonl" and not file.compression
 
 
 def _remaining(

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from dedup.corpus.batches import SignedBatch
 from dedup.corpus.clusters import Clusters, Members
 from dedup.corpus.deciding import CorpusDeduplicator, Duplicate
-from dedup.corpus.documents import CorpusDocument
 from dedup.corpus.job import Job
 from dedup.corpus.line_ranges import ReadMemory
-from dedup.corpus.signed_lines import SignedLines
-from dedup.corpus.signing import Signed
 from dedup.corpus.state import Checkpoint
 from dedup.corpus.tally import Tally
 from dedup.corpus.writers.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
@@ -51,43 +49,25 @@ class Recorder:
                 stack.callback(self._dropped.suspend)
             self._open = stack.pop_all()
 
-    def unanalysed(self, document: CorpusDocument) -> None:
-        """Record a document that is kept without a verdict."""
-        self.tally.count_unanalysed(document.source)
-        if self._kept:
-            self._kept.write(document)
-
-    def decided(self, document: CorpusDocument, decision: Decision, leader: int | None, signed: Signed) -> None:
-        """Record a document.
-
-        Args:
-            document: as it was read.
-            decision: what it is.
-            leader: the number of the leader of its cluster, if it is a duplicate.
-            signed: its signature.
-        """
-        has_words = signed.sketch.tokens > 0
-        self.tally.count(decision, has_words=has_words)
-        self.tally.featureless += has_words and signed.fingerprint == self._without_features
-        if leader is not None:
-            self._drop(document.key, document.source, decision, leader)
-        elif self._kept:
-            self._kept.write(document, signed.text)
-
-    def decided_lines(self, lines: SignedLines, duplicates: Iterable[Duplicate]) -> None:
-        """Record documents that are lines; all but the duplicates among them are new."""
-        is_new = np.ones(len(lines), np.bool_)
+    def record(self, batch: SignedBatch, duplicates: Iterable[Duplicate]) -> None:
+        """Record what was read; all documents but the duplicates among them are new."""
+        for rejected in batch.rejected:
+            self.tally.count_rejected(rejected.source, rejected.reason)
+        for place in batch.unanalysed:
+            self.tally.count_unanalysed(batch.source(place))
+        is_new = np.ones(len(batch), np.bool_)
+        tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
         for place, decision, leader in duplicates:
             is_new[place] = False
-            self.tally.count(decision, has_words=True)
-            self._drop(lines.key(place), lines.source(place), decision, leader)
-        self.tally.featureless += int(
-            np.count_nonzero((lines.rows["tokens"] > 0) & (lines.rows["fingerprint"] == self._without_features))
-        )
-        tokens, sizes = lines.rows["tokens"][is_new], lines.rows["text_bytes"][is_new]
-        self.tally.count_new(len(tokens), int(np.count_nonzero(tokens == 0)), int(sizes.sum()))
+            self.tally.count(decision, has_words=bool(tokens[place]))
+            self._drop(batch.key(place), batch.source(place), decision, leader)
+        self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
+        kept = np.flatnonzero(is_new)
+        is_new[batch.unanalysed] = False
+        wordless, sizes = np.count_nonzero(tokens[is_new] == 0), batch.rows["text_bytes"][is_new]
+        self.tally.count_new(len(sizes), int(wordless), int(sizes.sum()))
         if self._kept:
-            self._kept.write_lines(lines.pieces(is_new, self._memory))
+            self._kept.write_batch(batch, kept, self._memory)
 
     def write_clusters(self, deduplicator: CorpusDeduplicator) -> Clusters:
         """Write the clusters of all up to the last checkpoint; return them."""

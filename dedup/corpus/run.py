@@ -12,32 +12,27 @@ from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import TextIO
 
+from dedup.corpus.batches import SignedBatch
 from dedup.corpus.clusters import FILE as MEMBERS
 from dedup.corpus.deciding import CorpusDeduplicator, Duplicate
-from dedup.corpus.documents import Position, Rejected
 from dedup.corpus.job import Job, Result
 from dedup.corpus.known import Lengths
-from dedup.corpus.line_ranges import LineRange
 from dedup.corpus.preloads import preloads
 from dedup.corpus.progress import Progress
-from dedup.corpus.reading import first_documents, read_files, read_portions
+from dedup.corpus.reading import first_documents, gather, read_files, read_portions
 from dedup.corpus.recording import Recorder
 from dedup.corpus.saved.folder import complete, put_in_place
-from dedup.corpus.signed_lines import SignedLines
-from dedup.corpus.signing import Item, Signed, sign_all
+from dedup.corpus.signing import Portion, sign_all
 from dedup.corpus.state import Checkpoint, forget, known_from, locked, require_same
 from dedup.corpus.tally import Tally
 from dedup.corpus.words import WordSource
 from dedup.corpus.writers.outputs import discard_part
-from dedup.corpus.writers.tables import (
-    takes_texts,
-)
 from dedup.display import plain
 from dedup.errors import InputError
 from dedup.workers import WorkerPool
 
-UnderWay = tuple[SignedLines, "Future[list[Duplicate]]"]
-"""Documents that are lines, and what will say which of them are duplicates."""
+UnderWay = tuple[SignedBatch, "Future[list[Duplicate]]"]
+"""Documents, and what will say which of them are duplicates."""
 
 _LARGEST = 5
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
@@ -131,7 +126,7 @@ class _Run:
         words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
             self._deduplicator = stack.enter_context(
-                closing(CorpusDeduplicator(job.settings, folder, lengths, words, job.processes))
+                closing(CorpusDeduplicator(job.settings, folder, lengths, words, max(1, job.processes)))
             )
             self._recorder = stack.enter_context(closing(Recorder(job, folder, saved)))
             self._open = stack.pop_all()
@@ -142,23 +137,19 @@ class _Run:
         """Read and decide everything; stopped or not, the state is saved."""
         job = self._job
         progress = Progress(stream, job.files, self._position)
-        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options.html_field), bundled=1)
+        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), bundled=1)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         decider = ThreadPoolExecutor(1)
         try:
-            parts = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
-            async with aclosing(parts):
-                async for part in parts:
+            batches = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
+            async with aclosing(batches):
+                async for batch in batches:
                     # What came before is written while compiled code in a thread decides what comes now.
                     before = self._under_way
                     await _wait_for(before)
                     self._is_torn = True
-                    self._under_way = None
-                    if isinstance(part, SignedLines):
-                        self._under_way = part, decider.submit(self._deduplicator.decide_lines, part)
+                    self._under_way = batch, decider.submit(self._decide, batch)
                     self._write_decided(before)
-                    if not isinstance(part, SignedLines):
-                        self._position = self._take(*part)
                     if self._position is not None:
                         progress.show(self.tally, self._position)
                     if time.monotonic() >= next_checkpoint:
@@ -194,27 +185,16 @@ class _Run:
         """Close all files; what was not checkpointed is lost."""
         self._open.close()
 
-    def _portions(self) -> Iterator[Item | LineRange]:
+    def _portions(self) -> Iterator[Portion]:
         job = self._job
         if job.limit is not None:
             items = read_files(job.files, job.options, self._position)
-            return first_documents(items, job.limit - self.tally.documents)
-        kept = job.outputs.get("kept")
-        with_texts = kept is not None and takes_texts(kept)
-        return read_portions(
-            job.files, job.options, self._position, with_texts=with_texts, with_words=job.save_index is not None
-        )
+            return gather(first_documents(items, job.limit - self.tally.documents))
+        return read_portions(job.files, job.options, self._position, with_words=job.save_index is not None)
 
-    def _take(self, item: Item, signed: Signed | None) -> Position:
-        """Decide and write what was read; return where it stands."""
-        if isinstance(item, Rejected):
-            self.tally.count_rejected(item.source, item.reason)
-        elif signed is None:
-            self._recorder.unanalysed(item)
-        else:
-            decision, leader = self._deduplicator.decide(item.key, signed)
-            self._recorder.decided(item, decision, leader, signed)
-        return item.position
+    def _decide(self, batch: SignedBatch) -> list[Duplicate]:
+        # There may be nothing but what could not be read.
+        return self._deduplicator.decide_lines(batch) if len(batch) else []
 
     def _settle(self) -> None:
         """Write what the thread is deciding."""
@@ -222,11 +202,11 @@ class _Run:
         self._write_decided(before)
 
     def _write_decided(self, decided: UnderWay | None) -> None:
-        """Write documents that are lines, once they are decided."""
+        """Write documents, once they are decided."""
         if decided is not None:
-            lines, duplicates = decided
-            self._recorder.decided_lines(lines, duplicates.result())
-            self._position = lines.position(len(lines) - 1)
+            batch, duplicates = decided
+            self._recorder.record(batch, duplicates.result())
+            self._position = batch.end or self._position
 
     def _checkpoint(self) -> None:
         self._settle()

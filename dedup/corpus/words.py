@@ -21,7 +21,7 @@ from dedup.fingerprint.schemes import find_scheme
 from dedup.fingerprint.signature import make_signature
 
 _REFERENCE = struct.Struct("<BIQQ")
-REFERENCE = np.dtype([("bytes", "<u4"), ("mark", "u1"), ("number", "<u4"), ("offset", "<u8"), ("length", "<u8")])
+REFERENCE = np.dtype([("bytes", "<u4"), ("mark", "u1"), ("file", "<u4"), ("offset", "<u8"), ("length", "<u8")])
 """What `refer` returns, behind its length, for many at once."""
 # What zlib deflates never begins with it.
 _MARK = 0
@@ -69,13 +69,6 @@ class WordSource:
         file = self._files[number]
         with open_again(file) as source:
             line = read_record(source, file.name, offset, length)
-        if self._scheme.is_compiled:
-            # It loads the compiler.
-            from dedup.corpus.plain_words import plain_words  # noqa: PLC0415
-
-            words = plain_words(line, self._options.text_field)
-            if words is not None:
-                return words
         try:
             text = jsonl.document_of(line, file, Position(number, 0, offset), self._options).text
         except BadRecordError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dedup.cli import files
 from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
-from dedup.corpus.files import KNOWN
+from dedup.corpus.readers import KNOWN
 from dedup.corpus.saved.crawled import add_crawled, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
 from dedup.database import Database, open_existing_database, url_of

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import msgspec
+
 from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.fields import BadRecordError, content_of, key_of, storable
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.readers.streams import DAMAGE, Stream, TooLongError, why_damaged
 
+_DECODER = msgspec.json.Decoder()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -76,13 +79,9 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
     fields = _object(line)
     text, html = content_of(fields, options)
     key = key_of(fields, options)
-    # UTF-8 has no surrogates, and JSON no bare NUL: both can only come from escapes.
-    if b"\\u" in line:
-        text = None if text is None else storable(text)
-        key = None if key is None else storable(key)
     return CorpusDocument(
-        key=f"{file.key}:{position.ordinal}" if key is None else key,
-        text=text,
+        key=f"{file.key}:{position.ordinal}" if key is None else storable(key),
+        text=None if text is None else storable(text),
         html=html,
         file=file.name,
         position=position,
@@ -92,14 +91,22 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
 
 def _object(line: bytes) -> dict[str, object]:
     try:
+        value = _DECODER.decode(line)
+    except (ValueError, RecursionError):
+        # What else Python takes for JSON, or why it does not.
+        value = _python_object(line)
+    if not isinstance(value, dict):
+        raise BadRecordError("not a JSON object; one object a line is expected")
+    return value
+
+
+def _python_object(line: bytes) -> object:
+    try:
         # Decoded here: json would let surrogates in UTF-8 pass.
-        value = json.loads(line.decode())
+        return json.loads(line.decode())
     except UnicodeDecodeError:
         raise BadRecordError("not UTF-8") from None
     except ValueError as error:
         raise BadRecordError(f"not JSON: {error}") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
-    if not isinstance(value, dict):
-        raise BadRecordError("not a JSON object; one object a line is expected")
-    return value

@@ -11,11 +11,26 @@ from dedup.corpus.files import CorpusFile
 from dedup.corpus.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.readers.streams import why_damaged
 from dedup.corpus.rows import ParquetRow
+from dedup.errors import InputError
 
 _BATCH_BYTES = 16 * MEGABYTE
 _MOST_ROWS = 10_000
 # Stands for a value that cannot be decoded.
 _NOT_UTF8 = object()
+
+
+def check(path: str, name: str) -> None:
+    """Refuse a file that is not whole.
+
+    Raises:
+        InputError: it is not, or pyarrow is not installed.
+    """
+    arrow = load_pyarrow(name)
+    try:
+        arrow.parquet.ParquetFile(path).close()
+    except parquet_damage(arrow) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
 
 
 def read(

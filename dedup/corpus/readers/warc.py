@@ -13,6 +13,7 @@ from typing import Any
 from dedup.corpus.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
 from dedup.corpus.fields import BadRecordError, storable
 from dedup.corpus.files import CorpusFile
+from dedup.corpus.libraries import load_warcio
 from dedup.corpus.readers.gzip_members import Member, find
 from dedup.corpus.readers.payload import decode_payload
 from dedup.corpus.readers.streams import DAMAGE, why_damaged
@@ -22,6 +23,15 @@ _RECORD_LINE = b"WARC/"
 _HTML = ("text/html", "application/xhtml+xml")
 _MOST_HEADER_BYTES = 1 << 20
 _SKIPPED = 1 << 20
+
+
+def check(path: str, name: str) -> None:
+    """Load what is needed.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    load_warcio(name)
 
 
 def read(

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, select
 
 from dedup.corpus.known import KnownDocuments
-from dedup.corpus.signing import Signed, identity_of
+from dedup.corpus.signed import Signed, identity_of
 from dedup.database import Database
 from dedup.errors import DatabaseError
 from dedup.fingerprint.schemes import Scheme, scheme_named

@@ -19,7 +19,7 @@ from dedup.corpus.known import KnownDocuments
 from dedup.corpus.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.saved.folder import settings_of
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.signing import Signed
+from dedup.corpus.signed import Signed
 from dedup.corpus.writers.outputs import Output, open_output
 from dedup.deflating import deflate
 from dedup.errors import InputError, SettingsError

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.known import FILES, NOWHERE, ROW, stored_document
 from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
-from dedup.corpus.signing import Signed
+from dedup.corpus.signed import Signed
 from dedup.corpus.state import Checkpoint
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.index.memory.index import MemoryIndex

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from dedup.corpus.rows import ParquetRow
 from dedup.errors import InputError
@@ -14,21 +17,50 @@ from dedup.errors import InputError
 Row = bytes | dict[str, Any] | ParquetRow
 
 
-class Output(Protocol):
+class _Format(NamedTuple):
+    """A format to write.
+
+    Attributes:
+        module: the module in this package whose `open_rows(path, columns, resume_at)` opens an `Output`.
+        has_columns: whether all rows have the same columns.
+    """
+
+    module: str
+    has_columns: bool
+
+
+_FORMATS = {
+    ".jsonl": _Format("jsonl", has_columns=False),
+    ".ndjson": _Format("jsonl", has_columns=False),
+    ".parquet": _Format("parquet", has_columns=True),
+}
+
+
+class Output(ABC):
     """A file of rows that gets its name when it is whole."""
 
+    @abstractmethod
     def write(self, row: Row) -> None:
         """Write a row."""
 
+    def write_lines(self, pieces: Sequence[memoryview]) -> None:
+        """Write rows that are lines of JSON, with their ends, in one or more pieces."""
+        for line in b"".join(pieces).split(b"\n")[:-1]:
+            self.write(line)
+
+    @abstractmethod
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""
 
+    @abstractmethod
     def close(self) -> None:
         """Finish the file and give it its name, in the place of a file that has it."""
 
+    @abstractmethod
     def discard(self) -> None:
         """Give up: remove what was written."""
 
+    @abstractmethod
     def suspend(self) -> None:
         """Close what is open; what was written stays, to be resumed at the last checkpoint."""
 
@@ -52,21 +84,22 @@ def open_output(path: Path, columns: Any, resume_at: int | None = None) -> Outpu
         raise InputError(f"{path}: its folder is not there or cannot be written; make it first")
     if path.is_dir():
         raise InputError(f"{path}: is a folder; name a file")
-    suffix = path.suffix.lower()
     if resume_at is not None and path.exists() and not part_of(path).exists():
         return FinishedOutput(path, resume_at)
-    if suffix in (".jsonl", ".ndjson"):
-        from dedup.corpus.writers.jsonl import JsonlOutput  # noqa: PLC0415 -- they import this module
-
-        return JsonlOutput(path, resume_at)
-    if suffix == ".parquet":
-        from dedup.corpus.writers.parquet import ParquetOutput  # noqa: PLC0415
-
-        return ParquetOutput(path, columns, resume_at)
-    raise InputError(f"{path}: not a format to write; its name must end in .jsonl or .parquet")
+    format_ = _FORMATS.get(path.suffix.lower())
+    if format_ is None:
+        raise InputError(f"{path}: not a format to write; its name must end in .jsonl or .parquet")
+    output: Output = import_module(f"dedup.corpus.writers.{format_.module}").open_rows(path, columns, resume_at)
+    return output
 
 
-class FinishedOutput:
+def has_columns(path: Path) -> bool:
+    """Say whether all rows of a file of this name have the same columns, so that not any record can be one."""
+    format_ = _FORMATS.get(path.suffix.lower())
+    return format_ is not None and format_.has_columns
+
+
+class FinishedOutput(Output):
     """A file that was finished when the program was killed before it could note that.
 
     Whoever notes a checkpoint right before closing resumes with nothing left to write.
@@ -87,14 +120,6 @@ class FinishedOutput:
             InputError: always.
         """
         raise not_resumable(self._path, f"it is finished and {part_of(self._path).name} is not there")
-
-    def write_lines(self, pieces: list[memoryview]) -> None:
-        """Refuse the lines.
-
-        Raises:
-            InputError: always.
-        """
-        self.write(b"")
 
     def checkpoint(self) -> int:
         """Return the checkpoint that was noted."""

@@ -16,14 +16,14 @@ from typing import Any
 from dedup.corpus.documents import MEGABYTE
 from dedup.corpus.libraries import load_pyarrow
 from dedup.corpus.rows import ParquetRow
-from dedup.corpus.writers.outputs import Row, not_resumable, part_of, sync_folder
+from dedup.corpus.writers.outputs import Output, Row, not_resumable, part_of, sync_folder
 
 _ROWS_A_BLOCK = 1_000
 _GROUP_BYTES = 64 * MEGABYTE
 _MOST_ROWS = 1_000_000
 
 
-class ParquetOutput:
+class ParquetOutput(Output):
     """A Parquet file; a checkpoint is the number of its parts.
 
     Args:
@@ -155,6 +155,11 @@ class ParquetOutput:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+def open_rows(path: Path, columns: Any, resume_at: int | None) -> Output:
+    """Open a file for rows; see `dedup.corpus.writers.outputs.open_output`."""
+    return ParquetOutput(path, columns, resume_at)
 
 
 def _schema(columns: dict[str, str], arrow: Any) -> Any:

@@ -8,12 +8,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.batches import SignedBatch
 from dedup.corpus.documents import CorpusDocument, Page
 from dedup.corpus.files import CorpusFile
 from dedup.corpus.libraries import load_pyarrow
+from dedup.corpus.line_ranges import ReadMemory
 from dedup.corpus.rows import ParquetRow
-from dedup.corpus.writers.jsonl import JsonlOutput, to_json
-from dedup.corpus.writers.outputs import FinishedOutput, Row, open_output
+from dedup.corpus.writers.jsonl import to_json
+from dedup.corpus.writers.outputs import Row, has_columns, open_output
 
 _KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 _DROPPED = {
@@ -103,7 +108,7 @@ class KeptWriter(_TableWriter):
 
     def __init__(self, path: Path, schema: Any = None, resume_at: int | None = None) -> None:
         super().__init__(path, _KEPT if schema is None else schema, resume_at)
-        self._is_general = takes_texts(path) and schema is None
+        self._is_general = has_columns(path) and schema is None
 
     def write(self, document: CorpusDocument, text: str | None = None) -> None:
         """Write a document.
@@ -117,10 +122,20 @@ class KeptWriter(_TableWriter):
         else:
             self._output.write(_as_it_came(document, text))
 
-    def write_lines(self, pieces: list[memoryview]) -> None:
-        """Write documents that are lines of JSONL, with their ends, to JSONL."""
-        assert isinstance(self._output, JsonlOutput | FinishedOutput)
-        self._output.write_lines(pieces)
+    def write_batch(self, batch: SignedBatch, places: NDArray[np.int64], memory: ReadMemory) -> None:
+        """Write some documents of a batch.
+
+        Args:
+            batch: the documents.
+            places: which of them.
+            memory: where those are read to that are read again.
+        """
+        lines = None if self._is_general else batch.lines(places, memory)
+        if lines is not None:
+            self._output.write_lines(lines)
+            return
+        for document, text in batch.documents(places):
+            self.write(document, text)
 
 
 class DroppedWriter(_TableWriter):
@@ -160,11 +175,6 @@ class ClusterWriter(_TableWriter):
     def write(self, leader: str, keys: Sequence[str]) -> None:
         """Write a cluster: its leader, and the keys of all that belong to it."""
         self._output.write({"leader": leader, "keys": list(keys)})
-
-
-def takes_texts(path: Path) -> bool:
-    """Say whether the texts of kept documents may be written to a file of this name, and not only their records."""
-    return path.suffix.lower() == ".parquet"
 
 
 def common_schema(files: Sequence[CorpusFile]) -> Any:

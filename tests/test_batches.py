@@ -1,10 +1,8 @@
-"""Lines that are signed, decided and written together are what they are one by one."""
+"""Documents that are signed, decided and written by batch are what they are one by one."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,14 +16,15 @@ from hypothesis import strategies as st
 
 from dedup.corpus import candidates, line_ranges
 from dedup.corpus.appending import LENGTH_BYTES
+from dedup.corpus.batches import Contents, Entries, SignedBatch
 from dedup.corpus.cluster_merges import FILE as JOINS
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.documents import ReadOptions, Rejected
+from dedup.corpus.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.files import find_files
 from dedup.corpus.known import FILES
 from dedup.corpus.line_ranges import LineRange, ReadMemory, find_line_ranges
-from dedup.corpus.signed_lines import PackedLines, SignedLines
-from dedup.corpus.signing import identity_of, sign, sign_lines
+from dedup.corpus.signed import identity_of
+from dedup.corpus.signing import sign, sign_contents, sign_lines
 from dedup.corpus.words import WordSource, refer
 from dedup.errors import InputError
 from dedup.fingerprint.schemes import find_scheme
@@ -58,7 +57,7 @@ OPTIONS = ReadOptions(max_bytes=1000)
 
 
 def ranges_of(path: Path, options: ReadOptions = OPTIONS) -> Iterator[LineRange]:
-    return find_line_ranges(find_files([path]).files[0], 0, options, None, with_texts=False, with_words=False)
+    return find_line_ranges(find_files([path]).files[0], 0, options, None, with_words=False)
 
 
 def whole(path: Path, options: ReadOptions = OPTIONS) -> LineRange:
@@ -66,35 +65,35 @@ def whole(path: Path, options: ReadOptions = OPTIONS) -> LineRange:
     return replace(ranges[0], end=ranges[-1].end)
 
 
+def batch_of(lines: LineRange, scheme: str = "words") -> SignedBatch:
+    return SignedBatch(*sign_lines(lines, scheme), lines)
+
+
 def as_signed_alone(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for item in lines.read():
-        if isinstance(item, Rejected):
-            found.append((item,))
-            continue
-        place = lines.place_of(item)
-        content = item.text if item.html is None else item.html
-        assert content is not None
-        reference = refer(lines.number, place.offset, place.length)
-        found.append((item.key, item.position, item.source, sign(content, scheme, reference), [item.record]))
+        if isinstance(item, CorpusDocument):
+            content = item.text if item.html is None else item.html
+            assert content is not None
+            assert isinstance(item.record, bytes)
+            signed = sign(content, scheme)
+            reference = refer(lines.number, item.position.offset, len(item.record))
+            signed = signed if item.text is None else signed._replace(words=reference)
+            found.append((item.key, item.position, item.source, signed, [item.record]))
     return found
 
 
 def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
-    for part in sign_lines(lines, scheme):
-        if isinstance(part, PackedLines):
-            signed = SignedLines(lines, part)
-            for place in range(len(signed)):
-                pieces = signed.pieces(np.arange(len(signed)) == place, ReadMemory(1))
-                record = [b"".join(pieces).removesuffix(b"\n")]
-                key, position = signed.key(place), signed.position(place)
-                found.append((key, position, signed.source(place), signed.signed(place), record))
-        elif isinstance(part[0], Rejected):
-            found.append((part[0],))
-        else:
-            [item] = lines.find([part[0]])
-            found.append((item.key, item.position, item.source, part[1], [item.record]))
+    batch = batch_of(lines, scheme)
+    for place in range(len(batch)):
+        pieces = batch.lines(np.array([place]), ReadMemory(1))
+        assert pieces is not None
+        record = [b"".join(pieces).removesuffix(b"\n")]
+        signed = batch.signed(place)
+        found.append((batch.key(place), batch.position(place), batch.source(place), signed, record))
+        assert batch.word_bytes[place] == LENGTH_BYTES + len(signed.words)
+    assert batch.rejected == [item for item in lines.read() if isinstance(item, Rejected)]
     return found
 
 
@@ -139,21 +138,10 @@ def test_lines_may_have_any_number_of_bytes(tmp_path: Path) -> None:
     assert as_signed_together(lines, "words") == as_signed_alone(whole(path, ReadOptions()), "words")
 
 
-def test_lines_that_are_nothing_but_ends_take_no_memory(tmp_path: Path) -> None:
+def test_lines_that_are_nothing_but_ends(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
-    path.write_bytes(LINES[0].encode() + b"\n" * 2_000_000)
-    script = (
-        "import resource, sys; from pathlib import Path; from tests.test_signed_lines import sign_lines, whole;"
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "lines = whole(Path(sys.argv[1])); unit = 20 if sys.platform == 'darwin' else 10; before = peak();"
-        "[packed] = sign_lines(lines, 'words'); print(len(packed.rows), (peak() - before) >> unit)"
-    )
-    command = [sys.executable, "-c", script, str(path)]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
-    rows, megabytes = map(int, found.stdout.split())
-    # A row for each line would be 1,300.
-    assert rows == 1
-    assert megabytes < 600
+    path.write_bytes(LINES[0].encode() + b"\n" * 20_000)
+    assert len(batch_of(whole(path))) == 1
 
 
 @pytest.mark.parametrize("escapes", [40, 1000])
@@ -174,14 +162,12 @@ def test_by_other_schemes_and_fields(scheme: str, tmp_path: Path) -> None:
         assert as_signed_together(lines, scheme) == as_signed_alone(lines, scheme)
 
 
-def test_lines_that_are_no_utf8_or_too_large_for_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(LINES[0].encode() + b'\n{"text": "\xff"}\n' + LINES[1].encode())
     lines = whole(path)
-    alone = as_signed_alone(lines, "words")
-    assert as_signed_together(lines, "words") == alone
-    monkeypatch.setattr(line_ranges, "_MOST_AT_ONCE", 10)
-    assert as_signed_together(lines, "words") == alone
+    assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+    assert [each.reason for each in batch_of(lines).rejected] == ["not UTF-8"]
 
 
 @pytest.mark.parametrize(
@@ -203,20 +189,21 @@ def test_verdicts_and_state(
     monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
     monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
-    texts = [content for content in corpus(str(values), 150) if isinstance(content, str)]
+    contents = corpus(str(values), 150)
     # Two clusters that the fifth of these joins, with exact copies before and after.
-    texts += [FIRST, SECOND, SECOND.upper(), FIRST.upper(), BOTH, SECOND, f"{SECOND} {SECOND[:40]}", FIRST]
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    contents += [FIRST, SECOND, SECOND.upper(), FIRST.upper(), BOTH, SECOND, f"{SECOND} {SECOND[:40]}", FIRST]
+    lines = [{"text": each} if isinstance(each, str) else {"html": each.decode()} for each in contents]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     job = find_files([path]).files, ReadOptions()
     together, alone = [], []
     for folder, decided in (tmp_path / "together", together), (tmp_path / "alone", alone):
         folder.mkdir()
-        ranges = [SignedLines(lines, *sign_lines(lines, "words")) for lines in ranges_of(path, job[1])]
+        batches = [batch_of(lines) for lines in ranges_of(path, job[1])]
         with closing(
             CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
         ) as deduplicator:
-            for signed in ranges:
-                after = signed.range.after
+            for signed in batches:
+                after = signed.position(0).ordinal
                 if decided is together:
                     duplicates = deduplicator.decide_lines(signed)
                     decided += [(after + place, *rest) for place, *rest in duplicates]
@@ -248,11 +235,9 @@ def test_records_are_written_in_pieces(
     path = tmp_path_factory.mktemp("records") / "in.jsonl"
     lines = [json.dumps({"text": f"text {number}"}) for number in range(9)]
     path.write_text("\n\n".join(lines[:5]) + "\n" + "\n".join(lines[5:]) + "\n" * has_end, encoding="utf-8")
-    each = whole(path)
-    [packed] = sign_lines(each, "words")
-    assert isinstance(packed, PackedLines)
-    signed = SignedLines(each, packed)
-    pieces = signed.pieces(np.array(wanted), ReadMemory())
+    signed = batch_of(whole(path))
+    pieces = signed.lines(np.flatnonzero(wanted), ReadMemory())
+    assert pieces is not None
     expected = [f"{line}\n" for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
     assert b"".join(pieces).decode() == "".join(expected)
     places = np.flatnonzero(wanted)
@@ -263,12 +248,41 @@ def test_records_are_written_in_pieces(
 def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text("\n".join(LINES[:3]), encoding="utf-8")
-    lines = whole(path)
-    [packed] = sign_lines(lines, "words")
-    assert isinstance(packed, PackedLines)
+    batch = batch_of(whole(path))
     path.write_text(LINES[0], encoding="utf-8")
     with pytest.raises(InputError, match=r"in\.jsonl: changed while it was read"):
-        SignedLines(lines, packed).pieces(np.ones(3, np.bool_), ReadMemory())
+        batch.lines(np.arange(3), ReadMemory())
+
+
+@given(contents=st.lists(st.sampled_from(["", "!!!", ENGLISH, CHINESE, b"<p>page", b"<p>!!!</p>", b""]), max_size=8))
+@settings(max_examples=25, deadline=None)
+def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
+    documents = [
+        CorpusDocument(
+            str(place),
+            content if isinstance(content, str) else None,
+            content if isinstance(content, bytes) else None,
+            "a.csv",
+            Position(0, place + 2, 0),
+            {},
+        )
+        for place, content in enumerate(contents)
+    ]
+    signatures = sign_contents(Contents.of(contents), "words", with_words=True)
+    batch = SignedBatch(Entries.of(documents), signatures, documents)
+    alone = [sign(content, "words") for content in contents]
+    assert [batch.signed(place) for place in range(len(batch))] == alone
+    assert [identity_of(each) is None for each in alone] == [
+        isinstance(content, str) and not any(map(str.isalnum, content)) for content in contents
+    ]
+    places = np.arange(len(batch))
+    assert batch.words_of(places) == b"".join(
+        len(each.words).to_bytes(LENGTH_BYTES, "little") + each.words for each in alone
+    )
+    assert list(batch.documents(places)) == [
+        (document, each.text) for document, each in zip(documents, alone, strict=True)
+    ]
+    assert batch.lines(places, ReadMemory()) is None
 
 
 @pytest.mark.parametrize("scheme", ["words", "words/log/xxh3/64"])
