@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from dedup.byte_masks import BLOCK, below, equal_to
 from dedup.compiled import compiled
+from dedup.fingerprint.character_folding import folding
 from dedup.fingerprint.characters import character_classes
 from dedup.fingerprint.dictionaries import load_jieba
-from dedup.fingerprint.folding import folding
 from dedup.fingerprint.hashes import hashes_of_words, murmur3_of_tokens
 from dedup.fingerprint.minhash import PERMUTATIONS, count_distinct
 from dedup.fingerprint.normalise import normalise

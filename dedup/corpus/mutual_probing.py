@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled
 from dedup.corpus.probing import is_brought, probes_of
+from dedup.fingerprint.hashes import hashes_of_words
 from dedup.fingerprint.schemes import Scheme
 from dedup.fingerprint.simhash import fold_equal
-from dedup.fingerprint.spaced import hashes_of
 from dedup.index.memory.flips import Flips
 from dedup.index.probes import ProbePlan
 from dedup.rules.mutual import Brings
@@ -39,7 +39,7 @@ def _brings(flips: Flips, fingerprint: int, words: bytes, other: int) -> bool:
 
 @compiled
 def _is_brought(words: NDArray[np.uint8], fingerprint: np.uint64, other: np.uint64, flips: Flips) -> bool:
-    hashes, _ = hashes_of(words)
+    hashes = hashes_of_words(words)
     margins = np.abs(fold_equal(hashes))
     queries = np.empty(1, np.uint64)
     queries[0] = fingerprint

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
+from dedup.fingerprint.hashes import hashes_of_words
 from dedup.fingerprint.sketch import SHINGLE_WORDS
-from dedup.fingerprint.spaced import hashes_of
 
 # Any odd number with bits everywhere: neighbours of a shingle must not be mistaken for it.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -30,8 +30,8 @@ def most_rewritten(a: bytes, b: bytes) -> float:
 
 @compiled
 def _most_rewritten(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
-    ours, _ = hashes_of(a)
-    theirs, _ = hashes_of(b)
+    ours = hashes_of_words(a)
+    theirs = hashes_of_words(b)
     shorter = min(len(ours), len(theirs))
     return (shorter - _shared_in_order(_shingles(ours), _shingles(theirs))) / shorter
 

@@ -42,7 +42,7 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
         fingerprint=fingerprint_of(sums, scheme.tie),
         margins=np.abs(sums),
         sketch=make_sketch(hashes, hashes[have_digits]),
-        words=b"\n".join(parts),
+        words=tokens.joined(),
     )
 
 

@@ -25,6 +25,8 @@ _LINE_FEED = 0x0A
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 JAPANESE_KANA_SHARE = 0.1
 
+_LINE_FEED = 0x0A
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
@@ -52,6 +54,10 @@ class Tokens:
         """Return the tokens in UTF-8."""
         spans = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
         return [self.data[start:end] for start, end in spans]
+
+    def joined(self) -> bytes:
+        """Return the tokens in UTF-8, a line feed between them; no token has one in it."""
+        return b"\n".join(self.parts())
 
     def words(self) -> list[str]:
         """Return the tokens as strings."""
