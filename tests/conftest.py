@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -22,16 +24,26 @@ from scrapy.utils.log import _uninstall_scrapy_root_handler
 from tests.crawling import ExitedError, Outcome, crawl_here
 from tests.deciding import Crawl, empty
 from tests.passing import ADDONS, ItemsSpider
-from tests.slowness import is_slow
 
 settings.register_profile("suite", deadline=None, database=None, print_blob=True)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+# What starts processes, crawls or servers, and what the fast tests leave out.
+_STARTERS = re.compile(
+    r"\b(subprocess|multiprocessing|WorkerPool|postgresql|CrawlerProcess|tests\.(crawling|crawls|forking|localsite|passing))\b"
+)
+
+
+@cache
+def _is_slow(module: Path) -> bool:
+    return _STARTERS.search(module.read_text(encoding="utf-8")) is not None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if is_slow(item):
+        if _is_slow(item.path):
             item.add_marker("slow")
 
 
