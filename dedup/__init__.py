@@ -47,34 +47,34 @@ if TYPE_CHECKING:
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
 
 _MODULES = {
-    "DatabaseError": "errors",
-    "Decision": "decision",
-    "DedupAddon": "stage.addon",
-    "DedupError": "errors",
-    "DedupSettings": "settings",
-    "Deduplicator": "api",
-    "DuplicateLinksMiddleware": "stage.spidermiddlewares",
-    "ExactDuplicate": "stage.dropping",
-    "IncompatibleDatabaseError": "errors",
-    "InputError": "errors",
-    "Mode": "settings",
-    "NearDuplicate": "stage.dropping",
-    "NearDuplicatePipeline": "stage.pipelines",
-    "PairDecision": "pairwise",
-    "Rule": "verification",
-    "RuleSettings": "settings",
-    "Scheme": "fingerprint.schemes",
-    "SettingsError": "errors",
-    "Signature": "fingerprint.signature",
-    "TableDesign": "index.design",
-    "Unchanged": "stage.dropping",
-    "Verdict": "decision",
-    "deduplicate": "api",
-    "document_dropped": "stage.signals",
-    "document_kept": "stage.signals",
-    "find_scheme": "fingerprint.schemes",
-    "make_signature": "fingerprint.signature",
-    "similarity": "api",
+    "DatabaseError": "dedup.errors",
+    "Decision": "dedup.rules.decision",
+    "DedupAddon": "dedup.stage.addon",
+    "DedupError": "dedup.errors",
+    "DedupSettings": "dedup.settings",
+    "Deduplicator": "dedup.api",
+    "DuplicateLinksMiddleware": "dedup.stage.spidermiddlewares",
+    "ExactDuplicate": "dedup.stage.dropping",
+    "IncompatibleDatabaseError": "dedup.errors",
+    "InputError": "dedup.errors",
+    "Mode": "dedup.settings",
+    "NearDuplicate": "dedup.stage.dropping",
+    "NearDuplicatePipeline": "dedup.stage.pipelines",
+    "PairDecision": "dedup.rules.pairwise",
+    "Rule": "dedup.rules.verification",
+    "RuleSettings": "dedup.settings",
+    "Scheme": "dedup.fingerprint.schemes",
+    "SettingsError": "dedup.errors",
+    "Signature": "dedup.fingerprint.signature",
+    "TableDesign": "dedup.index.design",
+    "Unchanged": "dedup.stage.dropping",
+    "Verdict": "dedup.rules.decision",
+    "deduplicate": "dedup.api",
+    "document_dropped": "dedup.stage.signals",
+    "document_kept": "dedup.stage.signals",
+    "find_scheme": "dedup.fingerprint.schemes",
+    "make_signature": "dedup.fingerprint.signature",
+    "similarity": "dedup.api",
 }
 
 __all__ = [
@@ -116,4 +116,4 @@ def __getattr__(name: str) -> Any:
         return version("scrapy-neardup")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"dedup.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)
