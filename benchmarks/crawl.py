@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from benchmarks.processes import Usage, run_measured
 from benchmarks.site import INDEX, path_of, serve
-from dedup.database import Database
-from dedup.evaluation.labelled import LabelledPair, read_set
-from dedup.evaluation.quality import Quality
+from dedup.report.evaluation.labelled import LabelledPair, read_set
+from dedup.report.evaluation.quality import Quality
+from dedup.sql.database import Database
 
 PROJECT = Path(__file__).parent.parent
 

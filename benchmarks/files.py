@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from benchmarks.processes import Usage, run_measured
 from benchmarks.texts import english
-from dedup.deduplicator import Deduplicator, Document
-from dedup.fingerprint.signature import make_signature
-from dedup.settings import DedupSettings
+from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.rules.settings import DedupSettings
+from dedup.signature.signature import make_signature
 
 WORDS = 800
 _COPIES = 0.2

@@ -13,8 +13,8 @@ from benchmarks.index_process import PLAN, SEED
 from benchmarks.limits import limits
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
+from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import plan_of
-from dedup.settings import DedupSettings
 
 _STEPS = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 _RADII = (3, 5, 7, 9, 11)

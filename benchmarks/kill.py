@@ -28,12 +28,12 @@ from benchmarks.kill_crawls import DATABASE, Crawled, Moment, crawl_alone, crawl
 from benchmarks.kill_site import Site, make_site, serve
 from crawler.cluster.server import postgresql_server
 from crawler.pages.extraction import LinkRules, extract_page
-from dedup.database import Database
-from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import Signature, make_signature
+from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check
-from dedup.settings import DedupSettings
+from dedup.signature.normalise import clean
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import Signature, make_signature
+from dedup.sql.database import Database
 
 _HOSTS_OF_WORKERS = 8
 

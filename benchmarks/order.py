@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from dedup.deduplicator import Deduplicator, Document
-from dedup.evaluation.labelled import LabelledPair, LabelledSet, read_set
-from dedup.evaluation.quality import Quality
-from dedup.evaluation.run import analyse_documents
-from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import Signature, digest
-from dedup.fingerprint.sketch import compare
+from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.report.evaluation.labelled import LabelledPair, LabelledSet, read_set
+from dedup.report.evaluation.quality import Quality
+from dedup.report.evaluation.run import analyse_documents
+from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check
-from dedup.schema import documents, verdicts
-from dedup.settings import DedupSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import Signature, digest
+from dedup.signature.sketch import compare
+from dedup.sql.schema import documents, verdicts
 
 LARGEST_MOVE = 0.01
 """By how much pair precision and recall may move."""

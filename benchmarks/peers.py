@@ -12,10 +12,10 @@ from rensa import RMinHash
 from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
-from dedup.evaluation.methods import AnalysedDocument
-from dedup.fingerprint.normalise import normalise
-from dedup.fingerprint.schemes import DEFAULT
-from dedup.fingerprint.tokens import tokenise
+from dedup.report.evaluation.methods import AnalysedDocument
+from dedup.signature.normalise import normalise
+from dedup.signature.schemes import DEFAULT
+from dedup.signature.tokens import tokenise
 
 PERMUTATIONS = 128
 SHINGLE = 3

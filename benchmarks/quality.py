@@ -8,11 +8,11 @@ from typing import Any
 
 from benchmarks.peers import peers
 from dedup.errors import InputError
-from dedup.evaluation import output
-from dedup.evaluation.labelled import read_set
-from dedup.evaluation.methods import Method, Pipeline
-from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
-from dedup.settings import DedupSettings
+from dedup.report.evaluation import output
+from dedup.report.evaluation.labelled import read_set
+from dedup.report.evaluation.methods import Method, Pipeline
+from dedup.report.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.rules.settings import DedupSettings
 
 _NAME_WIDTH = 34
 

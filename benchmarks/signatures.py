@@ -13,8 +13,8 @@ from gaoya.simhash import SimHashStringIndex
 from benchmarks import seomoz, texts
 from benchmarks.peers import PERMUTATIONS, SHINGLE, minhash, rensa_minhash, simhash
 from benchmarks.rates import rate
-from dedup.fingerprint.dictionaries import load_jieba
-from dedup.fingerprint.schemes import find_scheme
+from dedup.signature.dictionaries import load_jieba
+from dedup.signature.schemes import find_scheme
 
 Sign = Callable[[str], object]
 

@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.files import write_corpus
-from dedup.database import Database
-from dedup.fingerprint.signature import Signature, make_signature
 from dedup.index.design import TableDesign
-from dedup.index.opening import open_index
 from dedup.index.protocol import Index
+from dedup.ledger.tables.opening import open_index
+from dedup.rules.settings import DedupSettings, IndexKind
 from dedup.rules.verification import plan_of
-from dedup.schema import metadata
-from dedup.settings import DedupSettings, IndexKind
+from dedup.signature.signature import Signature, make_signature
+from dedup.sql.database import Database
+from dedup.sql.schema import metadata
 
 _QUERIES = 300
 _ROUNDS = 3

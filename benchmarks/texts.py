@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from dedup.fingerprint.dictionaries import load_jieba
+from dedup.signature.dictionaries import load_jieba
 
 ENGLISH_WORDS = 800
 CHINESE_CHARACTERS = 1_500

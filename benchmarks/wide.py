@@ -19,21 +19,21 @@ from numpy.typing import NDArray
 from sqlalchemy import insert
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.corpus.candidates import Candidates
-from dedup.database import Database, open_dedup_database
-from dedup.deduplicator import Deduplicator, Document
-from dedup.evaluation.labelled import read_set
-from dedup.evaluation.run import analyse_documents
-from dedup.fingerprint.schemes import DEFAULT
-from dedup.fingerprint.signature import Signature, digest, make_signature
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.corpus.candidates.candidates import Candidates
 from dedup.index.memory.index import MemoryIndex
-from dedup.index.sql import SqlIndex
-from dedup.ledger import open_run
+from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.ledger.document_rows import open_run
+from dedup.ledger.tables.permuted import SqlIndex
+from dedup.report.evaluation.labelled import read_set
+from dedup.report.evaluation.run import analyse_documents
+from dedup.rules.settings import DedupSettings, IndexKind
 from dedup.rules.verification import check_sketches, plan_of
-from dedup.schema import documents as documents_table
-from dedup.schema import to_signed
-from dedup.settings import DedupSettings, IndexKind
+from dedup.signature.schemes import DEFAULT
+from dedup.signature.signature import Signature, digest, make_signature
+from dedup.signature.sketch import Sketch, compare
+from dedup.sql.database import Database, open_dedup_database
+from dedup.sql.schema import documents as documents_table
+from dedup.sql.schema import to_signed
 
 STEPS = (10_000, 100_000, 300_000, 1_000_000)
 _QUERIES = 100 * len(EDITS)

@@ -19,10 +19,10 @@ from benchmarks.texts import english
 from benchmarks.workers_site import Hosts, serve
 from crawler.cluster.server import PostgresqlServer, postgresql_server
 from crawler.cluster.workers import start_worker
-from dedup.database import Database
-from dedup.fingerprint.signature import make_signature
 from dedup.rules.pairwise import PairDecider
-from dedup.settings import DedupSettings
+from dedup.rules.settings import DedupSettings
+from dedup.signature.signature import make_signature
+from dedup.sql.database import Database
 
 _HOSTS = 8
 _SLOW_SECONDS = 2.0

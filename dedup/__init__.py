@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     from dedup.api import Deduplicator, deduplicate, similarity
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
-    from dedup.fingerprint.schemes import Scheme, find_scheme
-    from dedup.fingerprint.signature import Signature, make_signature
     from dedup.index.design import TableDesign
     from dedup.rules.decision import Decision, Verdict
     from dedup.rules.pairwise import PairDecision
+    from dedup.rules.settings import DedupSettings, Mode, RuleSettings
     from dedup.rules.verification import Rule
-    from dedup.settings import DedupSettings, Mode, RuleSettings
+    from dedup.signature.schemes import Scheme, find_scheme
+    from dedup.signature.signature import Signature, make_signature
     from dedup.stage.addon import DedupAddon
     from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
     from dedup.stage.pipelines import NearDuplicatePipeline
@@ -51,29 +51,29 @@ _MODULES = {
     "Decision": "dedup.rules.decision",
     "DedupAddon": "dedup.stage.addon",
     "DedupError": "dedup.errors",
-    "DedupSettings": "dedup.settings",
+    "DedupSettings": "dedup.rules.settings",
     "Deduplicator": "dedup.api",
     "DuplicateLinksMiddleware": "dedup.stage.spidermiddlewares",
     "ExactDuplicate": "dedup.stage.dropping",
     "IncompatibleDatabaseError": "dedup.errors",
     "InputError": "dedup.errors",
-    "Mode": "dedup.settings",
+    "Mode": "dedup.rules.settings",
     "NearDuplicate": "dedup.stage.dropping",
     "NearDuplicatePipeline": "dedup.stage.pipelines",
     "PairDecision": "dedup.rules.pairwise",
     "Rule": "dedup.rules.verification",
-    "RuleSettings": "dedup.settings",
-    "Scheme": "dedup.fingerprint.schemes",
+    "RuleSettings": "dedup.rules.settings",
+    "Scheme": "dedup.signature.schemes",
     "SettingsError": "dedup.errors",
-    "Signature": "dedup.fingerprint.signature",
+    "Signature": "dedup.signature.signature",
     "TableDesign": "dedup.index.design",
     "Unchanged": "dedup.stage.dropping",
     "Verdict": "dedup.rules.decision",
     "deduplicate": "dedup.api",
     "document_dropped": "dedup.stage.signals",
     "document_kept": "dedup.stage.signals",
-    "find_scheme": "dedup.fingerprint.schemes",
-    "make_signature": "dedup.fingerprint.signature",
+    "find_scheme": "dedup.signature.schemes",
+    "make_signature": "dedup.signature.signature",
     "similarity": "dedup.api",
 }
 

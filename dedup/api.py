@@ -18,11 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.signature import Signature, make_signature
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
-from dedup.settings import DedupSettings, IndexKind, RuleSettings
+from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import Signature, make_signature
 from dedup.warming import SIGNATURES, prepare
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Deduplicator:
     """
 
     def __init__(self, database: str | DedupSettings, **settings: Any) -> None:
-        from dedup.deduplicator import Deduplicator as DatabaseDeduplicator
+        from dedup.ledger.deduplicator import Deduplicator as DatabaseDeduplicator
 
         if isinstance(database, DedupSettings):
             self._settings = replace(database, **settings)
@@ -160,7 +160,7 @@ class Deduplicator:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        from dedup.runs.naming import name_by_time
+        from dedup.ledger.runs.naming import name_by_time
 
         documents = [self._document(key, text, separate=separate) for key, text in texts]
         if self._run_id is None:
@@ -208,8 +208,8 @@ class Deduplicator:
 
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
-    from dedup.corpus.deciding import CorpusDeduplicator
-    from dedup.corpus.signing import sign
+    from dedup.corpus.deciding.deciding import CorpusDeduplicator
+    from dedup.corpus.signing.signing import sign
 
     _compile_first(*SIGNATURES, "files")
     with (

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, takewhile
 from urllib.parse import unquote_to_bytes
 
-from dedup.fingerprint.normalise import clean
+from dedup.signature.normalise import clean
 
 ELLIPSIS = "…"
 

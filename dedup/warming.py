@@ -22,8 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from dedup.compiled.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 from dedup.errors import DedupError
-from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 
 logger = logging.getLogger("dedup")
 
@@ -125,13 +125,13 @@ def _compile_in_a_process(name: str) -> None:
 
 
 def _compile_spaced() -> None:
-    from dedup.fingerprint.signature import make_signature
+    from dedup.signature.signature import make_signature
 
     make_signature("word 1")
 
 
 def _compile_chinese() -> None:
-    from dedup.fingerprint.schemes import find_scheme
+    from dedup.signature.schemes import find_scheme
 
     # The other scheme has weights of its own.
     for scheme in ("words", "bigrams64"):
@@ -139,9 +139,9 @@ def _compile_chinese() -> None:
 
 
 def _compile_memory() -> None:
-    from dedup.deduplicator import Deduplicator, Document
-    from dedup.fingerprint.signature import make_signature
-    from dedup.settings import DedupSettings, IndexKind
+    from dedup.ledger.deduplicator import Deduplicator, Document
+    from dedup.rules.settings import DedupSettings, IndexKind
+    from dedup.signature.signature import make_signature
 
     with tempfile.TemporaryDirectory() as folder:
         settings = DedupSettings(database_url=f"sqlite:///{folder}/sample.db", index=IndexKind.MEMORY)
@@ -153,11 +153,11 @@ def _compile_memory() -> None:
 
 
 def _compile_files() -> None:
-    from dedup.corpus.documents import ReadOptions
-    from dedup.corpus.files import find_files
-    from dedup.corpus.job import Job
-    from dedup.corpus.run import run_job
-    from dedup.settings import RuleSettings
+    from dedup.corpus.job.job import Job
+    from dedup.corpus.job.run import run_job
+    from dedup.corpus.reading.documents import ReadOptions
+    from dedup.corpus.reading.files import find_files
+    from dedup.rules.settings import RuleSettings
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

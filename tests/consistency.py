@@ -12,14 +12,14 @@ from sqlalchemy import Connection, Table, select
 from crawler.frontier.table import urls
 from crawler.pages.tables import pages
 from crawler.pages.visits import visits
-from dedup import schema
-from dedup.database import Database
-from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.signature import make_signature
-from dedup.fingerprint.sketch import Sketch, compare
-from dedup.ledger import key_digest
+from dedup.ledger.document_rows import key_digest
+from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens
-from dedup.settings import DedupSettings
+from dedup.signature.normalise import clean
+from dedup.signature.signature import make_signature
+from dedup.signature.sketch import Sketch, compare
+from dedup.sql import schema
+from dedup.sql.database import Database
 
 SETTINGS = DedupSettings()
 

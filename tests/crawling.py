@@ -26,7 +26,7 @@ from sqlalchemy import create_engine, text
 
 from crawler.runtime.workers import Workers
 from crawler.spider.site import SiteSpider
-from dedup.workers import WorkerPool
+from dedup.workers.pool import WorkerPool
 from settings import default
 from tests.forking import ForkedProcess
 from tests.waiting import HANG

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from dedup import schema
-from dedup.deduplicator import Decision, Deduplicator, Document
-from dedup.fingerprint.signature import digest, make_signature
-from dedup.fingerprint.sketch import Sketch, compare
+from dedup.ledger.deduplicator import Decision, Deduplicator, Document
+from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check_sketches, is_comparable
-from dedup.settings import DedupSettings, Mode
+from dedup.signature.signature import digest, make_signature
+from dedup.signature.sketch import Sketch, compare
+from dedup.sql import schema
 
 signature_of = cache(make_signature)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from multiprocessing import Queue
 from multiprocessing.synchronize import Barrier
 
-from dedup.deduplicator import Deduplicator, Document
-from dedup.fingerprint.signature import make_signature
-from dedup.settings import DedupSettings
+from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.rules.settings import DedupSettings
+from dedup.signature.signature import make_signature
 from tests.texts import document, edited
 
 WORDS = 100

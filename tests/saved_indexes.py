@@ -7,14 +7,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.saved.folder import complete
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.signing import sign
-from dedup.corpus.state import Checkpoint, about_settings
-from dedup.corpus.tally import Tally
-from dedup.fingerprint.schemes import find_scheme
-from dedup.settings import DedupSettings
+from dedup.corpus.signing.signing import sign
+from dedup.corpus.state.checkpoint import Checkpoint, about_settings
+from dedup.corpus.state.tally import Tally
+from dedup.rules.settings import DedupSettings
+from dedup.signature.schemes import find_scheme
 
 
 def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **values: Any) -> Path:

@@ -12,9 +12,9 @@ import dedup
 from dedup import Deduplicator, DedupSettings, SettingsError, Verdict, deduplicate, make_signature
 from dedup import similarity as compare
 from dedup.cli.main import main
-from dedup.database import open_existing_database
+from dedup.ledger.runs.listing import read_runs
 from dedup.rules.pairwise import PairDecider
-from dedup.runs.listing import read_runs
+from dedup.sql.database import open_existing_database
 from tests.texts import chinese, chinese_words, document, edited
 
 STORY = document(200)

@@ -58,7 +58,7 @@ for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
         importlib.import_module(module.name)
         print(module.name)
 """
-    assert "dedup.deduplicator" in python(code).splitlines()
+    assert "dedup.ledger.deduplicator" in python(code).splitlines()
 
 
 def test_files_are_deduplicated_without_a_database_library(tmp_path: Path) -> None:

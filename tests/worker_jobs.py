@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from dedup.workers import WorkerPool
+from dedup.workers.pool import WorkerPool
 
 
 def add(a: int, b: int) -> int:

@@ -62,8 +62,8 @@ class Command(BaseRunSpiderCommand):
         from crawler.frontier.unfinished import find_unfinished
         from crawler.runs.continuing import choose_run, take_over
         from crawler.wording import counted
-        from dedup.database import Database, require_file
-        from dedup.settings import DedupSettings
+        from dedup.rules.settings import DedupSettings
+        from dedup.sql.database import Database, require_file
 
         assert self.settings is not None
         settings = self.settings

@@ -12,9 +12,9 @@ from sqlalchemy import bindparam, select
 from crawler.page import DESCRIBED, Page
 from crawler.pages.tables import pages
 from crawler.pages.visits import visits
-from dedup.database import Database
+from dedup.ledger.runs.decided import Decided, find_decided
 from dedup.rules.decision import Verdict
-from dedup.runs.decided import Decided, find_decided
+from dedup.sql.database import Database
 
 _AT_ONCE = 500
 _STORED = ("url", "canonical", *DESCRIBED, "text", "problem", "referrer", "run")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from sqlalchemy import BigInteger, Column, MetaData, Table, Text, delete, insert, or_, select, update
 
 from crawler.frontier.table import runs
-from dedup.database import Database
-from dedup.runs.rows import RowsOfRuns, register_rows
-from dedup.schema import Id
+from dedup.ledger.runs.rows import RowsOfRuns, register_rows
+from dedup.sql.database import Database
+from dedup.sql.schema import Id
 
 metadata = MetaData()
 

@@ -16,8 +16,8 @@ from crawler.feeds.records import Part, find_parts, find_standing, forget, note_
 from crawler.frontier.settings import FrontierSettings
 from crawler.page import Page
 from crawler.runs.naming import name_of_run
-from dedup.database import Database, require_file
 from dedup.errors import DatabaseError
+from dedup.sql.database import Database, require_file
 from dedup.stage.failures import outages_of, read_item_settings, read_settings
 from dedup.stage.pipelines import RUN_GOES_ON
 

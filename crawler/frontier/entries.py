@@ -9,7 +9,7 @@ from scrapy import Request
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.page import KIND
-from dedup.fingerprint.normalise import clean
+from dedup.signature.normalise import clean
 
 ROW = "frontier_row"
 """Key of a request's meta: the id of the row that it was made from."""

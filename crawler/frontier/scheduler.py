@@ -33,8 +33,8 @@ from crawler.output.skipping import skip
 from crawler.runs.continuing import UnfinishedRun, name_unfinished
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import RunOptions
-from dedup.database import Database
 from dedup.errors import DedupError
+from dedup.sql.database import Database
 from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
 from dedup.stage.pipelines import RUN_GOES_ON
 

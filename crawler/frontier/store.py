@@ -14,8 +14,8 @@ from crawler.frontier.entries import Taken
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
 from crawler.frontier.table import ROWS_OF_RUNS, State, hosts, metadata, options, runs, urls, workers
-from dedup.database import Database
-from dedup.runs.rows import register_rows
+from dedup.ledger.runs.rows import register_rows
+from dedup.sql.database import Database
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
-from dedup.runs.rows import RowsOfRuns
-from dedup.schema import Id
+from dedup.ledger.runs.rows import RowsOfRuns
+from dedup.sql.schema import Id
 
 
 class State(StrEnum):

@@ -12,7 +12,7 @@ from crawler.frontier import statements
 from crawler.frontier.leases import is_gone
 from crawler.frontier.table import State, options, runs, urls
 from crawler.runs.continuing import UnfinishedRun
-from dedup.database import Database
+from dedup.sql.database import Database
 
 
 def save_options(database: Database, run: str, value: str) -> None:

@@ -21,7 +21,7 @@ from scrapy.exceptions import (
 )
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from dedup.fingerprint.normalise import clean
+from dedup.signature.normalise import clean
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)

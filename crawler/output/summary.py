@@ -17,12 +17,12 @@ from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
 from crawler.wording import counted
-from dedup.database import open_existing_database
 from dedup.display import columns_of, pad, readable
-from dedup.engines import shown_url
 from dedup.errors import DatabaseError
 from dedup.report.contents import Cluster
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals
+from dedup.sql.database import open_existing_database
+from dedup.sql.engines import shown_url
 from dedup.stage.pipelines import STAT_OF_KEPT
 
 _CLUSTERS_NAMED = 3

@@ -10,11 +10,11 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
-from dedup.deflating import deflate
-from dedup.extraction import main_text, parse_html
-from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.schemes import Scheme
-from dedup.fingerprint.signature import Signature, make_signature
+from dedup.signature.deflating import deflate
+from dedup.signature.extraction import main_text, parse_html
+from dedup.signature.normalise import clean
+from dedup.signature.schemes import Scheme
+from dedup.signature.signature import Signature, make_signature
 
 MAX_METADATA_CHARACTERS = 2_000
 MAX_URL_CHARACTERS = 2_083
@@ -143,7 +143,7 @@ def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
         url: its address.
         with_text: whether the main text is wanted too.
     """
-    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.extraction
+    from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.signature.extraction
 
     tree = parse_html(html)
     if tree is None:

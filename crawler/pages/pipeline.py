@@ -18,11 +18,11 @@ from crawler.pages.store import PageStore, Settled
 from crawler.pages.visits import Visit
 from crawler.runs.naming import name_of_run
 from crawler.runtime.workers import Workers
-from dedup.database import Database
-from dedup.deflating import deflate
 from dedup.errors import DatabaseError, DedupError
-from dedup.fingerprint.normalise import clean
-from dedup.settings import DedupSettings
+from dedup.rules.settings import DedupSettings
+from dedup.signature.deflating import deflate
+from dedup.signature.normalise import clean
+from dedup.sql.database import Database
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
 from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start

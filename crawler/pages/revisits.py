@@ -16,7 +16,7 @@ from crawler.pages.versions import Reason
 from crawler.pages.visits import Target, Visit
 from crawler.runs.naming import name_of_run
 from dedup.errors import SettingsError
-from dedup.fingerprint.normalise import clean
+from dedup.signature.normalise import clean
 from dedup.stage.batching import MicroBatcher
 from dedup.stage.failures import CrawlStopper, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline

@@ -17,10 +17,10 @@ from crawler.pages import visits
 from crawler.pages.tables import metadata, pages
 from crawler.pages.versions import Reason, Versions
 from crawler.pages.visits import ROWS_OF_RUNS, Target, Visit
-from dedup.database import Database
-from dedup.ledger import key_digest
-from dedup.outages import Outages
-from dedup.runs.rows import register_rows
+from dedup.ledger.document_rows import key_digest
+from dedup.ledger.runs.rows import register_rows
+from dedup.sql.database import Database
+from dedup.sql.outages import Outages
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text
 
-from dedup.schema import Id
+from dedup.sql.schema import Id
 
 metadata = MetaData()
 

@@ -24,9 +24,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.pages.tables import metadata, pages
-from dedup.ledger import key_digest
-from dedup.runs.rows import RowsOfRuns
-from dedup.schema import Id
+from dedup.ledger.document_rows import key_digest
+from dedup.ledger.runs.rows import RowsOfRuns
+from dedup.sql.schema import Id
 
 
 class Target(Enum):

@@ -17,8 +17,8 @@ from sqlalchemy.engine import make_url
 from crawler.runs.options import HIDDEN, RunOptions
 from crawler.wording import counted
 from dedup.display import plain
-from dedup.engines import shown_url
 from dedup.errors import DedupError, SettingsError
+from dedup.sql.engines import shown_url
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from dedup.errors import SettingsError
 from dedup.stage.failures import close_when_forced, refuse_to_start
 from dedup.warming import prepare_crawl
-from dedup.workers import PRELOAD, WorkerPool, load_ahead
+from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
 
 N = TypeVar("N", int, float)
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
-from dedup.memory import SECONDS
+from dedup.rules.memory import SECONDS
 
 KNOWN = (
     "url",

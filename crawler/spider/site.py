@@ -32,9 +32,9 @@ from crawler.spider.known import KnownPages
 from crawler.spider.recent import RecentUrls
 from crawler.spider.sitemaps import SitemapError, read_sitemap
 from dedup.errors import SettingsError
-from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.schemes import Scheme, find_scheme
-from dedup.fingerprint.signature import digest
+from dedup.signature.normalise import clean
+from dedup.signature.schemes import Scheme, find_scheme
+from dedup.signature.signature import digest
 from dedup.stage.failures import read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 

@@ -13,16 +13,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dedup.cli.settings_options import make_settings, read_settings_options
-from dedup.corpus.documents import ReadOptions
-from dedup.corpus.files import CorpusFile, FoundFiles
-from dedup.corpus.job import Job
-from dedup.corpus.run import run_job
-from dedup.corpus.state import Checkpoint
-from dedup.corpus.summary import summary_lines, summary_object
-from dedup.corpus.writers.outputs import discard_part
+from dedup.corpus.job.job import Job
+from dedup.corpus.job.run import run_job
+from dedup.corpus.job.summary import summary_lines, summary_object
+from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.files import CorpusFile, FoundFiles
+from dedup.corpus.state.checkpoint import Checkpoint
+from dedup.corpus.writing.outputs import discard_part
 from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.signature import BITS
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
+from dedup.signature.signature import BITS
 
 _INTERRUPTED = 130
 

@@ -16,11 +16,11 @@ from dedup.cli.settings_options import (
     read_settings_options,
 )
 from dedup.errors import InputError, SettingsError
-from dedup.evaluation import output
-from dedup.evaluation.labelled import LabelledSet, read_set
-from dedup.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
-from dedup.evaluation.run import SetResult, analyse_documents, pool_results, run_method
-from dedup.fingerprint.schemes import Scheme
+from dedup.report.evaluation import output
+from dedup.report.evaluation.labelled import LabelledSet, read_set
+from dedup.report.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
+from dedup.report.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.signature.schemes import Scheme
 from dedup.warming import SIGNATURES
 
 

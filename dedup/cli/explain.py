@@ -10,19 +10,19 @@ from pathlib import Path
 
 from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
-from dedup.database import open_existing_database, url_of
 from dedup.display import cut, plain
 from dedup.errors import InputError
-from dedup.explanation.build import explain, explain_dropped
-from dedup.explanation.contents import Explanation
-from dedup.explanation.decoding import ENCODING_HELP, require_encoding
-from dedup.explanation.render import as_json, lines
-from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
-from dedup.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
-from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
-from dedup.fingerprint.schemes import Scheme
+from dedup.report.explanation.build import explain, explain_dropped
+from dedup.report.explanation.contents import Explanation
+from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
+from dedup.report.explanation.render import as_json, lines
+from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
+from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.report.output import open_output
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
+from dedup.signature.schemes import Scheme
+from dedup.sql.database import open_existing_database, url_of
 from dedup.warming import SIGNATURES
 
 _DATABASE = "crawl.db"

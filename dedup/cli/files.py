@@ -7,14 +7,14 @@ from pathlib import Path
 
 from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import add_settings_arguments
-from dedup.corpus.documents import ReadOptions
-from dedup.corpus.files import find_files
-from dedup.corpus.preloads import preloads
-from dedup.corpus.readers import KNOWN
+from dedup.corpus.job.preloads import preloads
+from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.formats import KNOWN
 from dedup.errors import InputError
-from dedup.loading import without_collections
 from dedup.warming import SIGNATURES
-from dedup.workers import load_ahead
+from dedup.workers.loading import without_collections
+from dedup.workers.pool import load_ahead
 
 _OUTPUTS = ("kept", "dropped", "clusters")
 _FORMATS = ("jsonl", "parquet")

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import dedup
 from dedup.errors import DedupError, exit_status
-from dedup.loading import keep_single_threaded, without_collections
+from dedup.workers.loading import keep_single_threaded, without_collections
 
 _COMMANDS = {
     "evaluate": "measure how well labelled pairs of documents are told apart",

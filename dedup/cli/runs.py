@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
-from dedup.database import Database, open_existing_database, require_file, url_of
-from dedup.deduplicator import Verdict
 from dedup.display import counted, plain
+from dedup.ledger.deduplicator import Verdict
+from dedup.ledger.runs.cancelling import TakenBack, cancel_run
+from dedup.ledger.runs.listing import Run, read_runs
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
-from dedup.runs.cancelling import TakenBack, cancel_run
-from dedup.runs.listing import Run, read_runs
+from dedup.sql.database import Database, open_existing_database, require_file, url_of
 
 _DATABASE = "crawl.db"
 _DATABASE_HELP = f"a URL or an SQLite file; default: {_DATABASE}"

@@ -8,9 +8,9 @@ from dataclasses import fields
 
 from dedup.display import plain
 from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.schemes import Scheme, find_scheme, named_schemes, with_dictionary
-from dedup.fingerprint.signature import BITS
-from dedup.settings import DedupSettings, RuleSettings
+from dedup.rules.settings import DedupSettings, RuleSettings
+from dedup.signature.schemes import Scheme, find_scheme, named_schemes, with_dictionary
+from dedup.signature.signature import BITS
 
 DEFAULT_SCHEME = RuleSettings().scheme
 """The scheme where none is given."""

@@ -2,9 +2,9 @@
 
     from pathlib import Path
 
-    from dedup.corpus.documents import Rejected
-    from dedup.corpus.reading import read_documents
-    from dedup.corpus.writers.tables import KeptWriter
+    from dedup.corpus.reading.documents import Rejected
+    from dedup.corpus.reading.portions import read_documents
+    from dedup.corpus.writing.tables import KeptWriter
 
     with KeptWriter(Path("kept.jsonl")) as kept:
         for item in read_documents(["crawl.warc.gz", "news/"]):

@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import comb, log2
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.signature import BITS
 from dedup.index.design import MAX_TABLES, TableDesign
+from dedup.signature.signature import BITS
 
 CANDIDATES_A_PROBE = 128
 """Comparing so many takes about as long as finding them: with `dedup lookups --n 1e7`, 150 a probe

@@ -16,7 +16,7 @@ from itertools import combinations
 from math import comb
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.signature import BITS
+from dedup.signature.signature import BITS
 
 _TEXT_FORM = re.compile(r"\s*(\d{1,3})\s+choose\s+(\d{1,3})\s*", re.ASCII)
 MAX_TABLES = 64

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.signature import BITS
 from dedup.index.design import PermutedTable, TableDesign
+from dedup.signature.signature import BITS
 
 MAX_PROBES = 4096
 

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from dedup.fingerprint.parts import Features
 from dedup.published.keywords import textrank, tfidf
+from dedup.signature.parts import Features
 
 if TYPE_CHECKING:
-    from dedup.fingerprint.schemes import Scheme
-    from dedup.fingerprint.tokens import Tokens
+    from dedup.signature.schemes import Scheme
+    from dedup.signature.tokens import Tokens
 
 UNIT = 2**32
 """What a weight of 1 is where weights are real: sums of whole numbers are exact and the same in any

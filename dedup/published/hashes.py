@@ -10,7 +10,7 @@ from hashlib import md5, sha1
 
 import xxhash
 
-from dedup.fingerprint.parts import NamedHash, lowest_bits
+from dedup.signature.parts import NamedHash, lowest_bits
 
 
 def fnv1a(data: bytes, bits: int) -> int:

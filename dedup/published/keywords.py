@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from dedup.fingerprint.dictionaries import load_jieba, tokenizer_of
-from dedup.fingerprint.word_lists import Vocabulary, content_of
+from dedup.signature.dictionaries import load_jieba, tokenizer_of
+from dedup.signature.word_lists import Vocabulary, content_of
 
 if TYPE_CHECKING:
     from jieba.analyse import TFIDF, TextRank
 
-    from dedup.fingerprint.schemes import Scheme
-    from dedup.fingerprint.tokens import Tokens
+    from dedup.signature.schemes import Scheme
+    from dedup.signature.tokens import Tokens
 
 TEXTRANK_KEYWORDS = 20
 """How many keywords jieba's TextRank yields where its caller does not say."""

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.schemes import find_hash
-from dedup.fingerprint.simhash import fingerprint_of, fold_wide
+from dedup.signature.schemes import find_hash
+from dedup.signature.simhash import fingerprint_of, fold_wide
 
 
 def dimension_hashes(dimensions: int, hash_name: str = "mmh3", bits: int = 64) -> list[int]:

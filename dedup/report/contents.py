@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dedup.deduplicator import Verdict
+from dedup.ledger.deduplicator import Verdict
 from dedup.rules.decision import Kept
 
 
@@ -40,7 +40,7 @@ class Total:
         text_bytes: size of their texts in UTF-8, as they were when they were last seen.
         distances: the smallest and the largest distance from an original; None without any.
         similarities: the smallest and the largest similarity to an original; None without any.
-        kept: how many of them were passed on though they are duplicates: see `dedup.clusters.Kept`.
+        kept: how many of them were passed on though they are duplicates: see `dedup.ledger.clusters.Kept`.
         kept_bytes: size of the texts of these.
     """
 

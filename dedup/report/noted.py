@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, sel
 
 from dedup.report.contents import NotExamined, SkippedPage
 from dedup.rules.scope import BEFORE_HOST
-from dedup.schema import runs, skipped, unexamined, verdicts
+from dedup.sql.schema import runs, skipped, unexamined, verdicts
 
 _ROWS_AT_ONCE = 1000
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true
 
-from dedup.database import Database
-from dedup.deduplicator import Verdict
 from dedup.errors import DedupError
+from dedup.ledger.deduplicator import Verdict
 from dedup.report.contents import Cluster, DuplicateRow, HostTotal, OverLimit, Report, Selection, Total
 from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
 from dedup.rules.decision import Kept
 from dedup.rules.scope import host_of
-from dedup.schema import brakes, documents, runs, verdicts
+from dedup.sql.database import Database
+from dedup.sql.schema import brakes, documents, runs, verdicts
 
 _DUPLICATES = [verdict for verdict in Verdict if verdict.is_duplicate]
 _MEMBERS_NAMED = 3

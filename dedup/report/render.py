@@ -9,9 +9,9 @@ from dataclasses import asdict
 from enum import StrEnum
 from typing import TextIO
 
-from dedup.fingerprint.normalise import clean
 from dedup.report.contents import DuplicateRow, Report
 from dedup.report.table import table_lines
+from dedup.signature.normalise import clean
 
 
 class Format(StrEnum):

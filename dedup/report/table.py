@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from dedup.deduplicator import Verdict
 from dedup.display import columns_of, exact_and_near, pad, plain, readable, similarity, unit_for
+from dedup.ledger.deduplicator import Verdict
 from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
 from dedup.report.contents import DuplicateRow, Report, Total
 from dedup.report.noted_lines import noted_lines

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from dedup.fingerprint.sketch import compare
 from dedup.rules.documents import Match
+from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import belongs_to_cluster
-from dedup.settings import RuleSettings
+from dedup.signature.sketch import compare
 
 MOST_MOVED = 1_000
 """So many duplicates a cluster may have to join another: what joining costs must not grow with clusters."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from dedup.fingerprint.signature import distance
-from dedup.fingerprint.sketch import compare
 from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.signature.signature import distance
+from dedup.signature.sketch import compare
 
 
 class Kept(StrEnum):

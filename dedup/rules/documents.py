@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dedup.fingerprint.signature import Signature
-from dedup.fingerprint.sketch import Sketch
+from dedup.signature.signature import Signature
+from dedup.signature.sketch import Sketch
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.sketch import Sketch, compare
 from dedup.rules.cluster_merge import find_joined
 from dedup.rules.documents import Match, StoredDocument
 from dedup.rules.mutual import Brings, MutualProbes
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
     MostRewritten,
     belongs_to_cluster,
@@ -25,10 +24,11 @@ from dedup.rules.verification import (
     is_worth_checking,
     plan_of,
 )
-from dedup.settings import Mode, RuleSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.sketch import Sketch, compare
 
 Words = Callable[[], bytes]
-"""Gives the tokens of a text, as `dedup.fingerprint.signature.Signature` has them; nothing where they are not known."""
+"""Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
 
 
 class Asked(NamedTuple):

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.schemes import Scheme
-from dedup.fingerprint.signature import BITS
 from dedup.index.probes import ProbePlan
+from dedup.signature.schemes import Scheme
+from dedup.signature.signature import BITS
 
 Brings = Callable[[int, bytes, int], bool]
 """Says by a fingerprint, the words that it is of and another fingerprint whether the first one's probes bring that."""

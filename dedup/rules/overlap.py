@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence, Set
 from typing import TypeVar
 
-from dedup.fingerprint.sketch import SHINGLE_WORDS
+from dedup.signature.sketch import SHINGLE_WORDS
 
 Token = TypeVar("Token", bound=Hashable)
 

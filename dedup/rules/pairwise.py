@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dedup.fingerprint.schemes import Scheme, find_scheme
-from dedup.fingerprint.signature import BITS, Signature, distance
-from dedup.fingerprint.sketch import Similarity, compare
 from dedup.index.probes import ProbePlan
 from dedup.rules.mutual import MutualProbes
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Rule, check, fewest_tokens, plan_of
-from dedup.settings import Mode, RuleSettings
+from dedup.signature.schemes import Scheme, find_scheme
+from dedup.signature.signature import BITS, Signature, distance
+from dedup.signature.sketch import Similarity, compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class PairDecision:
 
 
 class PairDecider:
-    """Decides pairs as `dedup.deduplicator.Deduplicator` does.
+    """Decides pairs as `dedup.ledger.deduplicator.Deduplicator` does.
 
     Args:
         settings: how matches are found and decided.

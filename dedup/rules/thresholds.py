@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT = range(3)
 
@@ -16,7 +16,7 @@ _ERROR_OF_CONTAINMENT = 0.05
 
 
 class Thresholds(NamedTuple):
-    """The settings of the rule, see `dedup.settings.RuleSettings`: a tuple, as compiled code wants it."""
+    """The settings of the rule, see `dedup.rules.settings.RuleSettings`: a tuple, as compiled code wants it."""
 
     min_jaccard: float
     min_containment: float

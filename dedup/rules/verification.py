@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable
 from enum import StrEnum
 
-from dedup.fingerprint.schemes import find_scheme
-from dedup.fingerprint.sketch import Similarity, Sketch, compare
 from dedup.index.probes import ProbePlan
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import (
     BY_CONTAINMENT,
     BY_JACCARD,
@@ -24,7 +23,8 @@ from dedup.rules.thresholds import (
     may_be_frame,
 )
 from dedup.rules.wordwise import WordDifference, compare_words, short_similarity
-from dedup.settings import Mode, RuleSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.sketch import Similarity, Sketch, compare
 
 PAPER_RADIUS = 3
 """The radius of Manku, Jain, Das Sarma, WWW 2007, section 2, in bits."""
@@ -32,7 +32,7 @@ PAPER_RADIUS = 3
 _WHOLE_WEIGHTS = {"count", "one"}
 
 WordPair = Callable[[], tuple[bytes, bytes]]
-"""Gives the tokens of two texts, as `dedup.fingerprint.signature.Signature` has them; empty where
+"""Gives the tokens of two texts, as `dedup.signature.signature.Signature` has them; empty where
 they are not known."""
 
 MostRewritten = Callable[[bytes, bytes], float]

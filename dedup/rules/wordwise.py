@@ -5,7 +5,7 @@ anew, such as the yearly story of a ceremony: names, dates and phrases here and 
 to unlike ones, where an edit adds, removes or respells. And two stories in the same long frame, if
 extraction has left it in: one long passage has given way to another one.
 
-Texts are their tokens in UTF-8, a line feed between them, as `dedup.fingerprint.signature` has them.
+Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.signature` has them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
-from dedup.changes import TokenChange, find_rewritten, refine
+from dedup.rules.changes import TokenChange, find_rewritten, refine
 from dedup.rules.overlap import jaccard
 
 LONGEST_REPLACED = 24

@@ -29,7 +29,8 @@ class DedupAddon:
 
     - Puts the item pipeline before all that may store items (see `dedup.stage.placement`) and the spider middleware at
       10, unless the project names them itself.
-    - Everything else is `DEDUP_*` settings: `dedup.settings.DedupSettings`, `dedup.stage.items.settings.ItemSettings`.
+    - Everything else is `DEDUP_*` settings: `dedup.rules.settings.DedupSettings` and
+      `dedup.stage.items.settings.ItemSettings`.
     """
 
     @classmethod

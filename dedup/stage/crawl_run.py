@@ -12,14 +12,14 @@ from typing import TypeVar
 
 from scrapy.crawler import Crawler
 
-from dedup.brake import Alarm
-from dedup.deduplicator import Decision, Deduplicator, Document
 from dedup.display import counted
 from dedup.errors import DatabaseError, DedupError
-from dedup.fingerprint.normalise import clean
-from dedup.notes import Skipped
-from dedup.runs.naming import name_by_time
-from dedup.settings import DedupSettings
+from dedup.ledger.brake import Alarm
+from dedup.ledger.deduplicator import Decision, Deduplicator, Document
+from dedup.ledger.notes import Skipped
+from dedup.ledger.runs.naming import name_by_time
+from dedup.rules.settings import DedupSettings
+from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.failures import outages_of
 from dedup.stage.items.unexamined import UnexaminedItems

@@ -6,7 +6,7 @@ import logging
 
 from scrapy.exceptions import DropItem
 
-from dedup.deduplicator import Decision, Verdict
+from dedup.ledger.deduplicator import Decision, Verdict
 from dedup.rules.decision import Kept
 
 logger = logging.getLogger(__name__)

@@ -19,11 +19,11 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError, exit_status
-from dedup.outages import Outages
-from dedup.settings import DedupSettings
+from dedup.rules.settings import DedupSettings
+from dedup.sql.outages import Outages
 from dedup.stage.items.settings import ItemSettings
 from dedup.stage.project import read_project_settings
-from dedup.workers import WorkerPool
+from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.fingerprint.normalise import clean
+from dedup.signature.normalise import clean
 from dedup.stage.dropping import ExactDuplicate, NearDuplicate
 
 

@@ -12,12 +12,13 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from dedup.errors import DatabaseError, DedupError
-from dedup.notes import Skipped
+from dedup.ledger.notes import Skipped
 from dedup.rules.decision import Decision, Kept
 from dedup.rules.keepers import KeeperRuleError
-from dedup.settings import Brake, DedupSettings, IndexKind
+from dedup.rules.settings import Brake, DedupSettings, IndexKind
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.dropping import DroppedByDedup, Undecided, dropped_by
+from dedup.stage.examiner import Examiner
 from dedup.stage.failures import (
     CrawlStopper,
     close_when_forced,
@@ -27,14 +28,13 @@ from dedup.stage.failures import (
     refuse_to_start,
     require_asyncio,
 )
-from dedup.stage.items.examiner import Examiner
 from dedup.stage.items.marking import Marker
 from dedup.stage.items.settings import OnError
 from dedup.stage.origins import Origins
 from dedup.stage.placement import neighbours
 from dedup.stage.signals import document_dropped, document_kept
 from dedup.warming import prepare_crawl
-from dedup.workers import WorkerPool
+from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ class NearDuplicatePipeline:
         the digest in the field that DEDUP_BODY_DIGEST_FIELD names, and save the extraction.
 
         Args:
-            body_digest: `dedup.fingerprint.signature.digest` of the page's bytes.
+            body_digest: `dedup.signature.signature.digest` of the page's bytes.
             key: its URL.
         """
         try:

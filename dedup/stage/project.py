@@ -12,7 +12,7 @@ from typing import Any
 from scrapy.settings import BaseSettings
 from scrapy.utils.project import data_path
 
-from dedup.settings import DedupSettings
+from dedup.rules.settings import DedupSettings
 from dedup.stage.items.settings import ItemSettings
 from dedup.stage.placement import AFTER
 

@@ -15,9 +15,9 @@ import pytest
 
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
-from dedup.database import Database
-from dedup.deduplicator import Deduplicator
-from dedup.outages import Outages
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.sql.database import Database
+from dedup.sql.outages import Outages
 from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document

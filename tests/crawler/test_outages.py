@@ -15,10 +15,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from crawler.frontier.shared import SharedFrontierStore
-from dedup import outages as outages_module
-from dedup.database import Database
 from dedup.errors import DatabaseError, OutageError
-from dedup.outages import Outages
+from dedup.sql import outages as outages_module
+from dedup.sql.database import Database
+from dedup.sql.outages import Outages
 from tests.crawling import ask, crawl_site_here
 from tests.localsite import Asked, LocalSite, Page, article
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from dedup.settings import DedupSettings, RuleSettings
+from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.stage.items.fields import FieldRule
 from dedup.stage.items.settings import ItemSettings
 from tests.docs.pages import ROOT

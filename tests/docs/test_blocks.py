@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from dedup.cli.main import main
-from dedup.settings import DedupSettings
+from dedup.rules.settings import DedupSettings
 from dedup.stage.items.settings import ItemSettings
 from tests.crawling import environment
 from tests.docs.commands import commands_in

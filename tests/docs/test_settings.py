@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dedup.settings import DedupSettings
+from dedup.rules.settings import DedupSettings
 from dedup.stage.items.fields import FieldRule
 from dedup.stage.items.settings import ItemSettings
 from tests.docs.pages import EXAMPLES, PAGES, ROOT, code_of, read

@@ -8,8 +8,8 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fingerprint import parts
 from dedup.published.hashes import HASHES, fnv1a, fnv1a_of_listing, jenkins, python2
+from dedup.signature import parts
 
 ALL = parts.HASHES | HASHES
 

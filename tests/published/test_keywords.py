@@ -9,10 +9,10 @@ import jieba
 import pytest
 
 from dedup import SettingsError, find_scheme
-from dedup.fingerprint.schemes import scheme_named
-from dedup.fingerprint.tokens import tokenise
-from dedup.fingerprint.word_lists import pack
 from dedup.published.keywords import keywords_of
+from dedup.signature.schemes import scheme_named
+from dedup.signature.tokens import tokenise
+from dedup.signature.word_lists import pack
 from tests.texts import chinese, chinese_words
 
 TEXT = "云计算平台上的学生在研究自然语言处理。" + chinese(chinese_words(300))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.fingerprint.simhash import fingerprint_of
 from dedup.published.vectors import dimension_hashes, hyperplanes, vector_fingerprint, vector_sums
+from dedup.signature.simhash import fingerprint_of
 
 VECTORS = st.lists(st.floats(-1e6, 1e6), max_size=30).map(lambda numbers: np.array(numbers, np.float64))
 WIDTHS = st.sampled_from([("mmh3", 32), ("xxh3", 64), ("mmh3", 128), ("sha1", 160)])

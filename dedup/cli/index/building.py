@@ -10,13 +10,13 @@ from pathlib import Path
 
 from dedup.cli import files
 from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
-from dedup.corpus.readers import KNOWN
+from dedup.corpus.reading.formats import KNOWN
 from dedup.corpus.saved.crawled import add_crawled, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
-from dedup.database import Database, open_existing_database, url_of
 from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
+from dedup.sql.database import Database, open_existing_database, url_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

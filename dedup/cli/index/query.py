@@ -16,11 +16,11 @@ from dedup.corpus.saved.querying import Hit, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.display import cut, plain, readable, similarity
 from dedup.errors import InputError
-from dedup.explanation.decoding import ENCODING_HELP, require_encoding
-from dedup.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
-from dedup.fingerprint.schemes import find_scheme
 from dedup.report.columns import aligned
+from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
+from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
 from dedup.report.output import open_output
+from dedup.signature.schemes import find_scheme
 
 _RADIUS = 3
 _WIDEST = 15

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dedup.corpus.known import FILES, NOWHERE
+from dedup.corpus.deciding.known import FILES, NOWHERE
 from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FINGERPRINTS, FORMAT
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.state import about_settings, differing_settings
+from dedup.corpus.state.checkpoint import about_settings, differing_settings
 from dedup.index.memory import index_file
 from dedup.index.memory.crowded import CrowdedBucket, crowded_buckets
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, Select, select
 
-from dedup.corpus.known import KnownDocuments
-from dedup.corpus.signed import Signed, identity_of
-from dedup.database import Database
+from dedup.corpus.deciding.known import KnownDocuments
+from dedup.corpus.signing.signed import Signed, identity_of
 from dedup.errors import DatabaseError
-from dedup.fingerprint.schemes import Scheme, scheme_named
-from dedup.fingerprint.sketch import Sketch
+from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable
-from dedup.schema import documents, properties, to_unsigned, words
-from dedup.settings import Mode, RuleSettings
+from dedup.signature.schemes import Scheme, scheme_named
+from dedup.signature.sketch import Sketch
+from dedup.sql.database import Database
+from dedup.sql.schema import documents, properties, to_unsigned, words
 
 _ROWS_AT_ONCE = 1_000
 

@@ -15,16 +15,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from dedup.corpus.known import KnownDocuments
-from dedup.corpus.libraries import load_pyarrow, parquet_damage
+from dedup.corpus.deciding.known import KnownDocuments
+from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.saved.folder import settings_of
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.signed import Signed
-from dedup.corpus.writers.outputs import Output, open_output
-from dedup.deflating import deflate
+from dedup.corpus.signing.signed import Signed
+from dedup.corpus.writing.outputs import Output, open_output
 from dedup.errors import InputError, SettingsError
-from dedup.fingerprint.sketch import Sketch
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
+from dedup.signature.deflating import deflate
+from dedup.signature.sketch import Sketch
 
 FORMAT = 1
 

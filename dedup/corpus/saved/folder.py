@@ -1,6 +1,6 @@
 """The folder of a saved index: how it comes to be, whole or not at all.
 
-It is the state of a finished run over files (`dedup.corpus.state`), and beside it the fingerprints as a
+It is the state of a finished run over files (`dedup.corpus.state.checkpoint`), and beside it the fingerprints as a
 `MemoryIndex`, whose ids are the numbers of the documents, and the checksums of all files.
 """
 
@@ -17,18 +17,18 @@ from pathlib import Path
 
 import numpy as np
 
-from dedup.corpus.cluster_merges import FILE as JOINS
-from dedup.corpus.cluster_merges import join_saved
-from dedup.corpus.known import FILES, ROW, KnownDocuments
-from dedup.corpus.state import CHECKPOINT, Checkpoint, about_settings, locked
-from dedup.corpus.tally import Tally
-from dedup.corpus.writers.outputs import sync_folder
+from dedup.corpus.deciding.cluster_merges import FILE as JOINS
+from dedup.corpus.deciding.cluster_merges import join_saved
+from dedup.corpus.deciding.known import FILES, ROW, KnownDocuments
+from dedup.corpus.state.checkpoint import CHECKPOINT, Checkpoint, about_settings, locked
+from dedup.corpus.state.tally import Tally
+from dedup.corpus.writing.outputs import sync_folder
 from dedup.errors import InputError
-from dedup.fingerprint.dictionaries import NO_OTHER_DICTIONARY
-from dedup.fingerprint.schemes import scheme_named
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
-from dedup.settings import RuleSettings
+from dedup.rules.settings import RuleSettings
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
+from dedup.signature.schemes import scheme_named
 
 FORMAT = 1
 """The version of the folder's format."""
@@ -46,7 +46,7 @@ _CHUNK = 1 << 24
 
 
 def settings_of(named: Mapping[str, str]) -> RuleSettings:
-    """Return the settings that an index was made with; the opposite of `dedup.corpus.state.about_settings`.
+    """Return the settings that an index was made with; the opposite of `dedup.corpus.state.checkpoint.about_settings`.
 
     Raises:
         SettingsError: a value cannot be used, or the scheme is not known.

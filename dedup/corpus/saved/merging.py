@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dedup.corpus.known import KnownDocuments
+from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.state import differing_settings
+from dedup.corpus.state.checkpoint import differing_settings
 from dedup.errors import InputError
-from dedup.fingerprint.signature import digest
-from dedup.fingerprint.sketch import compare
 from dedup.rules.documents import StoredDocument
+from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import belongs_to_cluster, is_comparable
-from dedup.settings import RuleSettings
+from dedup.signature.signature import digest
+from dedup.signature.sketch import compare
 
 
 @dataclass

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.fingerprint.signature import Signature, distance
-from dedup.fingerprint.sketch import compare
 from dedup.index.memory import index_file
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from dedup.rules.documents import Match, StoredDocument
 from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.settings import Mode
 from dedup.rules.verification import is_comparable, plan_of
-from dedup.settings import Mode
+from dedup.signature.signature import Signature, distance
+from dedup.signature.sketch import compare
 
 _ROWS_AT_ONCE = 1 << 18
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.known import FILES, NOWHERE, ROW, stored_document
+from dedup.corpus.deciding.known import FILES, NOWHERE, ROW, stored_document
 from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
-from dedup.corpus.signed import Signed
-from dedup.corpus.state import Checkpoint
+from dedup.corpus.signing.signed import Signed
+from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.probes import ProbePlan
@@ -33,9 +33,10 @@ class SavedIndex:
 
     Attributes:
         folder: where it is.
-        named_settings: the settings that it was made with, as `dedup.corpus.state.about_settings` writes them.
+        named_settings: the settings that it was made with, as `about_settings` of
+            `dedup.corpus.state.checkpoint` writes them.
         settings: the same.
-        rows: a row of the type `dedup.corpus.known.ROW` for each document, as they lie in the file.
+        rows: a row of the type `dedup.corpus.deciding.known.ROW` for each document, as they lie in the file.
 
     Raises:
         InputError: there is no index.

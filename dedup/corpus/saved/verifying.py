@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.known import NOWHERE
+from dedup.corpus.deciding.known import NOWHERE
 from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FINGERPRINTS, FORMAT, checksum
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import IndexFileError

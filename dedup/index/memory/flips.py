@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.fingerprint.signature import BITS
+from dedup.compiled.bits import ones, signed
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
 from dedup.index.probes import ProbePlan
+from dedup.signature.signature import BITS
 
 _DEARER_THAN_ALL = 1 << 62
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dedup.errors import IndexFileError, SettingsError
-from dedup.fingerprint.signature import BITS, SCHEME
 from dedup.index.design import TableDesign
 from dedup.index.memory import index_file
 from dedup.index.memory.crowded import crowded_buckets
@@ -23,6 +22,7 @@ from dedup.index.memory.top_k import rank_all
 from dedup.index.memory.wide import look_up_wide
 from dedup.index.probes import ProbePlan
 from dedup.index.protocol import Candidate
+from dedup.signature.signature import BITS, SCHEME
 
 DESIGN = TableDesign(BLOCKS, 1)
 NO_LIMIT = 1 << 40

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
 from dedup.compiled import compiled
+from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at, prefetch
 from dedup.index.memory.near_tags import near_tags
 from dedup.index.memory.ranges import compare, position_of, range_of

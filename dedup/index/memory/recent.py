@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
 from dedup.compiled import compiled
+from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at
 from dedup.index.memory.segment import (
     BLOCK_VALUES,

@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
 from dedup.compiled import compiled
+from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at
 from dedup.index.memory.ranges import compare, position_of, tags_of
 from dedup.index.memory.recent import block_of

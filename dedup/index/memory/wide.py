@@ -13,15 +13,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones, signed
 from dedup.compiled import compiled
-from dedup.fingerprint.signature import BITS
+from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at, prefetch
 from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
 from dedup.index.memory.ranges import position_of, range_of, tags_of
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_VALUES, BLOCKS, COUNT, FINGERPRINTS, POSITIONS
 from dedup.index.memory.top_k import note_documents, rank
+from dedup.signature.signature import BITS
 
 _AHEAD = 16
 _AT_ONCE = 64

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.bits import ones
 from dedup.compiled import compiled
-from dedup.fingerprint.signature import BITS
+from dedup.compiled.bits import ones
+from dedup.signature.signature import BITS
 
 _BLOCK = 4096
 _TILE = 512

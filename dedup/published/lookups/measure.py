@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.signature import BITS
 from dedup.index.design import TableDesign
 from dedup.index.probes import ProbePlan
 from dedup.published.lookups.protocol import Lookup
 from dedup.published.lookups.scans import BitLists, BruteForce
 from dedup.published.lookups.tables import InvertedBlocks, PermutedTables
 from dedup.published.lookups.variants import QueryVariants, StoredVariants
+from dedup.signature.signature import BITS
 
 BEYOND = 13
 """How many bits beyond the exact radius a find may lie: with 3 it is 16, as in the checked mode."""

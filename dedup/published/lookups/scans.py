@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.signature import BITS
 from dedup.published.lookups.kernels import compare_all, count_in_lists
 from dedup.published.lookups.protocol import LookupResults
+from dedup.signature.signature import BITS
 
 
 class BruteForce:

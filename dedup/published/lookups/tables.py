@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.fingerprint.signature import BITS
 from dedup.index.design import PermutedTable, TableDesign
 from dedup.index.probes import ProbePlan, Probes
 from dedup.published.lookups.kernels import scan_lists, scan_tables
 from dedup.published.lookups.protocol import LookupResults
+from dedup.signature.signature import BITS
 
 _BLOCKS = TableDesign(4, 1)
 _BLOCK_VALUES = 1 << 16

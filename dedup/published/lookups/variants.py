@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import SettingsError
-from dedup.fingerprint.signature import BITS
 from dedup.index.probes import Probes
 from dedup.published.lookups.protocol import LookupResults
 from dedup.published.lookups.tables import SortedTables
+from dedup.signature.signature import BITS
 
 MAX_VARIANTS = 1_000_000
 """Of one query; 4 bits are 679,121."""

@@ -42,7 +42,7 @@ class Command(ScrapyCommand):
         parser.add_argument("--spider", default="", metavar="NAME", help="the spider that the items are of")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from dedup.stage.items.check import check_items
+        from dedup.stage.check import check_items
         from dedup.stage.project import unknown_settings
 
         assert self.settings is not None

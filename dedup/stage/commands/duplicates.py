@@ -69,10 +69,10 @@ class Command(ScrapyCommand):
             self.exitcode = exit_status(error)
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
-        from dedup.database import open_existing_database
         from dedup.report.output import open_output
         from dedup.report.queries import open_report
         from dedup.report.render import write_report
+        from dedup.sql.database import open_existing_database
         from dedup.stage.project import read_project_settings
 
         if args:

@@ -12,8 +12,8 @@ from itemadapter import ItemAdapter
 from scrapy.http import Response
 from w3lib.html import remove_tags, replace_entities
 
-from dedup.fingerprint.normalise import clean
-from dedup.fingerprint.signature import digest
+from dedup.signature.normalise import clean
+from dedup.signature.signature import digest
 from dedup.stage.items.settings import TEXT_FIELDS, ItemSettings
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)

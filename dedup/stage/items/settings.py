@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from dedup.errors import SettingsError
-from dedup.setting_values import to_bool, to_int, to_word
+from dedup.rules.setting_values import to_bool, to_int, to_word
 from dedup.stage.items.fields import FieldRule
 
 TEXT_FIELDS = (

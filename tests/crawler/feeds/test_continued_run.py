@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from dedup.database import Database
-from dedup.runs.cancelling import cancel_run
+from dedup.ledger.runs.cancelling import cancel_run
+from dedup.sql.database import Database
 from tests.conftest import PostgresqlServer
 from tests.crawling import Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
 from tests.feeds import READERS, read_feed, urls_of

@@ -19,7 +19,7 @@ from crawler.frontier.hosts import MOST_HOSTS, TURN_SECONDS
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS
 from crawler.frontier.shared import SharedFrontierStore
 from crawler.frontier.store import FrontierStore
-from dedup.database import Database
+from dedup.sql.database import Database
 from tests.crawling import ask
 
 ATTEMPTS = 5

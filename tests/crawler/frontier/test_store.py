@@ -19,7 +19,7 @@ from crawler.frontier.entries import Entry, Taken
 from crawler.frontier.exchange import Changes, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
 from crawler.frontier.store import FrontierStore
-from dedup.database import Database
+from dedup.sql.database import Database
 from tests.crawling import ask
 
 ATTEMPTS = 5

@@ -19,7 +19,7 @@ from sqlalchemy import text as sql
 from crawler.pages.tables import page_versions
 from crawler.pages.tables import pages as stored_pages
 from crawler.pages.visits import visits
-from dedup.database import Database
+from dedup.sql.database import Database
 from dedup.stage.pipelines import NearDuplicatePipeline
 from tests.consistency import inconsistencies
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_command, crawl_site_here, run, start

@@ -1,0 +1,109 @@
+"""Functions that are compiled to machine code when they are first called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Self, TypeVar, cast
+
+from numba import njit, types
+from numba.core import caching
+
+from dedup.compiled.kept_code import kept_folder, sources_digest
+
+F = TypeVar("F", bound=Callable[..., object])
+
+# numba declares no types for these.
+_types: Any = types
+_caching: Any = caching
+
+not_kept: list[OSError] = []
+"""Why compiled code of this process could not be kept."""
+
+
+def compiled(function: F) -> F:
+    """Compile a function on numbers and arrays, once for all processes.
+
+    The machine code is kept in the folder of `dedup.compiled.kept_code.kept_folder`; where there is none, every process
+    compiles for itself.
+    """
+    options: Any = {"nogil": True, "no_cfunc_wrapper": True}
+    dispatcher: Any = njit(**options)(function)
+    _compile_once_a_type(dispatcher)
+    if kept_folder() is not None:
+        dispatcher._cache = _KeptCode(function)  # noqa: SLF001 -- what njit(cache=True) does with a cache of its own
+    return cast("F", dispatcher)
+
+
+def inlined(function: F) -> F:
+    """Compile a function into each one that calls it: handing it many arrays would take longer than what it does."""
+    return cast("F", njit(nogil=True, inline="always")(function))
+
+
+def _compile_once_a_type(dispatcher: Any) -> None:
+    """Have compiled callers share what is compiled of a function.
+
+    Of each number that is written out in a call numba makes a type of its own, and compiles the function for it anew.
+    """
+    resolve = dispatcher.get_call_template
+
+    def get_call_template(args: Sequence[Any], kws: dict[str, Any]) -> Any:
+        return resolve([_types.unliteral(each) for each in args], kws)
+
+    dispatcher.get_call_template = get_call_template
+
+
+class _Locator:
+    """Finds the files of a function.
+
+    numba's own locators want to write where they read, which the user of a container image may not do, and do not
+    notice that a function has changed which another one calls.
+    """
+
+    def __init__(self, folder: Path, source: str, line: int) -> None:
+        self._folder = folder
+        self._source = Path(source)
+        self._line = line
+
+    @classmethod
+    def from_function(cls, function: Callable[..., object], source: str) -> Self | None:
+        folder = kept_folder()
+        if folder is None:
+            return None
+        return cls(folder.joinpath(*function.__module__.split(".")[1:-1]), source, function.__code__.co_firstlineno)
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return sources_digest(self._source)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Files(_caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _KeptCode(_caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Files
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(signature, target_context)
+        except (OSError, EOFError, UnpicklingError):  # another user's, or cut off by a power cut
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:  # read only, full: then it is compiled again by whoever needs it
+            not_kept.append(error)

@@ -1,0 +1,1 @@
+"""The closest known documents of a batch."""

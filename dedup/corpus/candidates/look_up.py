@@ -1,0 +1,196 @@
+"""The closest of many fingerprints that probes bring, by comparing with all of them.
+
+Fingerprints of real texts crowd: a wide look-up has to read a large part of all fingerprints anyway, whatever they
+are sorted by. So they are compared one after the other, a piece that stays in cache with all queries of a batch.
+"""
+
+# Compiled functions are one with those that they call, and take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled, inlined
+from dedup.compiled.bits import ones, signed
+from dedup.corpus.candidates.probing import Probes, is_brought
+from dedup.index.memory.flips import Flips, outside
+from dedup.index.memory.segment import BLOCKS
+
+AT_ONCE = 64
+"""So many fingerprints are compared at the same time; as many must stand behind the last, whatever they are."""
+
+_IN_CACHE = 4096
+# Where more than these are near, it is asked of all at once which can be brought.
+_FEW = 2
+_PLACE_BITS = 32
+_HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
+
+
+class Stored(NamedTuple):
+    """What is looked up in.
+
+    Attributes:
+        fingerprints: those of all documents in the order in which they came, and room for others.
+        numbers: the numbers of the documents, likewise.
+        flips: how a fingerprint is probed.
+        radius: the largest distance, in bits.
+    """
+
+    fingerprints: NDArray[np.uint64]
+    numbers: NDArray[np.int64]
+    flips: Flips
+    radius: int
+
+
+class Closest(NamedTuple):
+    """The closest documents of some fingerprints, as far as was looked.
+
+    Attributes:
+        first: the place of the first one in its batch.
+        queries: these fingerprints, shape (q,).
+        keys: distance and place of each as one number, the distance on top, rising; shape (q, n), where n is
+            how many are wanted.
+        counts: how many there are, shape (q,).
+        ends: up to which place was looked, shape (q,).
+        probes: what is looked up for each.
+    """
+
+    first: int
+    queries: NDArray[np.uint64]
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    probes: Probes
+
+
+def keys_of(distances: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the keys of documents, see `Closest`."""
+    keys: NDArray[np.int64] = distances << _PLACE_BITS | places
+    return keys
+
+
+@compiled
+def places_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of documents by their keys, see `Closest`."""
+    places: NDArray[np.int64] = keys & _HIGHEST_PLACE
+    return places
+
+
+@compiled
+def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) -> None:
+    """Find the documents that the plan's probes bring, the closest first, then by place.
+
+    Args:
+        stored: the documents.
+        end: how many there are.
+        first: the first of the queries that it is looked around.
+        after: the one behind the last of them; of all these it was looked equally far before.
+        closest: the queries; takes what is found besides what was found before.
+    """
+    # Each array is looked up once, and handed on alone: it is counted who holds one.
+    fingerprints, flips, probes = stored.fingerprints, stored.flips, closest.probes
+    exact = flips.starts[1:] - flips.starts[:-1]
+    # More bits than those that are always flipped.
+    exact_ends = (flips.exact_bits + 1).astype(np.uint64)
+    for start in range(closest.ends[first] if first < after else end, end, _IN_CACHE):
+        stop = min(start + _IN_CACHE, end)
+        for number in range(first, after):
+            closest.counts[number] = _look_up(
+                fingerprints,
+                start,
+                stop,
+                closest.queries[number],
+                probes.values[number],
+                probes.counts[number],
+                probes.kept[number],
+                exact,
+                exact_ends,
+                stored.radius,
+                closest.keys[number],
+                closest.counts[number],
+            )
+    closest.ends[first:after] = end
+
+
+@compiled
+def _look_up(
+    fingerprints: NDArray[np.uint64],
+    start: int,
+    end: int,
+    query: np.uint64,
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    kept: NDArray[np.uint64],
+    exact: NDArray[np.int64],
+    exact_ends: NDArray[np.uint64],
+    radius: int,
+    keys: NDArray[np.int64],
+    found: int,
+) -> int:
+    """Insert the keys of those from `start` to before `end`; return how many there are then."""
+    most = _most(radius, keys, found)
+    for at in range(start, end, AT_ONCE):
+        here = _near(fingerprints, at, query, most)
+        if ones(here) > np.uint64(_FEW):
+            here &= _can_be_brought(fingerprints, at, query, kept, exact_ends)
+        if end - at < AT_ONCE:
+            here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
+        while here:
+            place = at + signed(ones((here & -here) - np.uint64(1)))
+            here &= here - np.uint64(1)
+            differing = fingerprints[place] ^ query
+            distance = signed(ones(differing))
+            if distance <= most and is_brought(differing, query, values, counts, kept, exact, exact_ends):
+                found = _insert(keys, found, distance << _PLACE_BITS | place)
+                most = _most(radius, keys, found)
+    return found
+
+
+@compiled
+def _most(radius: int, keys: NDArray[np.int64], found: int) -> int:
+    """Return how far away a document may be: of those as far away as the last one that one comes first."""
+    return radius if found < len(keys) else signed(keys[found - 1] >> _PLACE_BITS) - 1
+
+
+@inlined
+def _near(fingerprints: NDArray[np.uint64], at: int, query: np.uint64, most: int) -> np.uint64:
+    """Return a bit for each of 64 fingerprints that is not too far away; of most below 0 those that are equal."""
+    here, first, farthest = np.uint64(0), np.uint64(at), np.uint64(max(most, 0))
+    # Without a branch: the compiler does this for several at once.
+    for place in range(AT_ONCE):
+        here |= np.uint64(ones(fingerprints[first + np.uint64(place)] ^ query) <= farthest) << np.uint64(place)
+    return here
+
+
+@inlined
+def _can_be_brought(
+    fingerprints: NDArray[np.uint64],
+    at: int,
+    query: np.uint64,
+    kept: NDArray[np.uint64],
+    exact_ends: NDArray[np.uint64],
+) -> np.uint64:
+    """Return a bit for each of 64 fingerprints that probes bring, as far as is known without their values."""
+    brought, first = np.uint64(0), np.uint64(at)
+    for place in range(AT_ONCE):
+        differing = fingerprints[first + np.uint64(place)] ^ query
+        can_be = False
+        for table in range(BLOCKS):
+            can_be |= (ones(differing & ~outside(table)) < exact_ends[table]) | (differing & kept[table] == 0)
+        brought |= np.uint64(can_be) << np.uint64(place)
+    return brought
+
+
+@compiled
+def _insert(keys: NDArray[np.int64], count: int, key: int) -> int:
+    """Insert a key in order, in the place of the last one where there is no room; return how many there are."""
+    place = min(count, len(keys) - 1)
+    while place > 0 and keys[place - 1] > key:
+        keys[place] = keys[place - 1]
+        place -= 1
+    keys[place] = key
+    return min(count + 1, len(keys))

@@ -1,0 +1,92 @@
+"""What the probes of fingerprints bring, as it is asked of one stored fingerprint after the other."""
+
+# Compiled functions are one with those that they call, and take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.compiled.bits import ones
+from dedup.index.memory.flips import Flips, firm_bits, outside, probe
+from dedup.index.memory.recent import block_of
+from dedup.index.memory.segment import BLOCK_BITS, BLOCKS
+
+
+class Probes(NamedTuple):
+    """The values that are looked up for some fingerprints.
+
+    Attributes:
+        values: those of each table, first those that are always looked up, shape (q, 4, m).
+        counts: how many there are, shape (q, 4).
+        kept: for each table the bits in which all agrees that is brought by weak flips, shape (q, 4).
+    """
+
+    values: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    kept: NDArray[np.uint64]
+
+
+@compiled
+def probes_of(queries: NDArray[np.uint64], margins: NDArray[np.int64], flips: Flips) -> Probes:
+    """Return the values that are looked up.
+
+    Args:
+        queries: the fingerprints, shape (q,).
+        margins: their margins, shape (q, 64).
+        flips: how they are probed.
+    """
+    size = len(queries)
+    probes = Probes(
+        np.empty((size, BLOCKS, len(flips.exact) + (1 << flips.weak_bits)), np.int64),
+        np.empty((size, BLOCKS), np.int64),
+        np.empty((size, BLOCKS), np.uint64),
+    )
+    for number in range(size):
+        query, values, counts = queries[number], probes.values[number], probes.counts[number]
+        probe(query, margins[number], flips, values, counts)
+        firm = firm_bits(margins[number], flips.firm_margin)
+        for table in range(BLOCKS):
+            flipped = 0
+            for value in values[table, : counts[table]]:
+                flipped |= value ^ block_of(query, table)
+            shift = np.uint64(BLOCK_BITS * (BLOCKS - 1 - table))
+            probes.kept[number, table] = (firm & outside(table)) | (~outside(table) & ~(np.uint64(flipped) << shift))
+    return probes
+
+
+@compiled
+def is_brought(
+    differing: np.uint64,
+    query: np.uint64,
+    values: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    kept: NDArray[np.uint64],
+    exact: NDArray[np.int64],
+    exact_ends: NDArray[np.uint64],
+) -> bool:
+    """Say whether any look-up brings a fingerprint.
+
+    Args:
+        differing: the bits in which it differs from the query.
+        query: that.
+        values: see `Probes`, as `counts` and `kept`, of this query alone.
+        counts: how many there are.
+        kept: in which bits all agrees that is brought by weak flips.
+        exact: how many of the values of each table are always looked up, shape (4,).
+        exact_ends: from how many bits on these do not bring what differs in its block, shape (4,).
+    """
+    for table in range(BLOCKS):
+        if ones(differing & ~outside(table)) < exact_ends[table]:
+            return True
+    for table in range(BLOCKS):
+        if differing & kept[table] == 0:
+            block = block_of(query ^ differing, table)
+            for place in range(exact[table], counts[table]):
+                if values[table, place] == block:
+                    return True
+    return False

@@ -1,0 +1,1 @@
+"""Signed batches to decisions, by documents known in arrays."""

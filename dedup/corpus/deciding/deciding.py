@@ -1,0 +1,290 @@
+"""Signature to verdict for the documents of a corpus: the rules of `dedup.ledger.deduplicator`, all in memory.
+
+The verdicts are those that `Deduplicator` gives for the same documents in the same order, if every
+document has a key of its own. Here a key is but a name: two records of one key are two documents, and
+the second one may be a copy of the first, as any other. (In a crawl a key is a page, which is looked at
+again; what a file said of a key before has been written already and cannot be taken back.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.candidates.candidates import Candidates
+from dedup.corpus.candidates.look_up import Closest, Stored
+from dedup.corpus.deciding.batch_kernel import COPY, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
+from dedup.corpus.deciding.cluster_merges import ClusterMerges
+from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
+from dedup.corpus.deciding.mutual_probing import compiled_brings
+from dedup.corpus.deciding.one_document import Batch, OneDocument
+from dedup.corpus.deciding.shared_shingles import most_rewritten
+from dedup.corpus.signing.signed import Signed
+from dedup.corpus.signing.words import WordSource
+from dedup.rules.decision import Decision, Verdict, decision_of
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.settings import RuleSettings
+from dedup.rules.verification import plan_of
+from dedup.signature.schemes import find_scheme
+from dedup.signature.sketch import Sketch
+
+
+class Duplicate(NamedTuple):
+    """A line that is a copy of a document before it.
+
+    Attributes:
+        place: its place among the lines.
+        decision: the decision on it.
+        leader: the number of the leader of its cluster.
+    """
+
+    place: int
+    decision: Decision
+    leader: int
+
+
+class CorpusDeduplicator:
+    """Decides documents one after the other.
+
+    Args:
+        settings: how matches are found and decided.
+        folder: where is kept what does not stand in memory.
+        lengths: what the last checkpoint returned; nothing: begin anew.
+        words: gives the words of documents.
+        threads: how many look for candidates at the same time.
+
+    Raises:
+        SettingsError: the table design is none that the index in memory has.
+        InputError: the files in the folder are not what the checkpoint says.
+    """
+
+    def __init__(
+        self,
+        settings: RuleSettings,
+        folder: Path,
+        lengths: Lengths | None = None,
+        words: WordSource | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._source = words or WordSource()
+        self._rules = Rules.of(settings)
+        self._index = Candidates(settings, threads)
+        brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
+        self._matcher = Matcher(settings, brings, most_rewritten)
+        self._known = KnownDocuments(folder, lengths)
+        self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
+        if len(self._known):
+            self._index.add_many(*self._known.indexed)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory the documents take, index included."""
+        return self._known.nbytes + self._index.nbytes
+
+    def __len__(self) -> int:
+        """How many different contents are known."""
+        return len(self._known)
+
+    def decide(self, key: str, signed: Signed) -> tuple[Decision, int | None]:
+        """Decide a document, and know it from now on.
+
+        Args:
+            key: what it is called.
+            signed: its signature.
+
+        Returns:
+            The decision, and the number of the leader that it is a duplicate of, if it is.
+        """
+        duplicates = self.decide_lines(OneDocument(key, signed))
+        if not duplicates:
+            return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
+        _, decision, leader = duplicates[0]
+        return decision, leader
+
+    def decide_lines(self, lines: Batch) -> list[Duplicate]:
+        """Decide documents that are lines, one after the other, and know them from now on.
+
+        Args:
+            lines: the documents, and their signatures.
+
+        Returns:
+            Those that are duplicates, in their order; all others are new.
+        """
+        count = len(lines)
+        buffers = self._known.buffers(count)
+        entering = _Entering(
+            Lines(
+                **{name: lines.rows[name] for name in Lines._fields[:-3]},
+                key_bytes=lines.key_bytes,
+                word_bytes=lines.word_bytes,
+                has_digest=lines.has_digest,
+            ),
+            Rows(
+                **{name: buffers.rows[name] for name in Rows._fields[:-2]}, briefs=buffers.briefs, slots=buffers.slots
+            ),
+            self._index.room(count),
+        )
+        ends = Ends(len(self._known), len(self._index), buffers.keys_end, buffers.words_end)
+        decided = Decided.room(count)
+        duplicates: list[Duplicate] = []
+        at_once = self._index.at_once(count)
+        for first in range(0, count, at_once):
+            span = slice(first, first + at_once)
+            closest = self._index.find(lines.rows["fingerprint"][span], lines.rows["margins"][span], first)
+            ends = self._decide_some(lines, decided, entering, closest=closest, ends=ends, duplicates=duplicates)
+            self._index.entered(ends.stored)
+        # No place comes twice, so that nothing else is compared.
+        return sorted([*self._copies(lines, decided), *duplicates])
+
+    def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
+        leaders: NDArray[np.int64] = self._known.rows["leader"][numbers]
+        return np.where(leaders == NOWHERE, numbers, leaders)
+
+    def key(self, number: int) -> str:
+        """Return the key of a document by its number."""
+        return self._known.key(number)
+
+    def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
+        """Yield the keys of some documents by their numbers."""
+        return self._known.keys(numbers)
+
+    def checkpoint(self) -> Lengths:
+        """Make all of it safe; return what a resumed run begins with."""
+        return self._merges.checkpoint()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._known.close()
+        self._merges.close()
+        self._index.close()
+
+    def match(self, number: int) -> Match:
+        """Return a document and the leader of its cluster."""
+        member = self._known.stored(number)
+        return Match(member if member.leader_id is None else self._known.stored(member.leader_id), member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        return self._known.leader_of(number)
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they were not kept."""
+        kept = self._known.words(document.id)
+        return kept and self._source.words(kept)
+
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
+        members = self._merges.movable(joined.id)
+        return None if members is None else [self._known.sketch(number) for number in members]
+
+    def _asked(self, signed: Signed) -> Asked:
+        words = partial(self._source.words, signed.words)
+        return Asked(signed.fingerprint, signed.margins, signed.sketch, words)
+
+    def _merged(self, match: Match | None) -> Match | None:
+        """Let clusters that a document shows to be one be one."""
+        if match is not None and match.joined is not None:
+            self._merges.join(match.joined.id, match.leader.id)
+        return match
+
+    def _decide_some(
+        self,
+        lines: Batch,
+        decided: Decided,
+        entering: _Entering,
+        *,
+        closest: Closest,
+        ends: Ends,
+        duplicates: list[Duplicate],
+    ) -> Ends:
+        """Decide some documents of a batch and enter them.
+
+        Args:
+            lines: the batch.
+            decided: takes what they are.
+            entering: the batch and what it is entered in, for compiled code.
+            closest: what is closest to these documents.
+            ends: how much there is.
+            duplicates: takes those that took a closer look.
+
+        Returns:
+            How much there is then.
+        """
+        rules, tokens = self._rules, lines.rows["tokens"]
+        has_words = (tokens >= rules.fewest_tokens) & (lines.rows["fingerprint"] != rules.without_features)
+        has_words &= tokens <= rules.most_tokens
+        place = start = closest.first
+        end = start + len(closest.counts)
+        leader = UNDECIDED
+        while place < end:
+            place, candidates, ends = decide_batch(decided, place, leader, *entering, closest, rules, ends)
+            if place == end or not self._is_all_known(candidates):
+                entered = start + np.flatnonzero(decided.kinds[start:place] <= COPY)
+                with_words = entered[has_words[entered]]
+                self._known.entered(ends.known, lines.keys_of(entered), lines.words_of(with_words))
+                start = place
+            if place < end:
+                signed = lines.signed(place)
+                match = self._merged(self._matcher.find_among(self._asked(signed), candidates.tolist(), self))
+                leader = NOWHERE if match is None else match.leader.id
+                if match is not None:
+                    duplicates.append(self._duplicate(place, signed, match))
+        return ends
+
+    def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
+        """Say whether all that a look at candidates may ask for is there, without what was entered last."""
+        if candidates.max() >= len(self._known):
+            return False
+        # Whether a cluster may join another one depends on all its members.
+        return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
+
+    def _copies(self, lines: Batch, decided: Decided) -> list[Duplicate]:
+        """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
+        places = np.flatnonzero(decided.leaders != NOWHERE)
+        if not len(places):
+            return []
+        members, leaders = decided.members[places], decided.leaders[places]
+        columns = (places, leaders, decided.is_exact[places], decided.distances[places], decided.similarities[places])
+        sizes = lines.rows["text_bytes"][places]
+        return [
+            Duplicate(
+                place,
+                Decision(
+                    Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
+                    original,
+                    matched,
+                    distance,
+                    similarity,
+                    size,
+                ),
+                leader,
+            )
+            for original, matched, place, leader, is_exact, distance, similarity, size in zip(
+                *self._known.keys_of_copies(leaders, members),
+                *(column.tolist() for column in (*columns, sizes)),
+                strict=True,
+            )
+        ]
+
+    @staticmethod
+    def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
+        return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
+
+
+class _Entering(NamedTuple):
+    """A batch, and what it is entered in, for compiled code."""
+
+    lines: Lines
+    rows: Rows
+    stored: Stored
+
+
+def _content(identity: bytes, signed: Signed) -> Content:
+    return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")

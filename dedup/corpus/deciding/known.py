@@ -1,0 +1,289 @@
+"""The documents that a corpus is compared with: some 140 bytes of each in memory, the rest in files.
+
+Of up to a million documents there are 30 bytes more of each: sketches in brief. Only documents of different contents
+stand here: a further copy of a text is never needed again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
+from dedup.corpus.deciding.briefs import room_for_briefs, write_briefs
+from dedup.corpus.deciding.kernels import Sketches, find_digest, insert_digests
+from dedup.corpus.signing.signed import Signed
+from dedup.rules.documents import StoredDocument
+from dedup.signature.sketch import Sketch
+
+FILES = ("documents", "keys", "words")
+"""The names of the files, in the folder of the state."""
+
+NOWHERE = -1
+"""In the place of a leader, or of words, that there are none of."""
+
+ROW = np.dtype(
+    [
+        ("digest", "<u8", 2),
+        ("fingerprint", "<u8"),
+        ("minima", "<u8", 8),
+        ("shingles", "<u4"),
+        ("tokens", "<u4"),
+        ("leader", "<i8"),
+        ("key", "<i8"),
+        ("words", "<i8"),
+        ("indexed", "<i8"),
+    ]
+)
+_FIRST_ROWS = 1 << 12
+_GROWTH = 1.25
+_SLOTS_A_ROW = 1.5
+# Of more documents briefs are not in cache either, and looking for candidates takes most of the time.
+_MOST_BRIEF = 1 << 20
+
+
+def stored_document(number: int, row: Any, key: str) -> StoredDocument:
+    """Return a document as the rules for verdicts want it, without what they do not look at.
+
+    Args:
+        number: its number.
+        row: its row, a scalar of the type `ROW`.
+        key: what it is called.
+    """
+    leader = int(row["leader"])
+    return StoredDocument(
+        id=number,
+        key=key,
+        body_digest=None,
+        text_digest=row["digest"].tobytes(),
+        text_bytes=0,
+        fingerprint=int(row["fingerprint"]),
+        sketch=_sketch(row),
+        indexed=bool(row["indexed"]),
+        leader_id=None if leader == NOWHERE else leader,
+    )
+
+
+def _sketch(row: Any) -> Sketch:
+    return Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"]))
+
+
+class Lengths(NamedTuple):
+    """How much of each file is safe, in bytes.
+
+    Attributes:
+        documents: of the file of documents.
+        keys: of that of their keys.
+        words: of that of their words.
+        joins: of that of joins, see `dedup.corpus.deciding.cluster_merges`.
+        earlier: how many of the documents, the first ones, an earlier run has brought.
+    """
+
+    documents: int = 0
+    keys: int = 0
+    words: int = 0
+    joins: int = 0
+    earlier: int = 0
+
+
+class Buffers(NamedTuple):
+    """Where further documents are entered.
+
+    Attributes:
+        rows: of the type `ROW`.
+        briefs: see `dedup.corpus.deciding.kernels.Sketches`.
+        slots: the table of digests, see `dedup.corpus.deciding.kernels.find_digest`.
+        keys_end: where the next key will stand.
+        words_end: where the next words will.
+    """
+
+    rows: NDArray[Any]
+    briefs: NDArray[np.uint64]
+    slots: NDArray[np.uint32]
+    keys_end: int
+    words_end: int
+
+
+class KnownDocuments:
+    """Documents by number, from 0, in the order in which they were added.
+
+    Args:
+        folder: where the files are.
+        lengths: what the last checkpoint returned; nothing: begin anew.
+
+    Raises:
+        InputError: the files are not what the checkpoint says.
+    """
+
+    def __init__(self, folder: Path, lengths: Lengths | None = None) -> None:
+        lengths = lengths or Lengths()
+        for name in FILES:
+            require_length(folder / name, getattr(lengths, name))
+        self._file = open_at(folder / "documents", lengths.documents)
+        self._keys = AppendingFile(folder / "keys", lengths.keys)
+        self._words = AppendingFile(folder / "words", lengths.words)
+        self._count = self._saved = lengths.documents // ROW.itemsize
+        self._rows = np.zeros(max(_FIRST_ROWS, int(self._count * _GROWTH)), ROW)
+        if self._count:
+            self._file.seek(0)
+            view = self._rows[: self._count].view(np.uint8).data
+            while view:
+                view = view[self._file.readinto(view) :]
+        self._slots = np.zeros(0, np.uint32)
+        self._briefs = room_for_briefs(0)
+        self._make_room(1)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory they take."""
+        return self._rows.nbytes + self._slots.nbytes + self._briefs.nbytes
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """All of them, of the type `ROW`."""
+        return self._rows[: self._count]
+
+    @property
+    def sketches(self) -> Sketches:
+        """The sketches of all of them, for compiled code."""
+        return Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"], self._briefs)
+
+    @property
+    def indexed(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Numbers and fingerprints of those that stand in the index."""
+        numbers = np.flatnonzero(self.rows["indexed"])
+        return numbers, self.rows["fingerprint"][numbers]
+
+    def find(self, content: bytes) -> int | None:
+        """Return the number of the document with a content, by its digest of 16 bytes."""
+        low, high = np.frombuffer(content, np.uint64)
+        number: int = find_digest(self._slots, self._rows["digest"], low, high)
+        return None if number < 0 else number
+
+    def add(self, key: str, content: bytes, signed: Signed, leader: int | None, *, indexed: bool, words: bool) -> int:
+        """Add a document.
+
+        Args:
+            key: what it is called.
+            content: the digest of its content, which no document has yet.
+            signed: its signature.
+            leader: the number of the leader of its cluster, if it is a duplicate.
+            indexed: whether it stands in the index.
+            words: whether its words are kept.
+
+        Returns:
+            Its number.
+        """
+        number = self._count
+        self._make_room(1)
+        self._rows[number] = (
+            np.frombuffer(content, np.uint64),
+            signed.fingerprint,
+            np.frombuffer(signed.sketch.minima, np.uint64),
+            signed.sketch.shingles,
+            signed.sketch.tokens,
+            NOWHERE if leader is None else leader,
+            self._keys.append(key.encode()),
+            self._words.append(signed.words) if words else NOWHERE,
+            indexed,
+        )
+        self._count += 1
+        self._write_briefs(number, self._count)
+        insert_digests(self._slots, self._rows["digest"], number, self._count)
+        return number
+
+    def buffers(self, count: int) -> Buffers:
+        """Make room for further documents that compiled code enters; `entered` counts them."""
+        self._make_room(count)
+        return Buffers(self._rows, self._briefs, self._slots, self._keys.end, self._words.end)
+
+    def entered(self, count: int, keys: bytes, words: bytes) -> None:
+        """Count documents that were entered, and add what belongs to them.
+
+        Args:
+            count: how many documents there are now.
+            keys: the keys of the new ones, each behind its length.
+            words: their words, likewise.
+        """
+        self._keys.append_many(keys)
+        self._words.append_many(words)
+        self._count = count
+
+    def stored(self, number: int) -> StoredDocument:
+        """Return a document as the rules for verdicts want it, without what they do not look at."""
+        return stored_document(number, self._rows[number], self.key(number))
+
+    def sketch(self, number: int) -> Sketch:
+        """Return the sketch of a document, without its numbers."""
+        return _sketch(self._rows[number])
+
+    def key(self, number: int) -> str:
+        """Return what a document is called."""
+        return self._keys.read(int(self._rows["key"][number])).decode()
+
+    def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
+        """Yield what each of some documents is called."""
+        return (key.decode() for key in self._keys.read_many(self._rows["key"][numbers].tolist()))
+
+    def keys_of_copies(self, leaders: NDArray[np.int64], members: NDArray[np.int64]) -> tuple[list[str], list[str]]:
+        """Return what the leaders of clusters are called, and what a member of each is, which may be the leader."""
+        starts = self._rows["key"]
+        read = self._keys.read
+        of_leaders = [read(start).decode() for start in starts[leaders].tolist()]
+        of_members = of_leaders.copy()
+        for place in np.flatnonzero(members != leaders).tolist():
+            of_members[place] = read(int(starts[members[place]])).decode()
+        return of_leaders, of_members
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        leader = int(self._rows["leader"][number])
+        return number if leader == NOWHERE else leader
+
+    def words(self, number: int) -> bytes:
+        """Return what was kept of the words of a document; nothing where nothing was."""
+        place = int(self._rows["words"][number])
+        return b"" if place == NOWHERE else self._words.read(place)
+
+    def checkpoint(self) -> Lengths:
+        """Make all of it safe; return how much there is."""
+        if self._saved < self._count:
+            write_all(self._file, self._rows[self._saved : self._count].view(np.uint8).data)
+        os.fsync(self._file.fileno())
+        self._saved = self._count
+        return Lengths(self._count * ROW.itemsize, self._keys.checkpoint(), self._words.checkpoint())
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in (self._file, self._keys, self._words):
+            file.close()
+
+    def _make_room(self, count: int) -> None:
+        end = self._count + count
+        if end > len(self._rows):
+            # In place: a copy would need twice the memory.
+            self._rows.resize(int(end * _GROWTH), refcheck=False)
+        if len(self._rows) > _MOST_BRIEF:
+            self._briefs = room_for_briefs(0)
+        elif len(self._briefs) < len(self._rows):
+            self._briefs = room_for_briefs(len(self._rows))
+            self._write_briefs(0, self._count)
+        if end * _SLOTS_A_ROW >= len(self._slots):
+            self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
+            # The first call of compiled code takes a while, in which workers could have something to do already.
+            if self._count:
+                insert_digests(self._slots, self._rows["digest"], 0, self._count)
+
+    def _write_briefs(self, start: int, end: int) -> None:
+        if len(self._briefs):
+            rows = self._rows[start:end]
+            write_briefs(rows["minima"], rows["shingles"], rows["tokens"], self._briefs[start:end])

@@ -1,0 +1,1 @@
+"""A run over files from its beginning to its end."""

@@ -1,0 +1,115 @@
+"""What becomes of the documents of a run: written to its outputs, gathered by clusters, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+
+from dedup.corpus.deciding.deciding import CorpusDeduplicator, Duplicate
+from dedup.corpus.job.job import Job
+from dedup.corpus.reading.line_ranges import ReadMemory
+from dedup.corpus.signing.batches import SignedBatch
+from dedup.corpus.state.checkpoint import Checkpoint
+from dedup.corpus.state.tally import Tally
+from dedup.corpus.writing.cluster_members import Clusters, Members
+from dedup.corpus.writing.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
+from dedup.rules.decision import Decision
+from dedup.signature.schemes import find_scheme
+
+
+class Recorder:
+    """Records what documents turned out to be.
+
+    Args:
+        job: its outputs.
+        folder: the state of the run.
+        saved: what it goes on from; None: begin anew.
+
+    Attributes:
+        tally: the counts.
+    """
+
+    def __init__(self, job: Job, folder: Path, saved: Checkpoint | None) -> None:
+        self.tally = Tally() if saved is None else saved.tally
+        self._without_features = find_scheme(job.settings.scheme).without_features
+        self._clusters_path = job.outputs.get("clusters")
+        self._memory = ReadMemory()
+        outputs = {} if saved is None else saved.outputs
+        kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
+        with ExitStack() as stack:
+            self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
+            self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
+            if self._kept:
+                stack.callback(self._kept.suspend)
+            self._dropped = dropped and DroppedWriter(dropped, outputs.get("dropped"))
+            if self._dropped:
+                stack.callback(self._dropped.suspend)
+            self._open = stack.pop_all()
+
+    def record(self, batch: SignedBatch, duplicates: Iterable[Duplicate]) -> None:
+        """Record what was read; all documents but the duplicates among them are new."""
+        for rejected in batch.rejected:
+            self.tally.count_rejected(rejected.source, rejected.reason)
+        for place in batch.unanalysed:
+            self.tally.count_unanalysed(batch.source(place))
+        is_new = np.ones(len(batch), np.bool_)
+        tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
+        for place, decision, leader in duplicates:
+            is_new[place] = False
+            self.tally.count(decision, has_words=bool(tokens[place]))
+            self._drop(batch.key(place), batch.source(place), decision, leader)
+        self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
+        kept = np.flatnonzero(is_new)
+        is_new[batch.unanalysed] = False
+        wordless, sizes = np.count_nonzero(tokens[is_new] == 0), batch.rows["text_bytes"][is_new]
+        self.tally.count_new(len(sizes), int(wordless), int(sizes.sum()))
+        if self._kept:
+            self._kept.write_batch(batch, kept, self._memory)
+
+    def write_clusters(self, deduplicator: CorpusDeduplicator) -> Clusters:
+        """Write the clusters of all up to the last checkpoint; return them."""
+        clusters = self._members.clusters(deduplicator.leaders_of)
+        if self._clusters_path is not None:
+            with ClusterWriter(self._clusters_path) as writer:
+                for key, duplicates in zip(deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
+                    writer.write(key, [key, *duplicates])
+        return clusters
+
+    def checkpoint_members(self) -> int:
+        """Make safe who belongs to which cluster; return where to go on."""
+        return self._members.checkpoint()
+
+    def checkpoint_outputs(self) -> dict[str, int]:
+        """Make safe what was written to the outputs; return where to go on, by what goes into them."""
+        outputs = {"kept": self._kept, "dropped": self._dropped}
+        return {name: writer.checkpoint() for name, writer in outputs.items() if writer}
+
+    def finish(self) -> None:
+        """Give the outputs their names."""
+        for writer in (self._kept, self._dropped):
+            if writer:
+                writer.close()
+
+    def close(self) -> None:
+        """Close all files; what was not checkpointed is lost."""
+        self._open.close()
+
+    def _drop(self, key: str, source: str, decision: Decision, leader: int) -> None:
+        self._members.add(leader, key)
+        if decision.outcome.joined is not None:
+            self._members.add(leader, decision.outcome.joined)
+        if self._dropped:
+            self._dropped.write(
+                DroppedDocument(
+                    key,
+                    decision.original,
+                    decision.matched,
+                    decision.verdict.value,
+                    decision.distance,
+                    decision.similarity,
+                    source,
+                )
+            )

@@ -1,0 +1,251 @@
+"""A run over files: documents are read, signed in workers, decided one after the other, and written."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, aclosing, closing
+from pathlib import Path
+from typing import TextIO
+
+from dedup.corpus.deciding.deciding import CorpusDeduplicator, Duplicate
+from dedup.corpus.deciding.known import Lengths
+from dedup.corpus.job.job import Job, Result
+from dedup.corpus.job.preloads import preloads
+from dedup.corpus.job.progress import Progress
+from dedup.corpus.job.recording import Recorder
+from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
+from dedup.corpus.saved.folder import complete, put_in_place
+from dedup.corpus.signing.batches import SignedBatch
+from dedup.corpus.signing.signing import Portion, sign_all
+from dedup.corpus.signing.words import WordSource
+from dedup.corpus.state.checkpoint import Checkpoint, forget, known_from, locked, require_same
+from dedup.corpus.state.tally import Tally
+from dedup.corpus.writing.cluster_members import FILE as MEMBERS
+from dedup.corpus.writing.outputs import discard_part
+from dedup.display import plain
+from dedup.errors import InputError
+from dedup.workers.pool import WorkerPool
+
+UnderWay = tuple[SignedBatch, "Future[list[Duplicate]]"]
+"""Documents, and what will say which of them are duplicates."""
+
+_LARGEST = 5
+# A page that takes trafilatura longer than all others of its chunk together is not worth it.
+_CHUNK_SECONDS = 120.0
+
+
+def run_job(job: Job, stream: TextIO) -> Result:
+    """Do a job, or go on with it where it was interrupted.
+
+    Args:
+        job: what is to be done.
+        stream: where the progress is shown.
+
+    Raises:
+        InputError: something cannot be read, written or resumed.
+        KeyboardInterrupt: the user stopped it; its state was saved.
+    """
+    with ExitStack() as stack:
+        if job.state is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dedup-")))
+        else:
+            folder = job.state
+            folder.mkdir(exist_ok=True)
+        stack.enter_context(locked(folder))
+        try:
+            result = _do(job, folder, stream)
+        except BaseException:
+            if job.state is not None and Checkpoint.load(folder) is None:
+                # There is nothing to go on with.
+                shutil.rmtree(folder)
+                for path in job.outputs.values():
+                    discard_part(path)
+            raise
+    if job.state is not None:
+        _put_away(job.state, job.save_index)
+    return result
+
+
+def _do(job: Job, folder: Path, stream: TextIO) -> Result:
+    with closing(_Run(job, folder)) as run:
+        if not run.is_read:
+            asyncio.run(run.read(stream))
+        _require_documents(run.tally, folder)
+        return run.finish()
+
+
+def _require_documents(tally: Tally, folder: Path) -> None:
+    """Refuse to write outputs of which all is missing: a wrong name of a field would pass for an empty corpus.
+
+    Args:
+        tally: what was read.
+        folder: the state of the run, which is of no use any more.
+
+    Raises:
+        InputError: all that there was has been rejected.
+    """
+    if tally.documents or not tally.rejected:
+        return
+    forget(folder)
+    source, reason = tally.first_rejected[0]
+    others = f"; {tally.rejected - 1:,} more were rejected" if tally.rejected > 1 else ""
+    raise InputError(f"no document could be read, and nothing is written: {plain(source)}: {plain(reason)}{others}")
+
+
+class _Run:
+    """A job under way.
+
+    Args:
+        job: what is to be done.
+        folder: its state.
+
+    Attributes:
+        tally: what was counted so far.
+        is_read: whether everything was read and decided.
+    """
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        self._job = job
+        self._folder = folder
+        self._about = job.about
+        saved = Checkpoint.load(folder)
+        if saved is not None:
+            require_same(saved.about, self._about, folder)
+            lengths = saved.lengths
+        else:
+            lengths = Lengths() if job.against is None else known_from(job.against, job.settings, folder)
+        self._position = None if saved is None else saved.position
+        self._under_way: UnderWay | None = None
+        self._is_torn = False
+        self.is_read = saved is not None and saved.is_read
+        words = WordSource(job.files, job.options, job.settings.scheme)
+        with ExitStack() as stack:
+            self._deduplicator = stack.enter_context(
+                closing(CorpusDeduplicator(job.settings, folder, lengths, words, max(1, job.processes)))
+            )
+            self._recorder = stack.enter_context(closing(Recorder(job, folder, saved)))
+            self._open = stack.pop_all()
+        self.tally = self._recorder.tally
+        self._started = time.monotonic() - self.tally.seconds
+
+    async def read(self, stream: TextIO) -> None:
+        """Read and decide everything; stopped or not, the state is saved."""
+        job = self._job
+        progress = Progress(stream, job.files, self._position)
+        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), bundled=1)
+        next_checkpoint = time.monotonic() + job.checkpoint_seconds
+        decider = ThreadPoolExecutor(1)
+        try:
+            batches = sign_all(self._portions(), pool, job.processes, job.settings.scheme)
+            async with aclosing(batches):
+                async for batch in batches:
+                    # What came before is written while compiled code in a thread decides what comes now.
+                    before = self._under_way
+                    await _wait_for(before)
+                    self._is_torn = True
+                    self._under_way = batch, decider.submit(self._decide, batch)
+                    self._write_decided(before)
+                    if self._position is not None:
+                        progress.show(self.tally, self._position)
+                    if time.monotonic() >= next_checkpoint:
+                        self._checkpoint()
+                        next_checkpoint = time.monotonic() + job.checkpoint_seconds
+                    self._is_torn = False
+            self._settle()
+            self.is_read = True
+        except asyncio.CancelledError:
+            # A second Ctrl-C may have interrupted what follows a decision: then the last checkpoint counts.
+            if not self._is_torn:
+                self._checkpoint()
+            raise
+        finally:
+            progress.erase()
+            pool.close()
+            decider.shutdown()
+
+    def finish(self) -> Result:
+        """Write the clusters, save the state, give the outputs their names."""
+        members = self._recorder.checkpoint_members()
+        with ThreadPoolExecutor(1) as saver:
+            saving = self._job.state and saver.submit(self._save, self._deduplicator.checkpoint(), members)
+            # Meanwhile the disk takes the outputs.
+            clusters = self._recorder.write_clusters(self._deduplicator)
+            if saving:
+                saving.result()
+        self._recorder.finish()
+        largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
+        return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
+
+    def close(self) -> None:
+        """Close all files; what was not checkpointed is lost."""
+        self._open.close()
+
+    def _portions(self) -> Iterator[Portion]:
+        job = self._job
+        if job.limit is not None:
+            items = read_files(job.files, job.options, self._position)
+            return gather(first_documents(items, job.limit - self.tally.documents))
+        return read_portions(job.files, job.options, self._position, with_words=job.save_index is not None)
+
+    def _decide(self, batch: SignedBatch) -> list[Duplicate]:
+        # There may be nothing but what could not be read.
+        return self._deduplicator.decide_lines(batch) if len(batch) else []
+
+    def _settle(self) -> None:
+        """Write what the thread is deciding."""
+        before, self._under_way = self._under_way, None
+        self._write_decided(before)
+
+    def _write_decided(self, decided: UnderWay | None) -> None:
+        """Write documents, once they are decided."""
+        if decided is not None:
+            batch, duplicates = decided
+            self._recorder.record(batch, duplicates.result())
+            self._position = batch.end or self._position
+
+    def _checkpoint(self) -> None:
+        self._settle()
+        if self._job.state is not None:
+            self._save(self._deduplicator.checkpoint(), self._recorder.checkpoint_members())
+
+    def _save(self, lengths: Lengths, members: int) -> None:
+        """Make the outputs safe, and note how far they and the files of the state go."""
+        assert self._job.state is not None
+        self.tally.seconds = time.monotonic() - self._started
+        Checkpoint(
+            about=self._about,
+            position=self._position,
+            outputs=self._recorder.checkpoint_outputs(),
+            lengths=lengths,
+            members=members,
+            tally=self.tally,
+            is_read=self.is_read,
+        ).save(self._folder)
+
+
+async def _wait_for(decided: UnderWay | None) -> None:
+    if decided is not None:
+        waited = asyncio.wrap_future(decided[1])
+        # What was raised is raised where the result is taken, and nobody needs to be told that it was not here.
+        waited.add_done_callback(lambda done: done.cancelled() or done.exception())
+        # Unlike waiting for it alone, this does not take it back if the user stops the run.
+        await asyncio.wait([waited])
+
+
+def _put_away(state: Path, save_index: Path | None) -> None:
+    """Keep the state of a finished run as an index, or remove it."""
+    (state / "lock").unlink()
+    if save_index is None:
+        # First what a later run would go on from: this may be killed too.
+        forget(state)
+        shutil.rmtree(state)
+        return
+    complete(state)
+    put_in_place(state, save_index)
+    # What only the clusters were made of.
+    (save_index / MEMBERS).unlink(missing_ok=True)

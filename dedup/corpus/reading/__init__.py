@@ -1,0 +1,1 @@
+"""Files of all formats to documents."""

@@ -1,0 +1,164 @@
+"""Finding the files of a corpus, and checking all of them before any work starts."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from dedup.corpus.reading.formats import FORMATS, KNOWN, Format
+from dedup.corpus.reading.libraries import load_pyarrow
+from dedup.errors import InputError
+
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFile:
+    """A file that documents are read from.
+
+    Attributes:
+        path: where it is.
+        name: what it is called in messages: the path as it was given, without what is not Unicode.
+        key_start: where in `name` begins what documents are called that have no key of their own.
+        format: the name of the module in `readers/`.
+        compression: `gzip`, `zstd`, or "" for none.
+        size: its bytes.
+    """
+
+    path: str
+    name: str
+    key_start: int
+    format: str
+    compression: str
+    size: int
+
+    @property
+    def key(self) -> str:
+        """What a document is called that is all of this file."""
+        return self.name[self.key_start :]
+
+
+class FoundFiles(NamedTuple):
+    """The files of a corpus in the order in which they are read, and those in folders that are none."""
+
+    files: list[CorpusFile]
+    ignored: list[str]
+
+
+def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
+    """Find and check all files that some arguments name.
+
+    Folders are walked in the order of their sorted names, hidden files left out. Documents without a
+    key are called by their file: from its folder on if that folder is the only input, by the whole
+    path otherwise, as two folders may have files of one name.
+
+    Args:
+        inputs: files and folders.
+
+    Returns:
+        The files, and what was found in folders and is of no known format.
+
+    Raises:
+        InputError: an input is not there, cannot be opened, is of no known format, or there is none.
+    """
+    files: list[CorpusFile] = []
+    ignored: list[str] = []
+    for each in inputs:
+        path = os.fspath(each)
+        if stat.S_ISDIR(_status(path).st_mode):
+            key_start = len(_printable(os.path.join(str(Path(path)), ""))) if len(inputs) == 1 else 0  # noqa: PTH118
+            before = len(files)
+            for inner in _walk(path):
+                file = _check(inner, key_start)
+                if file is None:
+                    ignored.append(_printable(inner))
+                else:
+                    files.append(file)
+            if len(files) == before:
+                raise InputError(f"{_printable(path)}: no file of a known format in this folder; known are {KNOWN}")
+        else:
+            file = _check(path, 0)
+            if file is None:
+                raise InputError(f"{_printable(path)}: not a known format by its name; known are {KNOWN}")
+            files.append(file)
+    if not files:
+        raise InputError(f"nothing to read; name files or folders: {KNOWN}")
+    return FoundFiles(files, ignored)
+
+
+def _walk(folder: str) -> Iterator[str]:
+    """Yield all files below a folder in the order of their sorted names, without recursion."""
+    waiting = [str(Path(folder))]
+    while waiting:
+        path = waiting.pop()
+        # What is a link to a folder could lead round in a circle.
+        if not Path(path).is_dir() or (Path(path).is_symlink() and path != str(Path(folder))):
+            yield path
+            continue
+        try:
+            names = sorted((name for name in os.listdir(path) if name[0] != "."), reverse=True)  # noqa: PTH208
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118 -- a million files
+
+
+def _check(path: str, key_start: int) -> CorpusFile | None:
+    """Describe a file, having opened it; None if its name is of no known format.
+
+    Raises:
+        InputError: it cannot be opened, or is not what its name says.
+    """
+    format_, suffix = _format_of(path)
+    if format_ is None:
+        return None
+    status = _status(path)
+    name = _printable(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{name}: neither a file nor a folder; write it to a file first")
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 -- a million files
+            head = file.read(4)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    compression = next((_COMPRESSIONS[each] for each, magic in _MAGIC.items() if head.startswith(magic)), "")
+    if suffix and head and compression != _COMPRESSIONS[suffix]:
+        raise InputError(
+            f"{name}: not {_COMPRESSIONS[suffix]} as its name says; take {suffix} off the name if it is not"
+        )
+    if compression == "zstd":
+        load_pyarrow(name)
+    if format_.is_checked:
+        import_module(f"dedup.corpus.reading.formats.{format_.module}").check(path, name)
+    return CorpusFile(path, name, key_start, format_.module, compression, status.st_size)
+
+
+def _format_of(path: str) -> tuple[Format | None, str]:
+    """Return the format and the suffix of the compression by a file's name; no format if there is none known."""
+    stem, suffix = os.path.splitext(path.lower())  # noqa: PTH122 -- a million files
+    if suffix not in _COMPRESSIONS:
+        return FORMATS.get(suffix), ""
+    format_ = FORMATS.get(os.path.splitext(stem)[1])  # noqa: PTH122
+    return (format_, suffix) if format_ is not None and suffix in format_.compressions else (None, "")
+
+
+def _status(path: str) -> os.stat_result:
+    try:
+        return os.stat(path)  # noqa: PTH116 -- a million files
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return InputError(f"{_printable(path)}: cannot be read ({reason}); check the name and the permissions")
+
+
+def _printable(path: str) -> str:
+    """Return a path as a string that can be stored: bytes that are not UTF-8 become escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

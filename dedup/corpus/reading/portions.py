@@ -1,0 +1,126 @@
+"""All documents of a corpus, one file behind the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+
+from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
+from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
+from dedup.corpus.reading.streams import why_damaged
+
+_MOST_BYTES = 1 << 20
+_MOST_PAGES = 64
+_MOST_ITEMS = 1 << 13
+
+Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[Item]]
+"""Reads one file; see `dedup.corpus.reading.formats`."""
+
+
+def read_documents(
+    inputs: Sequence[str | Path], options: ReadOptions | None = None, start_after: Position | None = None
+) -> Iterator[Item]:
+    """Read all documents that some arguments name, in an order that depends on nothing but names.
+
+    Args:
+        inputs: files and folders.
+        options: how documents are found in what files hold.
+        start_after: the position of the last document or rejected thing of an earlier reading of the
+            same files; None: from the beginning.
+
+    Returns:
+        An iterator over documents and what could not be read as one.
+
+    Raises:
+        InputError: an input cannot be read. Raised at once, not when the iterator gets there.
+    """
+    return read_files(find_files(inputs).files, options, start_after)
+
+
+def read_files(
+    files: Sequence[CorpusFile], options: ReadOptions | None = None, start_after: Position | None = None
+) -> Iterator[Item]:
+    """Read all documents of files that were found and checked before; see `read_documents`."""
+    return _read_all(_remaining(files, start_after), options or ReadOptions())
+
+
+def read_portions(
+    files: Sequence[CorpusFile], options: ReadOptions, start_after: Position | None, *, with_words: bool
+) -> Iterator[list[Item] | LineRange]:
+    """Read as `read_files` does, in portions to be signed; of lines that any process can read say only where they are.
+
+    Args:
+        files: the files.
+        options: how documents are found in them.
+        start_after: see `read_documents`.
+        with_words: whether the words are wanted of documents that stand in a range of lines.
+    """
+    for are_lines, some in groupby(_remaining(files, start_after), lambda each: _has_ranges(each[0])):
+        if not are_lines:
+            yield from gather(_read_all(some, options))
+            continue
+        for file, number, after in some:
+            try:
+                yield from find_line_ranges(file, number, options, after, with_words=with_words)
+            except OSError as error:
+                yield [_unreadable(file, number, error)]
+
+
+def gather(items: Iterable[Item]) -> Iterator[list[Item]]:
+    """Gather what was read, as much as is signed at once."""
+    portion: list[Item] = []
+    size = pages = 0
+    for item in items:
+        portion.append(item)
+        if isinstance(item, CorpusDocument):
+            size += len(item.html or item.text or "")
+            pages += item.html is not None
+        if size >= _MOST_BYTES or pages >= _MOST_PAGES or len(portion) >= _MOST_ITEMS:
+            yield portion
+            portion, size, pages = [], 0, 0
+    if portion:
+        yield portion
+
+
+def first_documents(items: Iterable[Item], count: int) -> Iterator[Item]:
+    """Yield what was read, up to a number of documents."""
+    for item in items:
+        if isinstance(item, CorpusDocument):
+            count -= 1
+        if count < 0:
+            return
+        yield item
+
+
+def _read_all(files: Iterable[tuple[CorpusFile, int, Position | None]], options: ReadOptions) -> Iterator[Item]:
+    for file, number, after in files:
+        try:
+            yield from _reader(file)(file, number, options, after)
+        except OSError as error:
+            yield _unreadable(file, number, error)
+
+
+def _has_ranges(file: CorpusFile) -> bool:
+    return file.format == "jsonl" and not file.compression
+
+
+def _remaining(
+    files: Sequence[CorpusFile], start_after: Position | None
+) -> Iterator[tuple[CorpusFile, int, Position | None]]:
+    """Yield each file that is not yet read with its number, and the position in it that was reached."""
+    first = 0 if start_after is None else start_after.file
+    for number, file in enumerate(files[first:], first):
+        yield file, number, start_after if start_after is not None and number == start_after.file else None
+
+
+def _reader(file: CorpusFile) -> Reader:
+    read: Reader = import_module(f"dedup.corpus.reading.formats.{file.format}").read
+    return read
+
+
+def _unreadable(file: CorpusFile, number: int, error: OSError) -> Rejected:
+    # It was there when all were checked.
+    return Rejected(file.name, Position(number, 0, file.size), why_damaged(error))

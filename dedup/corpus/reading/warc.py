@@ -1,0 +1,239 @@
+"""WARC, plain and by gzip: HTML pages that were answered with status 200; the text is not taken out here.
+
+warcio parses the headers. Where records begin and end is found here, as what is damaged must not end
+the run, pass for whole, or fill the memory: warcio takes damage for the end of a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BufferedReader, FileIO
+from typing import Any
+
+from dedup.corpus.reading.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
+from dedup.corpus.reading.fields import BadRecordError, storable
+from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.gzip_members import Member, find
+from dedup.corpus.reading.libraries import load_warcio
+from dedup.corpus.reading.payload import decode_payload
+from dedup.corpus.reading.streams import DAMAGE, why_damaged
+
+_GZIP_MEMBER = b"\x1f\x8b\x08"
+_RECORD_LINE = b"WARC/"
+_HTML = ("text/html", "application/xhtml+xml")
+_MOST_HEADER_BYTES = 1 << 20
+_SKIPPED = 1 << 20
+
+
+def check(path: str, name: str) -> None:
+    """Load what is needed.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    load_warcio(name)
+
+
+def read(
+    file: CorpusFile, number: int, options: ReadOptions, after: Position | None
+) -> Iterator[CorpusDocument | Rejected]:
+    """Read pages; all records are counted, and a damaged stretch as one. See the package for the rest."""
+    done = 0 if after is None else after.ordinal
+    try:
+        raw = BufferedReader(FileIO(file.path), 1 << 18)
+    except OSError as error:
+        if after is None:
+            yield Rejected(file.name, Position(number, 0, file.size), why_damaged(error))
+        return
+    with raw:
+        for ordinal, (record, block) in enumerate(_records(raw, file, options.max_bytes), 1):
+            position = Position(number, ordinal, raw.tell())
+            if ordinal <= done:
+                continue
+            if isinstance(record, BadRecordError):
+                yield Rejected(file.name, position, str(record))
+            elif _is_page(record):
+                yield _page(record, block, file, position, options)
+
+
+def _page(
+    record: Any, block: bytes | None, file: CorpusFile, position: Position, options: ReadOptions
+) -> CorpusDocument | Rejected:
+    try:
+        if block is None:
+            raise BadRecordError(f"a record of {record.length:,} bytes, more than {options.max_bytes:,}")  # noqa: TRY301
+        url = record.rec_headers.get_header("WARC-Target-URI")
+        if not url:
+            raise BadRecordError("has no WARC-Target-URI")  # noqa: TRY301
+        url = storable(url)
+        html = decode_payload(block, record.http_headers, options.max_bytes)
+    except BadRecordError as error:
+        return Rejected(file.name, position, str(error))
+    fields = {"url": url, "date": record.rec_headers.get_header("WARC-Date")}
+    return CorpusDocument(url, None, html, file.name, position, Page(fields))
+
+
+def _is_page(record: Any) -> bool:
+    """Say whether a record is a page: an answer with status 200 or a stored resource, of HTML."""
+    if record.rec_type == "response":
+        headers = record.http_headers
+        if headers is None or headers.get_statuscode() != "200":
+            return False
+        kind = headers.get_header("Content-Type") or record.rec_headers.get_header("WARC-Identified-Payload-Type")
+    elif record.rec_type == "resource":
+        kind = record.content_type
+    else:
+        return False
+    return (kind or "").split(";")[0].strip().lower() in _HTML
+
+
+def _records(raw: BufferedReader[Any], file: CorpusFile, limit: int) -> Iterator[tuple[Any, bytes | None]]:
+    """Yield each record with its block; no block where it is no page or too long, an error for damage.
+
+    After damage the next place is looked for where a record may begin. It may be none: what is tried in
+    vain until a record is found belongs to the same damage.
+    """
+    start, is_lost = 0, False
+    mark = _GZIP_MEMBER if file.compression else _RECORD_LINE
+    while start < file.size:
+        raw.seek(start)
+        reader = _RecordReader(raw, file, limit)
+        try:
+            for each in reader.read_all():
+                is_lost = False
+                yield each
+            start = raw.tell() if file.compression else file.size
+        except Exception as error:  # noqa: BLE001, RUF100 -- warcio raises what it happens to stumble over
+            if not is_lost:
+                yield BadRecordError(_why(error)), None
+            is_lost = True
+            start = reader.start
+            found = find(raw, mark, start + 1)
+            start = file.size if found < 0 else found
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, BadRecordError):
+        return str(error)
+    if isinstance(error, DAMAGE):
+        return f"a damaged record: {str(error)[:200] or type(error).__name__}"
+    return "a damaged record: its headers cannot be read"
+
+
+class _RecordReader:
+    """Reads the records of one gzip member, or of the rest of a file that is not compressed.
+
+    Args:
+        raw: the file, at the beginning of a member or record.
+        file: what is known of it.
+        limit: how many bytes a block may have to be held.
+
+    Attributes:
+        start: where in the file begins what is being read: the member, or the record.
+    """
+
+    def __init__(self, raw: BufferedReader[Any], file: CorpusFile, limit: int) -> None:
+        from warcio.recordloader import ArcWarcRecordLoader  # noqa: PLC0415 -- an optional package
+
+        self._loader = ArcWarcRecordLoader(verify_http=False, arc2warc=False)
+        self._is_compressed = bool(file.compression)
+        self._stream: BufferedReader[Any] = BufferedReader(Member(raw), 1 << 16) if file.compression else raw
+        self._size = file.size
+        self._limit = limit
+        self.start = raw.tell()
+
+    def read_all(self) -> Iterator[tuple[Any, bytes | None]]:
+        """Yield each record with its block.
+
+        Raises:
+            BadRecordError, OSError, EOFError, zlib.error and what warcio raises: a record is damaged.
+        """
+        while self._go_to_record():
+            record = self._loader.parse_record_stream(_Headers(self._stream), None, "warc")
+            _check_headers(record)
+            left = record.raw_stream.limit
+            if not self._is_compressed and self._stream.tell() + left > self._size:
+                raise BadRecordError("a damaged record: it ends behind the end of the file")
+            block = self._read_block(left, is_held=record.length <= self._limit and _is_page(record))
+            self._read_end()
+            yield record, block
+
+    def _go_to_record(self) -> bool:
+        """Go over blank lines to the next record; False at the end.
+
+        Raises:
+            BadRecordError: something else is there.
+        """
+        self._skip_blank_lines()
+        if not self._is_compressed:
+            self.start = self._stream.tell()
+        head = self._stream.peek(5)[:5]
+        if not _RECORD_LINE.startswith(head):
+            raise BadRecordError("a damaged stretch: no record begins where one should")
+        return bool(head)
+
+    def _read_block(self, left: int, *, is_held: bool) -> bytes | None:
+        if is_held:
+            block = self._stream.read(left)
+            if len(block) < left:
+                raise BadRecordError("a damaged record: shorter than its headers say")
+            return block
+        if not self._is_compressed:
+            self._stream.seek(left, 1)
+            return None
+        while left > 0:
+            skipped = len(self._stream.read(min(left, _SKIPPED)))
+            if not skipped:
+                raise BadRecordError("a damaged record: shorter than its headers say")
+            left -= skipped
+        return None
+
+    def _read_end(self) -> None:
+        """Read the two line ends behind a block; some writers are sparing with them.
+
+        Raises:
+            BadRecordError: something else is there, so the block's length was wrong.
+        """
+        if self._skip_blank_lines() < len(b"\r\n\r\n") and not _RECORD_LINE.startswith(self._stream.peek(5)[:5]):
+            raise BadRecordError("a damaged record: it does not end where its headers say")
+
+    def _skip_blank_lines(self) -> int:
+        skipped = 0
+        while self._stream.peek(1)[:1] in (b"\r", b"\n"):
+            self._stream.read(1)
+            skipped += 1
+        return skipped
+
+
+def _check_headers(record: Any) -> None:
+    """Refuse headers without which a record has no end, and those of two records that damage joined.
+
+    Raises:
+        BadRecordError: a header is missing, or there twice.
+    """
+    names = [name.lower() for name, _ in record.rec_headers.headers]
+    if names.count("content-length") != 1 or names.count("warc-type") != 1:
+        raise BadRecordError("a damaged record: not one type and one length in its headers")
+    if record.rec_headers.get_header("Content-Length") != str(record.length):
+        raise BadRecordError("a damaged record: its length is no number")
+
+
+class _Headers:
+    """What warcio reads from: a stream of which header lines cannot fill the memory."""
+
+    def __init__(self, stream: BufferedReader[Any]) -> None:
+        self._stream = stream
+        self._left = _MOST_HEADER_BYTES
+
+    def readline(self, size: int | None = None) -> bytes:
+        line = self._stream.readline(self._left if size is None else min(self._left, size))
+        self._left -= len(line)
+        if self._left <= 0:
+            raise BadRecordError("a damaged record: headers without an end")
+        return line
+
+    def read(self, size: int | None = None) -> bytes:
+        return self._stream.read(size)
+
+    def tell(self) -> int:
+        return self._stream.tell()

@@ -1,0 +1,1 @@
+"""Documents to signed batches, in worker processes."""

@@ -1,0 +1,23 @@
+"""What worker processes that sign lines share; see `dedup.workers.preloaded`."""
+
+import gc
+import tempfile
+from pathlib import Path
+
+from dedup.workers.loading import keep_single_threaded, without_collections
+
+keep_single_threaded()
+with without_collections():
+    from dedup.corpus.reading.documents import ReadOptions
+    from dedup.corpus.reading.files import find_files
+    from dedup.corpus.reading.line_ranges import find_line_ranges
+    from dedup.corpus.signing.signing import sign_lines
+
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "line.jsonl"
+        path.write_text('{"text": "word 1"}\n', encoding="utf-8")
+        [file] = find_files([path]).files
+        for lines in find_line_ranges(file, 0, ReadOptions(), None, with_words=False):
+            # Everything that is compiled is called once.
+            sign_lines(lines, "words")
+    gc.freeze()

@@ -1,0 +1,59 @@
+"""The signature of one document of a corpus."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.signature.batch import SIGNATURE
+from dedup.signature.signature import digest
+from dedup.signature.sketch import Sketch
+
+SIGNED = np.dtype([*SIGNATURE.descr, ("text_bytes", "<i8")])
+"""A signature and the size of the text in UTF-8. The digest is what `identity_of` returns; zeros for nothing."""
+
+
+class Signed(NamedTuple):
+    """The signature of one document.
+
+    Attributes:
+        text_digest: see `dedup.signature.signature.Signature`.
+        body_digest: the digest of the page's bytes; None where there was a text.
+        fingerprint: see `Signature`.
+        packed_margins: the margins, as bytes.
+        sketch: see `Signature`.
+        words: what is kept of the words; see `dedup.corpus.signing.words`.
+        text_bytes: the size of the text in UTF-8.
+        text: the main text of a page; None where there was a text.
+    """
+
+    text_digest: bytes
+    body_digest: bytes | None
+    fingerprint: int
+    packed_margins: bytes
+    sketch: Sketch
+    words: bytes
+    text_bytes: int
+    text: str | None
+
+    @property
+    def margins(self) -> NDArray[np.int64]:
+        """The margin of each bit, shape (64,)."""
+        return np.frombuffer(self.packed_margins, np.int64)
+
+
+def identity_of(signed: Signed) -> bytes | None:
+    """Return the digest of what makes two documents of a corpus the same; None if nothing does.
+
+    Pages without text are the same only to the byte, texts without words never.
+    """
+    if signed.sketch.tokens:
+        return signed.text_digest
+    return None if signed.body_digest is None else page_identity(signed.body_digest)
+
+
+def page_identity(body_digest: bytes) -> bytes:
+    """Return what `identity_of` does for a page without text, by the digest of its bytes."""
+    return digest(b"page without text" + body_digest)

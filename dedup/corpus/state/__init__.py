@@ -1,0 +1,1 @@
+"""How far a run is, saved so that it can go on."""

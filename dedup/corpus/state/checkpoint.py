@@ -1,0 +1,163 @@
+"""The state of a run in a folder: with it an interrupted run goes on, and a later one knows its documents.
+
+The large files in it only grow. `checkpoint.json` says how much of them is valid, and is replaced as a
+whole once that much is on the disk: whenever a run is killed, the folder is that of the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dedup.corpus.deciding.known import FILES, ROW, Lengths
+from dedup.corpus.reading.documents import Position
+from dedup.corpus.state.tally import Tally
+from dedup.corpus.writing.outputs import sync_folder
+from dedup.errors import InputError
+from dedup.rules.settings import RuleSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.word_lists import pack
+
+VERSION = 1
+
+CHECKPOINT = "checkpoint.json"
+"""The file that says how far a run is."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far a run is.
+
+    Attributes:
+        about: what the run is about; see `dedup.corpus.job.job.Job.about`.
+        position: where the last item stands that was taken; None: nothing was.
+        lengths: how much of the files of known documents is valid.
+        members: how much of the file of members is.
+        outputs: the checkpoints of the outputs, by name.
+        tally: what was counted.
+        is_read: whether everything has been read and decided.
+    """
+
+    about: dict[str, Any]
+    position: Position | None
+    lengths: Lengths
+    members: int
+    outputs: dict[str, int]
+    tally: Tally
+    is_read: bool
+
+    def save(self, folder: Path) -> None:
+        """Replace the checkpoint that is there."""
+        new = folder / f"{CHECKPOINT}.new"
+        with new.open("w", encoding="utf-8") as file:
+            json.dump({"version": VERSION, **asdict(self)}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(folder / CHECKPOINT)
+        sync_folder(folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Checkpoint | None:
+        """Return the checkpoint of a folder; None if there is none.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        try:
+            values = json.loads((folder / CHECKPOINT).read_text(encoding="utf-8"))
+            if values.pop("version") != VERSION:
+                raise InputError(f"{folder}: written by another version of this program; begin anew with --force")
+            position = values.pop("position")
+            return cls(
+                position=None if position is None else Position(*position),
+                lengths=Lengths(*values.pop("lengths")),
+                tally=Tally(**values.pop("tally")),
+                **values,
+            )
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"{folder / CHECKPOINT}: not a checkpoint ({error}); begin anew with --force") from None
+
+
+def forget(folder: Path) -> None:
+    """Remove the checkpoint of a folder, if there is one: nothing goes on from it any more."""
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def about_settings(settings: RuleSettings) -> dict[str, str]:
+    """Return the rules as they are saved; of the settings of a crawl nothing is."""
+    # The scheme says which words the dictionary has; where its file is makes no difference.
+    named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings) if each.name != "dictionary"}
+    scheme = find_scheme(settings.scheme)
+    return named | {"scheme": scheme.name} | ({"word_lists": pack(scheme.word_lists)} if scheme.word_lists else {})
+
+
+def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+    """Refuse to go on with another run.
+
+    Raises:
+        InputError: something is not the same.
+    """
+    for name, value in wanted.items():
+        what = differing_settings(saved[name], value) if name == "settings" else name
+        if what and saved.get(name) != value:
+            raise InputError(
+                f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force "
+                "to begin anew"
+            )
+
+
+def known_from(folder: Path, settings: RuleSettings, target: Path) -> Lengths:
+    """Copy the documents that an earlier run saved, to begin with them.
+
+    Args:
+        folder: the state that was saved.
+        settings: those of the new run.
+        target: the folder of its state.
+
+    Raises:
+        InputError: it is no such folder, or was made with other settings.
+    """
+    saved = Checkpoint.load(folder)
+    if saved is None or not saved.is_read:
+        raise InputError(f"{folder}: no index; give a folder that --save-index made")
+    settings_differ = differing_settings(saved.about["settings"], about_settings(settings))
+    if settings_differ:
+        raise InputError(f"{folder}: made with other settings ({settings_differ}); give the same ones")
+    for name in FILES:
+        if not (folder / name).is_file() or (folder / name).stat().st_size < getattr(saved.lengths, name):
+            raise InputError(f"{folder / name}: not there or too short; build the index again")
+        shutil.copyfile(folder / name, target / name)
+    return saved.lengths._replace(earlier=saved.lengths.documents // ROW.itemsize)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from working on the same state.
+
+    Raises:
+        InputError: one does.
+    """
+    with (folder / "lock").open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder}: another process is at work on these outputs; wait for it") from None
+        yield
+
+
+def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
+    """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
+    return ", ".join(
+        f"{name} {saved.get(name)} instead of {value}"
+        for name, value in wanted.items()
+        if saved.get(name) != value and name != "word_lists"  # the scheme names them, and by what is in them
+    )

@@ -1,0 +1,141 @@
+"""Rows to JSON Lines."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dedup.corpus.appending import write_all, write_pieces
+from dedup.corpus.reading.rows import ParquetRow
+from dedup.corpus.writing.outputs import Output, Row, not_resumable, part_of, sync_folder
+from dedup.corpus.writing.syncing import EarlySync
+
+_MOST_WAITING = 1 << 20
+
+
+class JsonlOutput(Output):
+    """A JSONL file; a checkpoint is its length in bytes. Lines are written as they are.
+
+    Args:
+        path: what it will be called.
+        resume_at: a checkpoint; None: begin anew.
+
+    Raises:
+        InputError: there is less than was written up to the checkpoint.
+    """
+
+    def __init__(self, path: Path, resume_at: int | None = None) -> None:
+        self._path = path
+        self._part = part_of(path)
+        self._waiting = bytearray()
+        if resume_at is None:
+            self._file = FileIO(self._part, "w")
+            self._sync = EarlySync(self._file)
+            return
+        size = self._part.stat().st_size if self._part.exists() else -1
+        if size < resume_at:
+            raise not_resumable(path, f"{self._part.name} is {'not there' if size < 0 else 'too short'}")
+        os.truncate(self._part, resume_at)
+        self._file = FileIO(self._part, "a")
+        self._sync = EarlySync(self._file)
+
+    def write(self, row: Row) -> None:
+        """Write a row."""
+        self._waiting += row if isinstance(row, bytes) else to_json(row)
+        self._waiting += b"\n"
+        if len(self._waiting) >= _MOST_WAITING:
+            self._write_waiting()
+
+    def write_lines(self, pieces: Sequence[memoryview]) -> None:
+        """Write lines that are rows, with their ends, in one or more pieces."""
+        self._write_waiting()
+        write_pieces(self._file, pieces)
+        self._sync.wrote(sum(map(len, pieces)))
+
+    def checkpoint(self) -> int:
+        """Make all rows so far safe; return where writing can be resumed."""
+        self._write_waiting()
+        self._sync.sync()
+        return self._file.tell()
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        self.checkpoint()
+        self._sync.close()
+        self._part.replace(self._path)
+        sync_folder(self._path.parent)
+
+    def discard(self) -> None:
+        """Give up: remove what was written."""
+        self._sync.close()
+        self._part.unlink(missing_ok=True)
+
+    def suspend(self) -> None:
+        """Close what is open; what was written up to the last checkpoint stays."""
+        self._sync.close()
+
+    def _write_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, bytearray()
+        write_all(self._file, waiting)
+        self._sync.wrote(len(waiting))
+
+
+def open_rows(path: Path, columns: Any, resume_at: int | None) -> Output:
+    """Open a file for rows; see `dedup.corpus.writing.outputs.open_output`."""
+    return JsonlOutput(path, resume_at)
+
+
+def to_json(row: dict[str, Any] | ParquetRow) -> bytes:
+    """Return a row as a line of JSON in UTF-8.
+
+    Times are written as ISO 8601, bytes as text if they are UTF-8 and as `{"base64": ...}` if not, what
+    JSON has no number for (NaN, infinities) as null, anything else as its string.
+    """
+    values = row.to_dict() if isinstance(row, ParquetRow) else row
+    try:
+        return (
+            b"{" + b", ".join([_encode(name) + b": " + _value_to_json(value) for name, value in values.items()]) + b"}"
+        )
+    except ValueError:
+        line = json.dumps(_without_nan(values), ensure_ascii=False, default=_to_json_value)
+        return line.encode("utf-8", "replace")
+
+
+def _value_to_json(value: object) -> bytes:
+    # Of a text json takes five times as long, and what it makes is the same.
+    return _encode(value) if type(value) is str else _ENCODER.encode(value).encode()
+
+
+def _to_json_value(value: object) -> Any:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    return str(value)
+
+
+_encode = msgspec.json.Encoder().encode
+# json.dumps would make one for every row.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_to_json_value)
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_nan(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return value

@@ -1,0 +1,216 @@
+"""What is written of a corpus: kept documents, dropped documents, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.corpus.reading.documents import CorpusDocument, Page
+from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.libraries import load_pyarrow
+from dedup.corpus.reading.line_ranges import ReadMemory
+from dedup.corpus.reading.rows import ParquetRow
+from dedup.corpus.signing.batches import SignedBatch
+from dedup.corpus.writing.jsonl import to_json
+from dedup.corpus.writing.outputs import Row, has_columns, open_output
+
+_KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
+_DROPPED = {
+    "key": "string",
+    "original": "string",
+    "matched": "string",
+    "verdict": "string",
+    "distance": "int32",
+    "similarity": "float64",
+    "source": "string",
+}
+_CLUSTERS = {"leader": "string", "keys": "strings"}
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedDocument:
+    """A document that was dropped.
+
+    Attributes:
+        key: what it is called.
+        original: the leader of the cluster that it belongs to.
+        matched: the member that it was found by; often the original.
+        verdict: why it was dropped.
+        distance: bits in which its fingerprint differs from that of `original`.
+        similarity: how much of the text they share, between 0 and 1.
+        source: file and line where it stands.
+    """
+
+    key: str
+    original: str | None
+    matched: str | None
+    verdict: str
+    distance: int | None
+    similarity: float | None
+    source: str
+
+
+class _TableWriter:
+    """A table that is written row by row; left by an error, what is there can be resumed."""
+
+    def __init__(self, path: Path, columns: Any, resume_at: int | None) -> None:
+        self._output = open_output(path, columns, resume_at)
+
+    def checkpoint(self) -> int:
+        """Make all rows so far safe; return where writing can be resumed."""
+        return self._output.checkpoint()
+
+    def close(self) -> None:
+        """Finish the file and give it its name."""
+        self._output.close()
+
+    def discard(self) -> None:
+        """Give up: remove what was written."""
+        self._output.discard()
+
+    def suspend(self) -> None:
+        """Close what is open; what was written up to the last checkpoint stays."""
+        self._output.suspend()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.suspend()
+
+
+class KeptWriter(_TableWriter):
+    """Writes kept documents as they came.
+
+    To JSONL: lines of JSONL byte for byte, rows and text files as objects, pages as objects with
+    their fields and the main text. To Parquet: rows as they are if `schema` is given, otherwise the
+    columns key, text, source and record, the record as JSON: fields differ from file to file.
+
+    Args:
+        path: the file, `.jsonl` or `.parquet`.
+        schema: the columns of all documents where all come from Parquet; see `common_schema`.
+        resume_at: a checkpoint; None: begin anew.
+
+    Raises:
+        InputError: the file cannot be written, or not be resumed.
+    """
+
+    def __init__(self, path: Path, schema: Any = None, resume_at: int | None = None) -> None:
+        super().__init__(path, _KEPT if schema is None else schema, resume_at)
+        self._is_general = has_columns(path) and schema is None
+
+    def write(self, document: CorpusDocument, text: str | None = None) -> None:
+        """Write a document.
+
+        Args:
+            document: as it was read.
+            text: the main text of its page, if it is one; None: the page itself is written.
+        """
+        if self._is_general:
+            self._output.write(_general_row(document, text))
+        else:
+            self._output.write(_as_it_came(document, text))
+
+    def write_batch(self, batch: SignedBatch, places: NDArray[np.int64], memory: ReadMemory) -> None:
+        """Write some documents of a batch.
+
+        Args:
+            batch: the documents.
+            places: which of them.
+            memory: where those are read to that are read again.
+        """
+        lines = None if self._is_general else batch.lines(places, memory)
+        if lines is not None:
+            self._output.write_lines(lines)
+            return
+        for document, text in batch.documents(places):
+            self.write(document, text)
+
+
+class DroppedWriter(_TableWriter):
+    """Writes dropped documents: which, because of which, and how close they are.
+
+    Args:
+        path: the file, `.jsonl` or `.parquet`.
+        resume_at: a checkpoint; None: begin anew.
+
+    Raises:
+        InputError: the file cannot be written, or not be resumed.
+    """
+
+    def __init__(self, path: Path, resume_at: int | None = None) -> None:
+        super().__init__(path, _DROPPED, resume_at)
+
+    def write(self, dropped: DroppedDocument) -> None:
+        """Write a dropped document."""
+        # asdict would copy the values too, in ten times the time.
+        self._output.write({name: getattr(dropped, name) for name in _DROPPED})
+
+
+class ClusterWriter(_TableWriter):
+    """Writes clusters.
+
+    Args:
+        path: the file, `.jsonl` or `.parquet`.
+        resume_at: a checkpoint; None: begin anew.
+
+    Raises:
+        InputError: the file cannot be written, or not be resumed.
+    """
+
+    def __init__(self, path: Path, resume_at: int | None = None) -> None:
+        super().__init__(path, _CLUSTERS, resume_at)
+
+    def write(self, leader: str, keys: Sequence[str]) -> None:
+        """Write a cluster: its leader, and the keys of all that belong to it."""
+        self._output.write({"leader": leader, "keys": list(keys)})
+
+
+def common_schema(files: Sequence[CorpusFile]) -> Any:
+    """Return the schema of a corpus, a `pyarrow.Schema`, if all of it is Parquet with equal columns; else None."""
+    schema = None
+    for file in files:
+        if file.format != "parquet":
+            return None
+        found = load_pyarrow(file.name).parquet.read_schema(file.path)
+        if schema is not None and not found.equals(schema):
+            return None
+        schema = found
+    return schema
+
+
+def _as_it_came(document: CorpusDocument, text: str | None) -> Row:
+    record = document.record
+    if not isinstance(record, Page):
+        return record
+    if text is not None:
+        return {**record.fields, "text": text}
+    return {**record.fields, "html": _decode(document.html or b"")}
+
+
+def _general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
+    row = _as_it_came(document, text)
+    record = to_json(row) if isinstance(row, dict | ParquetRow) else row
+    return {
+        "key": document.key,
+        "text": document.text if text is None else text,
+        "source": document.source,
+        "record": record.decode(),
+    }
+
+
+def _decode(html: bytes) -> str:
+    from trafilatura.utils import decode_file  # noqa: PLC0415 -- a second that only this rare case needs
+
+    return str(decode_file(html)).encode("utf-8", "replace").decode()

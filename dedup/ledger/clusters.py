@@ -1,0 +1,257 @@
+"""What a decision means for its cluster: who is the keeper now, and whether the document is passed on."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, bindparam, exists, select
+
+from dedup.ledger import document_rows
+from dedup.ledger.brake import Brakes
+from dedup.ledger.elections import Elections
+from dedup.rules.decision import ALONE, Kept, Outcome
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.settings import Brake, DedupSettings
+from dedup.sql.schema import documents, verdicts
+
+_exported = documents.alias("exported")
+_EXPORTED = select(_exported.c.id, _exported.c.key, _exported.c.leader_id).join(
+    documents, documents.c.exported_id == _exported.c.id
+)
+_IN_CLUSTER = select(documents.c.id, documents.c.key).where(
+    documents.c.id == bindparam("document"), documents.c.leader_id == bindparam("leader")
+)
+_ONCE_EXPORTED = select(documents.c.id, documents.c.key).where(
+    exists().where(
+        verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_([Kept.KEEPER.value, Kept.JOINED.value])
+    )
+)
+_LAST_KEPT = (
+    select(verdicts.c.kept)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        # That on the same text again, which was found by itself, says nothing of how it was passed on.
+        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+    )
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
+)
+
+
+class Clusters:
+    """Keeps clusters in order while documents are decided.
+
+    Args:
+        settings: whether better copies take the place of others, and which are better; the brake. Where none
+            takes the place of another, the leader is the copy that is passed on, and so the keeper.
+        brakes: counts clusters and hosts.
+    """
+
+    def __init__(self, settings: DedupSettings, brakes: Brakes) -> None:
+        self._swaps = settings.swap_keeper and not settings.mark_only
+        self._counted = 0 if settings.brake is Brake.OFF else settings.max_cluster
+        self._elections = Elections(settings.keeper, settings.max_cluster)
+        self._brakes = brakes
+
+    def settle(
+        self,
+        connection: Connection,
+        run_id: int,
+        document_id: int,
+        key: str,
+        content: Content,
+        *,
+        known: StoredDocument | None,
+        match: Match | None,
+        is_unchanged: bool,
+    ) -> Outcome:
+        """Do what follows from a document that was just written.
+
+        Args:
+            connection: inside a writing transaction.
+            run_id: the run.
+            document_id: the document.
+            key: its key.
+            content: what it holds now.
+            known: what was stored of it before.
+            match: what it is a duplicate of, if it is.
+            is_unchanged: whether it holds what it held before.
+        """
+        if known is None and match is None:
+            return ALONE
+        joined_id = match.joined.id if match and match.joined else None
+        is_left = known is not None and known.leader_id not in (None, match and match.leader.id, joined_id)
+        left = self._leave(connection, known) if known is not None and is_left else False
+        if match is not None:
+            outcome = self._settle_duplicate(
+                connection, run_id, document_id, key, content, known=known, match=match, is_unchanged=is_unchanged
+            )
+        else:
+            outcome = self._settle_leader(connection, known, content, is_unchanged=is_unchanged)
+        return outcome._replace(keeper_changed=True) if left else outcome
+
+    def leader_replaced_by(self, connection: Connection, document: StoredDocument) -> StoredDocument | None:
+        """Return the leader whose place a document has taken as the better copy, if it has.
+
+        When such a document goes, or holds something else, nothing of its cluster is passed on any more.
+        """
+        if not self._swaps or document.leader_id is None:
+            return None
+        leader = document_rows.find_with_leaders(connection, [document.leader_id])[document.leader_id]
+        return leader if leader.exported_id == document.id else None
+
+    def _settle_duplicate(
+        self,
+        connection: Connection,
+        run_id: int,
+        document_id: int,
+        key: str,
+        content: Content,
+        *,
+        known: StoredDocument | None,
+        match: Match,
+        is_unchanged: bool,
+    ) -> Outcome:
+        if not self._swaps:
+            return self._settle_dropped(connection, run_id, key, known=known, match=match, is_unchanged=is_unchanged)
+        leader = match.leader
+        before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
+        if match.joined is not None:
+            standing = self._elections.anew(connection, leader.id, leader.keeper_id)
+        else:
+            standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
+        is_held = self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates)
+        kept = Kept.BRAKE if is_held else None
+        outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
+        replaces = self._export(connection, leader, document_id, standing.keeper_id)
+        if replaces is not None:
+            return outcome._replace(kept=Kept.KEEPER, replaces=replaces)
+        if match.joined is not None:
+            replaces = self._reduce(connection, leader, match.joined, standing.keeper_id)
+            # It may have been passed on before, and be kept by the brake now.
+            return outcome._replace(replaces=tuple(each for each in replaces if each != key))
+        return outcome
+
+    def _settle_dropped(
+        self,
+        connection: Connection,
+        run_id: int,
+        key: str,
+        *,
+        known: StoredDocument | None,
+        match: Match,
+        is_unchanged: bool,
+    ) -> Outcome:
+        leader = match.leader
+        duplicates = document_rows.count_led(connection, leader.id, self._counted) if self._counted else 0
+        kept = None
+        if self._brakes.holds(connection, run_id, key, leader.key, duplicates):
+            kept = Kept.BRAKE
+        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+            # Where copies are swapped another one has its place, or it is the one that is passed on.
+            kept = Kept.JOINED
+        return Outcome(leader.key, kept=kept, joined=match.joined and match.joined.key)
+
+    def settle_again(self, connection: Connection, run_id: int, match: Match, outcome: Outcome) -> Outcome:
+        """Say what becomes of a document that this process has passed on or dropped before, in the same run.
+
+        Args:
+            connection: inside a writing transaction.
+            run_id: the run.
+            match: the document, and the leader of its cluster, which may be itself.
+            outcome: what would become of it if it came for the first time.
+        """
+        document, leader = match.member, match.leader
+        is_held = outcome.kept is Kept.BRAKE
+        if document.id == leader.id:
+            is_held = self._brakes.holds(connection, run_id, document.key, leader.key, 0)
+        return Outcome(outcome.keeper or leader.key, outcome.keeper_changed, Kept.BRAKE if is_held else None)
+
+    def _settle_leader(
+        self, connection: Connection, known: StoredDocument | None, content: Content, *, is_unchanged: bool
+    ) -> Outcome:
+        if known is None or known.keeper_id is None:
+            return ALONE
+        if not self._swaps:
+            # Another copy had taken its place when copies were swapped; now it is passed on.
+            document_rows.change_document(connection, known.id, {"keeper_id": None, "exported_id": None})
+            return ALONE
+        if is_unchanged and content.sketch.tokens and not _differs(known, content):
+            keeper_id, is_changed = known.keeper_id, False
+        else:
+            standing = self._elections.anew(connection, known.id, known.keeper_id)
+            keeper_id, is_changed = standing.keeper_id, standing.is_changed
+        replaces = self._export(connection, known, known.id, keeper_id)
+        return Outcome(keeper_changed=is_changed, replaces=replaces or (), is_replaced=replaces is None)
+
+    def _leave(self, connection: Connection, known: StoredDocument) -> bool:
+        """Elect anew where the keeper, or a vote for it, has left; say whether it is another one now."""
+        assert known.leader_id is not None
+        leader = document_rows.find_with_leaders(connection, [known.leader_id])[known.leader_id]
+        if not self._swaps:
+            if known.id in (leader.keeper_id, leader.exported_id):
+                document_rows.change_document(connection, leader.id, {"keeper_id": None, "exported_id": None})
+            return False
+        if leader.keeper_id != known.id and known.canonical_digest is None:
+            return False
+        return self._elections.anew(connection, leader.id, leader.keeper_id).is_changed
+
+    def _export(
+        self, connection: Connection, leader: StoredDocument, document_id: int, keeper_id: int
+    ) -> tuple[str, ...] | None:
+        """Say which other copies a member takes the place of when it is passed on; None: it is not."""
+        exported_id, exported = _exported_of(connection, leader)
+        if document_id not in (keeper_id, exported_id):
+            return None
+        if document_id != exported_id:
+            document_rows.change_document(connection, leader.id, {"exported_id": document_id})
+        return _once_exported(connection, leader, {exported_id: exported}, but=document_id)
+
+    @staticmethod
+    def _reduce(
+        connection: Connection, leader: StoredDocument, joined: StoredDocument, keeper_id: int
+    ) -> tuple[str, ...]:
+        """Let one copy of two clusters that were joined stand for both; return the keys of the others."""
+        exported_id, exported = _exported_of(connection, leader)
+        found = {"document": joined.exported_id or joined.id, "leader": leader.id}
+        other = connection.execute(_IN_CLUSTER, found).first()
+        # Only these two are sure to be passed on.
+        stays = keeper_id if keeper_id == (other.id if other else joined.id) else exported_id
+        if stays != exported_id:
+            document_rows.change_document(connection, leader.id, {"exported_id": stays})
+        return _once_exported(connection, leader, {exported_id: exported}, but=stays)
+
+
+def _exported_of(connection: Connection, leader: StoredDocument) -> tuple[int, str]:
+    """Return id and key of the copy that stands for a cluster where it is passed on."""
+    row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
+    # A copy that has left the cluster stands for itself, and the leader for the cluster again.
+    return (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
+
+
+def _once_exported(
+    connection: Connection, leader: StoredDocument, exported: dict[int, str], *, but: int
+) -> tuple[str, ...]:
+    """Return the keys of a cluster's copies that were passed on, with those that are given, but one."""
+    # A crawl may have been killed before a copy was replaced where pages are stored.
+    others = _ONCE_EXPORTED.where(documents.c.leader_id == leader.id, documents.c.id != but)
+    keys = exported | {leader.id: leader.key}
+    keys.update((row.id, row.key) for row in connection.execute(others.order_by(documents.c.id)))
+    return tuple(key for identifier, key in keys.items() if identifier != but)
+
+
+def _differs(known: StoredDocument, content: Content) -> bool:
+    return (
+        known.text_digest != content.text_digest
+        or known.canonical_digest != content.canonical_digest
+        or content.redirected > known.redirected
+    )
+
+
+def _has_joined(connection: Connection, known: StoredDocument, run_id: int) -> bool:
+    """Say whether a document, as it is, was passed on in this run before it became a duplicate by joining a cluster.
+
+    The process may have ended before anybody stored it.
+    """
+    if known.last_run_id != run_id:
+        return False
+    return connection.scalar(_LAST_KEPT, {"document": known.id, "run": run_id}) == Kept.JOINED.value

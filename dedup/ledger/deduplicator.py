@@ -1,0 +1,259 @@
+"""Candidates to verdict: is a document new, unchanged, updated, or a duplicate of which one?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from random import SystemRandom
+
+from sqlalchemy import Connection
+
+from dedup.errors import DedupError
+from dedup.ledger import document_rows, notes
+from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
+from dedup.ledger.brake import Alarm, Brakes
+from dedup.ledger.cluster_joins import Joining
+from dedup.ledger.clusters import Clusters
+from dedup.ledger.forget import forget_old
+from dedup.ledger.identity import plain_class_of
+from dedup.ledger.notes import Known, Skipped, Unexamined
+from dedup.ledger.originals import OriginalFinder
+from dedup.ledger.recognition import recognise
+from dedup.ledger.store import DocumentStore
+from dedup.ledger.tables.opening import open_index
+from dedup.rules.decision import Decision, Kept, Verdict, decision_of
+from dedup.rules.documents import Content, Document, Match, StoredDocument
+from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.scope import Scopes
+from dedup.rules.settings import DedupSettings
+from dedup.rules.verification import plan_of
+from dedup.signature.schemes import find_scheme
+from dedup.signature.word_lists import pack
+from dedup.sql.database import Database, open_dedup_database
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["Decision", "Deduplicator", "Document", "Verdict", "decision_of"]
+
+
+class Deduplicator:
+    """Decides documents against all that a database has seen.
+
+    Args:
+        settings: how matches are found and decided, and in which database.
+
+    Raises:
+        DatabaseError: the database cannot be opened, or was made with another scheme or design.
+    """
+
+    def __init__(self, settings: DedupSettings) -> None:
+        if settings.keeper != KeeperPolicy() and not settings.swap_keeper:
+            logger.warning(
+                "DEDUP_KEEPER has no effect: the copy that came first is kept unless DEDUP_SWAP_KEEPER is on"
+            )
+        self._settings = settings
+        self.scopes = Scopes(settings.scope, of_run=settings.memory.of_run)
+        self._brakes = Brakes(settings)
+        self._clusters = Clusters(settings, self._brakes)
+        scheme = find_scheme(settings.scheme)
+        self.database: Database = open_dedup_database(
+            settings.database_url,
+            scheme.name,
+            str(settings.tables),
+            settings.lock_timeout,
+            settings.scope.value,
+            pack(scheme.word_lists),
+        )
+        try:
+            self._index = open_index(plan_of(settings), settings, self.database)
+        except DedupError:
+            self.database.close()
+            raise
+        self._joining = Joining(settings)
+        self._originals = OriginalFinder(self._index, self.scopes, settings, self._joining)
+        self._store = DocumentStore(self._index, self.scopes, settings)
+        self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
+        self._plain_class: str | None = None
+
+    def close(self) -> None:
+        """Save the index, if it is one in memory, and close the database."""
+        self._index.close()
+        self.database.close()
+
+    def open_run(self, name: str) -> int:
+        """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
+        with self.database.write() as connection:
+            run_id = document_rows.open_run(connection, name)
+        memory = self._settings.memory
+        if memory.seconds is not None:
+            forgotten = forget_old(self.database, self._index, self.scopes, run_id, memory.seconds)
+            what = "document" if forgotten == 1 else "documents"
+            logger.info("forgotten: %s %s not seen for %s (DEDUP_MEMORY)", f"{forgotten:,}", what, memory)
+        return run_id
+
+    def close_run(self, run_id: int, outcome: str) -> None:
+        """Note that a run has ended, and how."""
+        with self.database.write() as connection:
+            document_rows.close_run(connection, run_id, outcome)
+
+    def known_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
+        """Return those of the digests whose bytes were analysed before: no text is needed for them.
+
+        Args:
+            body_digests: digests of bytes, each as `scoped_bytes` makes it.
+        """
+        with self.database.read() as connection:
+            return document_rows.find_known_bodies(connection, body_digests)
+
+    def scoped_bytes(self, key: str, body_digest: bytes, run_id: int, spider: str = "") -> bytes:
+        """Return the digest of bytes together with the scope of their document."""
+        return self.scopes.mixed(key, body_digest, self.scopes.space_of(spider, run_id))
+
+    def decide(self, documents: Sequence[Document], run_id: int) -> list[Decision | None]:
+        """Decide documents one after the other, and write what follows, in one transaction.
+
+        Args:
+            documents: the documents, in the order in which they count as seen.
+            run_id: the run that the verdicts belong to.
+
+        Returns:
+            A decision for each document; None where neither signature nor bytes are known, so
+            that the document has to be analysed first.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        if not documents:
+            return []
+        with self._brakes.batch(), self.database.write() as connection:
+            plain_class = self._plain_class
+            if plain_class is None:
+                plain_class = plain_class_of(connection, documents[0].item_class)
+            batch = Batch(connection, run_id, self._first_batch, self._next_batch, plain_class)
+            decisions = [self._decide(batch, document) for document in documents]
+            batch.write_verdicts()
+            self._brakes.write(connection)
+        self._plain_class = plain_class
+        self._next_batch += 1
+        return decisions
+
+    def let_go(self, keys: Iterable[str]) -> None:
+        """Take documents that are there no more out of the index, in one transaction.
+
+        With a key go all that came under it, whatever their item class, spider, run and text. Nothing is
+        dropped because of them any more, and their duplicates are decided anew when they are seen again;
+        so are all of a cluster whose leader's place they have taken. Keys that are not known are passed over.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        with self.database.write() as connection:
+            for key in keys:
+                for found in document_rows.find_by_given_key(connection, key):
+                    # One of them may have led another.
+                    document = document_rows.find_with_leaders(connection, [found.id])[found.id]
+                    leader = self._clusters.leader_replaced_by(connection, document)
+                    self._store.let_go(connection, leader or document)
+
+    def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
+        """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""
+        with self.database.write() as connection:
+            notes.note_unexamined(connection, run_id, noted)
+
+    def note_skipped(self, run_id: int, noted: Sequence[Skipped]) -> None:
+        """Note pages that a run skipped, see `notes.note_skipped`."""
+        with self.database.write() as connection:
+            notes.note_skipped(connection, run_id, noted)
+
+    def knows(self) -> Known:
+        """Return what the database remembers: about how many documents, how many runs, and since when."""
+        with self.database.read() as connection:
+            return notes.find_known(connection)
+
+    def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
+        """Return ids and keys of documents whose content has to be seen again, see `document_rows.find_undecided`."""
+        with self.database.read() as connection:
+            return document_rows.find_undecided(connection, after, most, run_id)
+
+    def take_alarms(self) -> list[Alarm]:
+        """Return the clusters and hosts that have gone over a limit since the last call."""
+        return self._brakes.take_alarms()
+
+    def _decide(self, batch: Batch, document: Document) -> Decision | None:
+        connection, run_id = batch.connection, batch.run_id
+        space = self.scopes.space_of(document.spider, run_id)
+        document = self._scoped(document, space)
+        found = recognise(batch, document, space)
+        if found is None:
+            return None
+        identity, content, relatives, is_again = found
+        known = relatives.same_key
+        match: Match | None = None
+        if known is not None and _is_unchanged(known, content):
+            verdict = Verdict.UNCHANGED
+            if known.leader_id is not None:
+                leader = self._originals.leader_of(connection, known)
+                match = Match(leader, leader)
+            self._store.note_seen(connection, known, content, run_id)
+            document_id = known.id
+        else:
+            verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
+            match = self._originals.find(connection, identity, document.signature, content, relatives, run_id=run_id)
+            document_id = self._store.write(
+                connection, identity, content, relatives=relatives, match=match, run_id=run_id
+            )
+            if match is not None and match.joined is not None:
+                batch.write_verdicts()
+                self._joining.carry_out(connection, match, match.joined, document_id, run_id)
+            self._let_go_of_replaced(connection, known, match)
+        outcome = self._clusters.settle(
+            connection,
+            run_id,
+            document_id,
+            identity.key,
+            content,
+            known=known,
+            match=match,
+            is_unchanged=verdict is Verdict.UNCHANGED,
+        )
+        if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
+            match = Match(match.leader if match else known, known)
+            outcome = self._clusters.settle_again(connection, run_id, match, outcome)
+        if match is not None and self._settings.mark_only:
+            outcome = outcome._replace(kept=Kept.MARKED)
+        decision = replace(
+            decision_of(verdict, content, match), outcome=outcome, key=identity.key, is_separate=identity.is_separate
+        )
+        # A page that was under way when its crawl was killed comes again; its verdict stands already.
+        if verdict is not Verdict.UNCHANGED or known is None or known.last_run_id != run_id or is_again:
+            batch.add(document_id, decision, match)
+            self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
+        elif document.separate:
+            batch.let_stand(document_id)
+        return decision
+
+    def _let_go_of_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
+        """Let the cluster that a changed document has left be decided anew, if it had taken the leader's place."""
+        clusters = set() if match is None else {match.leader.id, match.joined and match.joined.id}
+        if known is None or known.leader_id in clusters:
+            return
+        if leader := self._clusters.leader_replaced_by(connection, known):
+            self._store.let_go(connection, leader)
+
+    def _scoped(self, document: Document, space: str) -> Document:
+        if self.scopes.is_plain(space):
+            return document
+        key, signature, body_digest = document.key, document.signature, document.body_digest
+        return replace(
+            document,
+            signature=signature and self.scopes.mixed_signature(key, signature, space),
+            body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
+        )
+
+
+def _is_unchanged(known: StoredDocument, content: Content) -> bool:
+    if known.text_digest != content.text_digest:
+        return False
+    # A page without text that was dropped because of its bytes has to be looked at when these change.
+    return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest

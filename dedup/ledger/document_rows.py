@@ -1,0 +1,306 @@
+"""The ledger: rows of documents, words, verdicts and runs, read and written for the deduplicator."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Subquery,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    union_all,
+    update,
+)
+
+from dedup.errors import DatabaseError
+from dedup.rules.documents import StoredDocument
+from dedup.signature.deflating import deflate
+from dedup.signature.signature import digest
+from dedup.signature.sketch import Sketch
+from dedup.sql.schema import documents, runs, to_unsigned, verdicts, words
+
+_COLUMNS = (
+    documents.c.id,
+    documents.c.key,
+    documents.c.body_digest,
+    documents.c.text_digest,
+    documents.c.text_bytes,
+    documents.c.fingerprint,
+    documents.c.sketch,
+    documents.c.indexed,
+    documents.c.leader_id,
+    documents.c.last_run_id,
+    documents.c.canonical_digest,
+    documents.c.redirected,
+    documents.c.keeper_id,
+    documents.c.exported_id,
+    documents.c.space,
+)
+_DOCUMENT = select(*_COLUMNS)
+# Rows become documents in the order of the columns: this is done for all candidates of every document.
+_FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
+    StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
+)
+assert tuple(column.name for column in _COLUMNS) == StoredDocument._fields
+
+
+def _earliest(column: Column[Any], parameter: str) -> Subquery:
+    return _DOCUMENT.where(column == bindparam(parameter)).order_by(documents.c.id).limit(1).subquery()
+
+
+# One statement for four questions: most of what a statement costs is not the database's work.
+_RELATIVES = union_all(
+    select(literal_column("'key'").label("role"), *_COLUMNS).where(documents.c.key_digest == bindparam("key")),
+    select(literal_column("'separate'"), *_COLUMNS).where(documents.c.key_digest == bindparam("separate")),
+    select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
+    select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
+)
+_BY_TEXT_OUTSIDE_CLUSTER = (
+    _DOCUMENT.where(
+        documents.c.text_digest == bindparam("digest"),
+        documents.c.id != bindparam("leader"),
+        documents.c.leader_id.is_distinct_from(bindparam("leader")),
+    )
+    .order_by(documents.c.id)
+    .limit(1)
+)
+_FOR_TABLES = (
+    _DOCUMENT.where(documents.c.text_digest == bindparam("digest"))
+    .order_by(documents.c.indexed.desc(), documents.c.id)
+    .limit(1)
+)
+_ORIGINAL_FOR_TABLES = _FOR_TABLES.where(documents.c.leader_id.is_(None))
+_MEMBERS = _DOCUMENT.where(documents.c.id.in_(bindparam("ids", expanding=True)))
+_LEADERS_OF_MEMBERS = _DOCUMENT.where(
+    documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
+)
+_MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
+_SKETCHES = select(documents.c.id, documents.c.key, documents.c.space, documents.c.leader_id, documents.c.sketch).where(
+    documents.c.id.in_(bindparam("ids", expanding=True))
+)
+_BY_GIVEN_KEY = _DOCUMENT.where(
+    or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key"))
+).order_by(documents.c.id)
+_OF_KEY = _DOCUMENT.where(documents.c.key_digest == bindparam("key"))
+# A comparison with NULL is served by the index of text digests.
+_UNDECIDED = (
+    select(documents.c.id, documents.c.key)
+    .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
+    .order_by(documents.c.id)
+    .limit(bindparam("most"))
+)
+_BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
+_SOME_LED = (
+    select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
+)
+_COUNT_LED = select(func.count()).select_from(_SOME_LED)
+_KNOWN_BODIES = (
+    select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
+)
+_ADD_DOCUMENT = insert(documents).returning(documents.c.id)
+_WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
+_ADD_WORDS = insert(words)
+_REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
+
+CANCELLING = "cancelling"
+"""The outcome of a run that is being taken back."""
+
+_SET_KEEPER = update(documents).where(documents.c.id == bindparam("leader")).values(keeper_id=bindparam("keeper"))
+_CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
+_CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
+
+
+def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
+    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
+
+    Args:
+        key: the key.
+        space: where it is: the same keys of two spaces are two.
+        item_class: the class of its items, where these are not the database's first ones: so are those of two classes.
+    """
+    mixed = "\0".join((space, item_class, key)) if space or item_class else key
+    return digest(mixed.encode("utf-8", "surrogatepass"))
+
+
+class Relatives(NamedTuple):
+    """The stored documents that have something in common with one that is to be decided.
+
+    Attributes:
+        same_key: the document with the same key.
+        separate: the one with the same text that has a key of its own, because others came under its key.
+        same_body: the earliest one whose page had the same bytes.
+        same_text: the earliest one with the same normalised text.
+    """
+
+    same_key: StoredDocument | None
+    separate: StoredDocument | None
+    same_body: StoredDocument | None
+    same_text: StoredDocument | None
+
+
+def find_relatives(
+    connection: Connection,
+    key: bytes,
+    body_digest: bytes | None,
+    text_digest: bytes | None,
+    separate: bytes | None = None,
+) -> Relatives:
+    """Return the documents with this key, these bytes, this text.
+
+    Args:
+        connection: inside a transaction.
+        key: the digest of the key.
+        body_digest: of the bytes.
+        text_digest: of the text.
+        separate: of the key that the document has if others have come under its key.
+    """
+    digests = {"key": key, "separate": separate, "body": body_digest, "text": text_digest}
+    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests)}
+    return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
+
+
+def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
+    """Return the earliest document with this text that is neither the leader nor led by it."""
+    row = connection.execute(_BY_TEXT_OUTSIDE_CLUSTER, {"digest": text_digest, "leader": leader_id}).first()
+    return None if row is None else _stored(row)
+
+
+def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
+    """Return the document that stands for a text in the permuted tables, else the earliest that can."""
+    row = connection.execute(_ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, {"digest": text_digest}).first()
+    return None if row is None else _stored(row)
+
+
+def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
+    """Return the documents with these ids and the leaders of those that have one, by id."""
+    return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
+
+
+def find_sketches(connection: Connection, ids: Iterable[int]) -> dict[int, Any]:
+    """Return key, space, leader and sketch, as bytes, of the documents with these ids, by id."""
+    return {row.id: row for row in connection.execute(_SKETCHES, {"ids": list(ids)})}
+
+
+def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
+    """Return the documents that came under a key, whatever their class and space, the earliest first."""
+    return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
+
+
+def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
+    """Return the document whose key has this digest."""
+    row = connection.execute(_OF_KEY, {"key": digest_of_key}).first()
+    return None if row is None else _stored(row)
+
+
+def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
+    """Return ids and keys of documents without content, which are decided anew when they are seen again.
+
+    Args:
+        connection: inside a transaction.
+        after: only those with a larger id.
+        most: how many at most, those with the smallest ids.
+        run_id: only those that were last seen in this run; None: all.
+    """
+    query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
+    return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
+
+
+def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
+    """Return the duplicates in the cluster of a leader."""
+    return [_stored(row) for row in connection.execute(_BY_LEADER, {"leader": leader_id})]
+
+
+def count_led(connection: Connection, leader_id: int, most: int) -> int:
+    """Return how many duplicates a leader has, counted up to `most`."""
+    return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
+
+
+def find_known_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
+    """Return those of the digests that belong to a known page."""
+    return {bytes(row[0]) for row in connection.execute(_KNOWN_BODIES, {"digests": list(body_digests)})}
+
+
+def add_document(connection: Connection, values: Mapping[str, Any]) -> int:
+    """Insert a document and return its id; `values` are columns of `dedup_documents`."""
+    return int(connection.execute(_ADD_DOCUMENT, dict(values)).scalar_one())
+
+
+def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
+    """Set columns of one document."""
+    connection.execute(_CHANGE_DOCUMENT.values(**values), {"changed_id": document_id})
+
+
+def change_documents(connection: Connection, document_ids: Iterable[int], values: Mapping[str, Any]) -> None:
+    """Set the same columns of several documents."""
+    connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
+
+
+def set_keeper(connection: Connection, leader_id: int, keeper_id: int) -> None:
+    """Note who is the keeper of a leader's cluster."""
+    connection.execute(_SET_KEEPER, {"leader": leader_id, "keeper": keeper_id})
+
+
+def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
+    """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
+    deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
+    return b"" if deflated is None else zlib.decompress(deflated)
+
+
+def add_words(connection: Connection, text_digest: bytes, tokens: bytes) -> None:
+    """Store the tokens of a text that has none yet."""
+    deflated = deflate(tokens)
+    connection.execute(_ADD_WORDS, {"text_digest": text_digest, "words": deflated})
+
+
+def remove_words(connection: Connection, text_digest: bytes) -> None:
+    """Forget the tokens of a text, if they are stored."""
+    connection.execute(_REMOVE_WORDS, {"digest": text_digest})
+
+
+def add_verdicts(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Insert rows of `dedup_verdicts`."""
+    if rows:
+        connection.execute(insert(verdicts), rows)
+
+
+def open_run(connection: Connection, name: str) -> int:
+    """Start the run of this name, or go on with it, and return its id.
+
+    Raises:
+        DatabaseError: it is being taken back.
+    """
+    known = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
+    if known is not None:
+        if known.outcome == CANCELLING:
+            raise DatabaseError(
+                f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
+            )
+        connection.execute(update(runs).where(runs.c.id == known.id).values(finished=None, outcome=None))
+        return int(known.id)
+    return int(
+        connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
+    )
+
+
+def close_run(connection: Connection, run_id: int, outcome: str) -> None:
+    """Note when a run ended, and how."""
+    connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
+
+
+def _stored(row: Sequence[Any]) -> StoredDocument:
+    values = list(row)
+    values[_FINGERPRINT] = to_unsigned(values[_FINGERPRINT])
+    values[_SKETCH] = Sketch.from_bytes(values[_SKETCH])
+    values[_INDEXED] = bool(values[_INDEXED])
+    values[_REDIRECTED] = bool(values[_REDIRECTED])
+    return StoredDocument._make(values)

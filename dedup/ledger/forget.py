@@ -1,0 +1,156 @@
+"""Forgetting documents: those that are there no more, and those that no run has seen for a time.
+
+Their keys and their verdicts stay; nothing is dropped because of them any more, and they are decided anew when they
+are seen again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, update
+
+from dedup.index.protocol import Index
+from dedup.ledger import document_rows
+from dedup.rules.documents import StoredDocument
+from dedup.rules.scope import Scopes
+from dedup.sql.database import Database
+from dedup.sql.schema import documents, runs
+
+_LEADERS_AT_ONCE = 200
+_MEMBERS_AT_ONCE = 500
+_NOBODY = -1
+_UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
+
+
+def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
+    """Forget what documents hold, but not their keys.
+
+    Their content is stored nowhere: without digests they are decided anew when they are seen again,
+    and without table entries nothing is dropped because of them. A text that one of them stood for in
+    the tables is handed on to another document that has it; the words of a text that none has are
+    forgotten. Documents that they lead have to be forgotten first, or with them.
+
+    Args:
+        connection: inside a writing transaction.
+        index: the permuted tables.
+        scopes: those of the database.
+        documents: as they are stored.
+    """
+    index.remove(connection, [entry_of(document, scopes) for document in documents if document.indexed])
+    document_rows.change_documents(connection, [document.id for document in documents], _UNKNOWN)
+    stood = {document.text_digest for document in documents if document.indexed}
+    for text_digest in {document.text_digest for document in documents} - {None}:
+        assert text_digest is not None
+        heir = document_rows.find_for_tables(connection, text_digest, originals_only=False)
+        if heir is None:
+            document_rows.remove_words(connection, text_digest)
+        elif text_digest in stood and not heir.indexed:
+            index.add(connection, [entry_of(heir, scopes)])
+            document_rows.change_document(connection, heir.id, {"indexed": 1})
+
+
+def forget_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Collection[int]) -> None:
+    """Forget documents where it is not known by which rules keepers are elected.
+
+    Who is the keeper of their clusters is asked when a copy comes again.
+
+    Args:
+        connection: inside a writing transaction.
+        index: the permuted tables.
+        scopes: those of the database.
+        ids: the documents; those that they lead have to be forgotten first, or with them.
+    """
+    if not ids:
+        return
+    stored = document_rows.find_with_leaders(connection, ids)
+    forget(connection, index, scopes, [stored[each] for each in ids])
+    for column in (documents.c.keeper_id, documents.c.exported_id):
+        connection.execute(update(documents).where(column.in_(ids)).values({column: _NOBODY}))
+    members = documents.alias()
+    is_alone = ~exists().where(members.c.leader_id == documents.c.id)
+    leaders = {stored[each].leader_id for each in ids} | set(ids)
+    connection.execute(
+        update(documents).where(documents.c.id.in_(leaders - {None}), is_alone).values(keeper_id=None, exported_id=None)
+    )
+
+
+def entry_of(document: StoredDocument, scopes: Scopes) -> tuple[int, int]:
+    """Return what the permuted tables have of a document that is in them: its id and the bits."""
+    return document.id, document.fingerprint ^ scopes.mask(document.key, document.space)
+
+
+def forget_old(database: Database, index: Index, scopes: Scopes, run_id: int, seconds: int) -> int:
+    """Forget the documents that were last seen in runs that started so long before a run.
+
+    Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a
+    leader, and with the copy that stands in its place, goes all of its cluster, some hundred documents in a
+    transaction, so that others can write in between; after every one all holds that holds in any database.
+
+    Args:
+        database: where they are.
+        index: its permuted tables.
+        scopes: its scopes.
+        run_id: the run.
+        seconds: how long before its start.
+
+    Returns:
+        How many documents were forgotten.
+
+    Raises:
+        DatabaseError: the database failed; the same call goes on.
+    """
+    with database.read() as connection:
+        started = connection.scalar(select(runs.c.started).where(runs.c.id == run_id)) or 0.0
+        is_standing = or_(runs.c.outcome.is_(None), runs.c.outcome != document_rows.CANCELLING)
+        is_old = and_(runs.c.finished.is_not(None), runs.c.started < started - seconds, is_standing)
+        if not connection.scalar(select(exists().where(is_old, runs.c.id != run_id))):
+            return 0
+    old = select(runs.c.id).where(is_old, runs.c.id != run_id)
+    forgotten = 0
+    for leaders in _some(database, _leaders(old).limit(_LEADERS_AT_ONCE)):
+        led = select(documents.c.id).where(documents.c.leader_id.in_(leaders)).order_by(documents.c.id)
+        for members in _some(database, led.limit(_MEMBERS_AT_ONCE)):
+            forgotten += _forget(database, index, scopes, documents.c.id.in_(members))
+        # Another process may have shown more copies of them in the meantime.
+        is_theirs = or_(documents.c.id.in_(leaders), documents.c.leader_id.in_(leaders))
+        forgotten += _forget(database, index, scopes, is_theirs)
+    alone = select(documents.c.id).where(documents.c.leader_id.is_not(None), documents.c.last_run_id.in_(old))
+    for members in _some(database, alone.order_by(documents.c.id).limit(_MEMBERS_AT_ONCE)):
+        is_led = and_(documents.c.id.in_(members), documents.c.leader_id.is_not(None))
+        forgotten += _forget(database, index, scopes, is_led)
+    return forgotten
+
+
+def _leaders(old: Select[Any]) -> Select[Any]:
+    """Return those who lead clusters, or stand alone, and are old, or whose place a copy has taken that is."""
+    exported = documents.alias()
+    is_replaced = exists().where(
+        exported.c.id == documents.c.exported_id,
+        exported.c.leader_id == documents.c.id,
+        exported.c.last_run_id.in_(old),
+    )
+    is_old = or_(documents.c.last_run_id.in_(old), and_(documents.c.exported_id.is_not(None), is_replaced))
+    standing = select(documents.c.id).where(documents.c.leader_id.is_(None), documents.c.text_digest.is_not(None))
+    return standing.where(is_old).order_by(documents.c.id)
+
+
+def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
+    """Yield ids, some at a time, each greater than those before."""
+    last = 0
+    while True:
+        with database.read() as connection:
+            found = list(connection.scalars(which.where(documents.c.id > last)))
+        if not found:
+            return
+        yield found
+        last = found[-1]
+
+
+def _forget(database: Database, index: Index, scopes: Scopes, which: ColumnElement[bool]) -> int:
+    with database.write() as connection:
+        known = select(documents.c.id).where(which, documents.c.text_digest.is_not(None))
+        ids: set[int] = set(connection.scalars(known))
+        forget_by_ids(connection, index, scopes, ids)
+        return len(ids)

@@ -1,0 +1,125 @@
+"""What a run could not decide: items that were not examined, and pages that were skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from dedup.ledger.document_rows import key_digest
+from dedup.signature.normalise import clean
+from dedup.sql.schema import documents, runs, skipped, unexamined
+
+# Names of classes and reasons are part of a key, and what an index holds is limited.
+_LONGEST_NAME = 200
+_ROWS_AT_ONCE = 1_000
+
+Unexamined = tuple[str, Sequence[str], str, int]
+"""Item class, the fields that the items have, why they were not examined, and how many they were."""
+
+
+class Skipped(NamedTuple):
+    """A page that was skipped.
+
+    Attributes:
+        key: its key; in a crawl its URL.
+        reason: why, in a word or two, such as `not found`.
+        detail: more of it, such as the status; empty: none.
+        referrer: the key of the page that it is linked from; empty: none.
+    """
+
+    key: str
+    reason: str
+    detail: str = ""
+    referrer: str = ""
+
+
+class Known(NamedTuple):
+    """What a database remembers.
+
+    Attributes:
+        documents: about how many documents: those that were removed since are counted, too.
+        runs: how many runs.
+        first_started: when the first of them started, in seconds since 1970; None without any.
+    """
+
+    documents: int
+    runs: int
+    first_started: float | None
+
+
+def note_unexamined(connection: Connection, run_id: int, noted: Iterable[Unexamined]) -> None:
+    """Add to how many items of each class a run did not examine, by reasons; the latest fields stay.
+
+    Args:
+        connection: inside a writing transaction.
+        run_id: the run.
+        noted: what was not examined since the last call.
+    """
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for item_class, fields, reason, count in noted:
+        names = clean(item_class)[:_LONGEST_NAME], clean(reason)[:_LONGEST_NAME]
+        row = {"run_id": run_id, "item_class": names[0], "reason": names[1], "fields": clean(", ".join(fields))}
+        rows[names] = row | {"items": count + rows.get(names, {"items": 0})["items"]}
+    if rows:
+        connection.execute(_add_unexamined[connection.dialect.name], list(rows.values()))
+
+
+def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) -> None:
+    """Note pages that a run skipped; of a page that was noted before in this run the latest reason stands.
+
+    Args:
+        connection: inside a writing transaction.
+        run_id: the run.
+        noted: the pages.
+    """
+    rows = {}
+    for each in noted:
+        digest = key_digest(each.key)
+        values = {name: clean(value) for name, value in each._asdict().items()}
+        rows[digest] = {"run_id": run_id, "key_digest": digest, **values}
+    if rows:
+        connection.execute(_add_skipped[connection.dialect.name], list(rows.values()))
+
+
+def remove_some_notes(connection: Connection, run_id: int) -> int:
+    """Delete some of what was noted of a run; return how much, 0 where nothing is left."""
+    connection.execute(delete(unexamined).where(unexamined.c.run_id == run_id))
+    some = select(skipped.c.id).where(skipped.c.run_id == run_id).limit(_ROWS_AT_ONCE)
+    return connection.execute(delete(skipped).where(skipped.c.id.in_(some))).rowcount
+
+
+def find_known(connection: Connection) -> Known:
+    """Return what a database remembers, without looking through its documents."""
+    # A row with the largest id is found at once; rows are hardly ever removed.
+    last = connection.scalar(select(func.max(documents.c.id))) or 0
+    count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()
+    return Known(last, count, first)
+
+
+def _upserts(make: Any) -> dict[str, Any]:
+    return {"sqlite": make(sqlite.insert), "postgresql": make(postgresql.insert)}
+
+
+def _adding_unexamined(insert: Any) -> Any:
+    statement = insert(unexamined)
+    added = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=list(unexamined.primary_key),
+        set_={"items": unexamined.c["items"] + added["items"], "fields": added.fields},
+    )
+
+
+def _adding_skipped(insert: Any) -> Any:
+    statement = insert(skipped)
+    added = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=[skipped.c.run_id, skipped.c.key_digest],
+        set_={name: added[name] for name in ("reason", "detail", "referrer")},
+    )
+
+
+_add_unexamined = _upserts(_adding_unexamined)
+_add_skipped = _upserts(_adding_skipped)

@@ -1,0 +1,169 @@
+"""Signature to match: which document, if any, another one is a duplicate of."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from dedup.display import plain
+from dedup.index.protocol import Index
+from dedup.ledger import document_rows
+from dedup.ledger.cluster_joins import Joining
+from dedup.ledger.document_rows import Relatives
+from dedup.ledger.identity import Identity
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.scope import Scopes
+from dedup.rules.settings import DedupSettings
+from dedup.rules.verification import fewest_tokens, has_features
+from dedup.signature.signature import Signature
+from dedup.signature.sketch import Sketch
+
+logger = logging.getLogger(__name__)
+
+_MORE = 4
+
+
+class OriginalFinder:
+    """Finds what a document of a crawl is a duplicate of.
+
+    Args:
+        index: the permuted tables.
+        scopes: how far is looked.
+        settings: how matches are found and confirmed.
+        joining: says where a document shows two clusters to be one.
+    """
+
+    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
+        self.index = index
+        self.scopes = scopes
+        self.settings = settings
+        self.joining = joining
+        self._matcher = Matcher(settings)
+        self._has_said_without_features = False
+
+    def find(
+        self,
+        connection: Connection,
+        identity: Identity,
+        signature: Signature | None,
+        content: Content,
+        relatives: Relatives,
+        *,
+        run_id: int,
+    ) -> Match | None:
+        """Return what a document is a duplicate of.
+
+        Args:
+            connection: inside a transaction.
+            identity: what the document is known by.
+            signature: its signature; None where its bytes are known already.
+            content: what there is to store of it.
+            relatives: what is stored of it, and what has the same bytes or text.
+            run_id: the run that it was seen in.
+        """
+        own_id = None if relatives.same_key is None else relatives.same_key.id
+        # Pages without text are alike only if they are the same to the byte.
+        twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
+        if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
+            twin = None
+            if content.sketch.tokens:
+                twin = document_rows.find_by_text_outside_cluster(connection, content.text_digest, own_id)
+        if twin is not None:
+            return Match(self.leader_of(connection, twin), twin)
+        if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
+            return None
+        if not has_features(signature.fingerprint, self.settings):
+            self._say_without_features(identity.key)
+            return None
+        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words)
+        return self._matcher.find(asked, _KnownDocuments(self, connection, identity, own_id, run_id))
+
+    def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
+        """Return the leader of a document's cluster, which may be itself."""
+        if member.leader_id is None:
+            return member
+        return document_rows.find_with_leaders(connection, [member.id])[member.leader_id]
+
+    def _say_without_features(self, key: str) -> None:
+        if not self._has_said_without_features:
+            self._has_said_without_features = True
+            logger.warning(
+                "dedup: scheme '%s' finds no feature in the text of %s, which is therefore compared exactly and in no "
+                "other way, as all such texts are (said once); DEDUP_SCHEME = 'words' suits all languages",
+                self.settings.scheme,
+                plain(key),
+            )
+
+
+class _KnownDocuments:
+    """The documents of a database around one that is to be decided; see `dedup.rules.matcher.Known`.
+
+    Args:
+        finder: where is looked, and how far.
+        connection: inside a transaction.
+        identity: what the document is known by.
+        own_id: its id, if it is stored.
+        run_id: the run that it was seen in.
+    """
+
+    def __init__(
+        self, finder: OriginalFinder, connection: Connection, identity: Identity, own_id: int | None, run_id: int
+    ) -> None:
+        self._finder = finder
+        self._connection = connection
+        self._identity = identity
+        self._own_id = own_id
+        self._run_id = run_id
+        self._leaders: dict[int, int] = {}
+        self._stored: dict[int, StoredDocument] = {}
+
+    def candidates(self, fingerprint: int, margins: NDArray[np.int64]) -> list[tuple[int, Sketch]]:
+        """Return the closest documents in the document's scope that the index brings, the closest first."""
+        members = self._members(fingerprint, margins)
+        # A document that has changed is no duplicate of itself, nor of its own duplicates.
+        own_id = self._own_id
+        members = [row for row in members if own_id is None or own_id not in (row.id, row.leader_id)]
+        self._leaders = {row.id: row.leader_id or row.id for row in members}
+        return [(row.id, Sketch.from_bytes(row.sketch)) for row in members]
+
+    def match(self, number: int) -> Match:
+        """Return a candidate and the leader of its cluster."""
+        if number not in self._stored:
+            # Most documents have no candidate that anything but its sketch is asked of.
+            self._stored = document_rows.find_with_leaders(self._connection, self._leaders)
+        member = self._stored[number]
+        return Match(self._stored[member.leader_id] if member.leader_id else member, member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the id of the leader of a candidate's cluster."""
+        return self._leaders[number]
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they are not stored."""
+        return document_rows.find_words(self._connection, document.text_digest)
+
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one; None if it may not."""
+        return self._finder.joining.movable(self._connection, joined, leader, self._run_id)
+
+    def _members(self, fingerprint: int, margins: NDArray[np.int64]) -> list[Any]:
+        finder, key, space = self._finder, self._identity.key, self._identity.space
+        fingerprint ^= finder.scopes.mask(key, space)
+        scope = finder.scopes.of(key, space)
+        limit = asked = finder.settings.max_candidates
+        while True:
+            candidates = finder.index.query(self._connection, fingerprint, margins, asked)
+            if not candidates:
+                return []
+            rows = document_rows.find_sketches(self._connection, [candidate.document_id for candidate in candidates])
+            members = [rows[candidate.document_id] for candidate in candidates]
+            members = [row for row in members if finder.scopes.of(row.key, row.space) == scope]
+            # Those of other scopes, which are few, must not take the places of those that count.
+            if len(members) >= limit or len(candidates) < asked:
+                return members[:limit]
+            asked *= _MORE

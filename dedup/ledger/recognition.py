@@ -1,0 +1,123 @@
+"""Which of the stored documents an arriving one is: by its key, or among several of one key by its text."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dedup.ledger import document_rows
+from dedup.ledger.batch import Batch
+from dedup.ledger.document_rows import Relatives
+from dedup.ledger.identity import Identity, is_same
+from dedup.rules.documents import Content, Document, StoredDocument
+from dedup.signature.normalise import clean
+
+
+class Recognised(NamedTuple):
+    """What an arriving document is.
+
+    Attributes:
+        identity: what it is known by.
+        content: what it holds.
+        relatives: what is stored of it, and what has the same bytes or text.
+        is_again: whether this process has decided it before in this run, with the same content.
+    """
+
+    identity: Identity
+    content: Content
+    relatives: Relatives
+    is_again: bool
+
+
+def recognise(batch: Batch, document: Document, space: str) -> Recognised | None:
+    """Say what an arriving document is.
+
+    Args:
+        batch: the batch that it is decided in.
+        document: the document, its digests mixed with its scope.
+        space: the space that it is in.
+
+    Returns:
+        None where neither its signature nor its bytes are known.
+    """
+    item_class = "" if document.item_class == batch.plain_class else f"class {document.item_class}"
+    identity = Identity(document.key, document.key, space, item_class)
+    signature = document.signature
+    own: Identity | None = None
+    if signature is None:
+        relatives = document_rows.find_relatives(batch.connection, identity.key_digest, document.body_digest, None)
+    else:
+        if document.separate:
+            own = identity.separated(
+                signature.text_digest, document.body_digest, has_text=bool(signature.sketch.tokens)
+            )
+        relatives = document_rows.find_relatives(
+            batch.connection,
+            identity.key_digest,
+            document.body_digest,
+            signature.text_digest,
+            own and own.key_digest,
+        )
+    content = _content(document, relatives.same_body, identity)
+    if content is None:
+        return None
+    if item_class and relatives.same_key is None and relatives.separate is None:
+        relatives = relatives._replace(same_key=_of_former_class(batch, identity, content))
+    if not document.separate:
+        return Recognised(identity, content, relatives, is_again=False)
+    if own is None:
+        own = identity.separated(content.text_digest, content.body_digest, has_text=bool(content.sketch.tokens))
+        relatives = relatives._replace(separate=document_rows.find_by_digest(batch.connection, own.key_digest))
+    return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
+
+
+def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
+    """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
+    content, relatives = found.content, found.relatives
+    if relatives.separate is not None:
+        known = relatives.separate
+        return Recognised(own, content, relatives._replace(same_key=known), _is_again(batch, known, content))
+    known_by_key = relatives.same_key
+    if known_by_key is None or known_by_key.text_digest is None:
+        return found
+    if is_same(known_by_key, content):
+        return found._replace(is_again=_is_again(batch, known_by_key, content))
+    if batch.has_decided(known_by_key):
+        return Recognised(own, content, relatives._replace(same_key=None), is_again=False)
+    return found
+
+
+def _of_former_class(batch: Batch, identity: Identity, content: Content) -> StoredDocument | None:
+    """Return the same content under the same key of another item class, if that has not come in this run.
+
+    A project has renamed its class, or made one of its dicts: what came before is no original of it.
+    """
+    for known in document_rows.find_by_given_key(batch.connection, identity.given_key):
+        if known.space == identity.space and is_same(known, content) and not batch.has_decided(known):
+            return known
+    return None
+
+
+def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:
+    # Of documents without text and bytes nobody knows whether they are the same.
+    is_told = bool(content.sketch.tokens) or content.body_digest is not None
+    return is_told and is_same(known, content) and batch.has_decided(known)
+
+
+def _content(document: Document, same_bytes: StoredDocument | None, identity: Identity) -> Content | None:
+    """Return what there is to store of a document: just analysed, or known by its bytes."""
+    source = document.signature or same_bytes
+    if source is None or source.text_digest is None:
+        return None
+    text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
+    words = b"" if document.signature is None else document.signature.words
+    canonical = clean(document.canonical) if document.canonical else document.key
+    return Content(
+        source.text_digest,
+        source.fingerprint,
+        source.sketch,
+        text_bytes,
+        document.body_digest,
+        words,
+        None if canonical == document.key else identity.digest_of(canonical),
+        document.redirected,
+    )

@@ -1,0 +1,190 @@
+"""Writing a decided document: its row, its table entries, and what relied on its old content.
+
+Three things hold after every write, whatever came before:
+
+- every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough, and with features)
+  stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
+  paper's mode: only originals do);
+- the words of these texts are stored, but for those of more than `max_compared` tokens;
+- every duplicate is a duplicate of what its leader holds now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from dedup.index.protocol import Index
+from dedup.ledger import document_rows
+from dedup.ledger.document_rows import Relatives
+from dedup.ledger.forget import entry_of, forget
+from dedup.ledger.identity import Identity
+from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.scope import Scopes
+from dedup.rules.settings import DedupSettings, Mode
+from dedup.rules.verification import PAPER_RADIUS, check, is_comparable
+from dedup.signature.normalise import clean
+from dedup.signature.signature import distance
+from dedup.sql.schema import to_signed
+
+
+class DocumentStore:
+    """Writes documents and keeps the permuted tables in step.
+
+    Args:
+        index: the permuted tables.
+        scopes: how far duplicates are looked for.
+        settings: what counts as a near-duplicate, and which texts are too short for the tables.
+    """
+
+    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
+        self._index = index
+        self._settings = settings
+        self._scopes = scopes
+
+    def note_seen(self, connection: Connection, known: StoredDocument, content: Content, run_id: int) -> None:
+        """Note that a document was seen again with the same text."""
+        values: dict[str, Any] = {"last_run_id": run_id}
+        if content.canonical_digest != known.canonical_digest or content.redirected > known.redirected:
+            values["canonical_digest"] = content.canonical_digest
+            values["redirected"] = int(known.redirected or content.redirected)
+        if content.body_digest is not None and content.body_digest != known.body_digest:
+            values["body_digest"] = content.body_digest
+            if not content.sketch.tokens:
+                values["content_run_id"] = run_id
+                self._free(connection, document_rows.find_led_by(connection, known.id))
+        document_rows.change_document(connection, known.id, values)
+
+    def write(
+        self,
+        connection: Connection,
+        identity: Identity,
+        content: Content,
+        *,
+        relatives: Relatives,
+        match: Match | None,
+        run_id: int,
+    ) -> int:
+        """Store a document that is new or has changed.
+
+        Args:
+            connection: inside a writing transaction.
+            identity: what the document is known by.
+            content: what it holds now.
+            relatives: what was stored of it before, and what else has the same text.
+            match: what it is a duplicate of, if it is.
+            run_id: the run that it was seen in.
+
+        Returns:
+            The document's id.
+        """
+        known = relatives.same_key
+        is_known_text = relatives.same_text is not None or (
+            match is not None and match.member.text_digest == content.text_digest
+        )
+        indexed = known is None and not is_known_text and self._belongs_in_tables(content, match)
+        values: dict[str, Any] = {
+            "body_digest": content.body_digest,
+            "text_digest": content.text_digest,
+            "text_bytes": content.text_bytes,
+            "fingerprint": to_signed(content.fingerprint),
+            "sketch": content.sketch.to_bytes(),
+            "indexed": int(indexed),
+            "leader_id": None if match is None else match.leader.id,
+            "canonical_digest": content.canonical_digest,
+            "redirected": int(content.redirected or (known is not None and known.redirected)),
+            "last_run_id": run_id,
+            "content_run_id": run_id,
+        }
+        if not is_known_text:
+            self._add_words(connection, content)
+        if known is not None:
+            document_rows.change_document(connection, known.id, {**values, **_as_member(match)})
+            self._leave_old_content(connection, known, content, leads_still=match is None)
+            return known.id
+        document_id = document_rows.add_document(
+            connection,
+            {
+                **values,
+                "key": clean(identity.key),
+                "key_digest": identity.key_digest,
+                "given_digest": identity.given_digest,
+                "space": identity.space,
+                "first_run_id": run_id,
+            },
+        )
+        if indexed:
+            mask = self._scopes.mask(identity.key, identity.space)
+            self._index.add(connection, [(document_id, content.fingerprint ^ mask)])
+        return document_id
+
+    def let_go(self, connection: Connection, document: StoredDocument) -> None:
+        """Take a document that is there no more out of the index; its duplicates are to be decided anew.
+
+        Its row stays, for the verdicts that speak of it.
+        """
+        self._free(connection, [*document_rows.find_led_by(connection, document.id), document])
+
+    def _add_words(self, connection: Connection, content: Content) -> None:
+        settings = self._settings
+        if settings.mode is Mode.PAPER or not content.words:
+            return
+        if self._is_comparable(content) and content.sketch.tokens <= settings.max_compared:
+            document_rows.add_words(connection, content.text_digest, content.words)
+
+    def _belongs_in_tables(self, content: Content, match: Match | None) -> bool:
+        # The paper's crawler forgets duplicates.
+        return self._is_comparable(content) and not (match and self._settings.mode is Mode.PAPER)
+
+    def _is_comparable(self, content: Content | StoredDocument) -> bool:
+        return is_comparable(content.sketch.tokens, content.fingerprint, self._settings)
+
+    def _leave_old_content(
+        self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
+    ) -> None:
+        if known.indexed:
+            self._index.remove(connection, [entry_of(known, self._scopes)])
+        members = document_rows.find_led_by(connection, known.id)
+        lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
+        self._free(connection, lost)
+        self._index_texts(connection, [known.text_digest, content.text_digest])
+
+    def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
+        if not content.sketch.tokens:
+            return member.body_digest is not None and member.body_digest == content.body_digest
+        if member.text_digest == content.text_digest:
+            return True
+        if not (self._is_comparable(member) and self._is_comparable(content)):
+            return False
+        if self._settings.mode is Mode.PAPER:
+            return distance(member.fingerprint, content.fingerprint) <= PAPER_RADIUS
+
+        def words() -> tuple[bytes, bytes]:
+            # Of bytes that were known already there is only what is stored.
+            own = content.words or document_rows.find_words(connection, content.text_digest)
+            return document_rows.find_words(connection, member.text_digest), own
+
+        return check(member.sketch, content.sketch, words, self._settings).is_duplicate
+
+    def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
+        """Let go of duplicates whose original is gone."""
+        forget(connection, self._index, self._scopes, members)
+
+    def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
+        """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""
+        for text_digest in {each for each in text_digests if each is not None}:
+            heir = document_rows.find_for_tables(
+                connection, text_digest, originals_only=self._settings.mode is Mode.PAPER
+            )
+            if heir is None:
+                document_rows.remove_words(connection, text_digest)
+            elif not heir.indexed and self._is_comparable(heir):
+                self._index.add(connection, [entry_of(heir, self._scopes)])
+                document_rows.change_document(connection, heir.id, {"indexed": 1})
+
+
+def _as_member(match: Match | None) -> dict[str, Any]:
+    """Return what a changed document can no longer say of a cluster: a duplicate leads none."""
+    return {"keeper_id": None, "exported_id": None} if match else {}

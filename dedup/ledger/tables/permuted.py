@@ -1,0 +1,180 @@
+"""Permuted tables in SQL.
+
+Every table of the design is a range of the primary key of `dedup_fingerprints`: (table number,
+permuted fingerprint, document). A probe is a range scan; the distance is counted where the rows
+are, so that only candidates leave the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, bindparam, delete, insert, select
+
+from dedup.index.probes import ProbePlan
+from dedup.index.protocol import Candidate
+from dedup.ledger.tables.journal import Change, Journal, changes
+from dedup.signature.signature import BITS
+from dedup.sql.schema import fingerprints, to_signed
+
+# A fingerprint in the range of a probe differs from `near` below the prefix only, so that what
+# differs is no negative number; in the prefix it differs from the query in the flipped bits. `LIMIT
+# -1` keeps SQLite from counting twice, once to compare and once to return. Several tables may bring a
+# fingerprint, always at the same distance.
+_SQLITE_QUERY = """
+SELECT DISTINCT document_id, distance
+FROM (
+  SELECT f.document_id AS document_id,
+    probe.column4 + bit_count((f.permuted | probe.column3) - (f.permuted & probe.column3)) AS distance
+  FROM (VALUES {values}) AS probe CROSS JOIN dedup_fingerprints AS f
+    ON f.table_number = probe.column1
+    AND f.permuted BETWEEN probe.column3 & ~probe.column2 AND probe.column3 | probe.column2
+  WHERE f.permuted & probe.column5 = probe.column3 & probe.column5
+  LIMIT -1
+)
+WHERE distance <= ?
+ORDER BY distance, document_id
+LIMIT ?
+"""
+
+# Without the inner OFFSET 0 the planner may join by a scan of the whole table, and without the
+# outer one it counts twice.
+_POSTGRESQL_QUERY = """
+SELECT DISTINCT document_id, distance
+FROM (
+  SELECT f.document_id, bit_count((f.permuted # probe.permuted)::bit(64)) AS distance
+  FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[])
+    AS probe (table_number, low, high, permuted, firm)
+  CROSS JOIN LATERAL (
+    SELECT document_id, permuted FROM dedup_fingerprints
+    WHERE table_number = probe.table_number AND permuted BETWEEN probe.low AND probe.high
+    OFFSET 0
+  ) AS f
+  WHERE f.permuted & probe.firm = probe.permuted & probe.firm
+  OFFSET 0
+) AS found
+WHERE distance <= %s
+ORDER BY distance, document_id
+LIMIT %s
+"""
+
+_DELETE = delete(fingerprints).where(
+    fingerprints.c.table_number == bindparam("number"),
+    fingerprints.c.permuted == bindparam("value"),
+    fingerprints.c.document_id == bindparam("document"),
+)
+
+_AT_ONCE = 50_000
+_FIRST_TABLE = (
+    select(fingerprints.c.document_id, fingerprints.c.permuted)
+    .where(fingerprints.c.table_number == 0)
+    .execution_options(yield_per=_AT_ONCE)
+)
+
+
+class SqlIndex:
+    """Permuted tables in the database of the connection that each call is given.
+
+    Args:
+        plan: the table design, and how far around a fingerprint `query` looks.
+    """
+
+    def __init__(self, plan: ProbePlan) -> None:
+        self.plan = plan
+        self._journal = Journal()
+
+    def add(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
+        """Store fingerprints.
+
+        Args:
+            connection: inside a writing transaction.
+            entries: pairs of document id and fingerprint.
+        """
+        self.write(connection, changes(entries, added=True))
+
+    def remove(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
+        """Take fingerprints out of every table; the arguments are those of `add`."""
+        self.write(connection, changes(entries, added=False))
+
+    def write(self, connection: Connection, made: Sequence[Change]) -> None:
+        """Make changes, additions before removals, and write them into the journal.
+
+        Whoever changes the tables in another way leaves indexes in memory behind.
+        """
+        if not made:
+            return
+        added = [
+            {"table_number": number, "permuted": permuted, "document_id": change.document_id}
+            for change in made
+            if change.is_added
+            for number, permuted in self._permuted(change.fingerprint)
+        ]
+        removed = [
+            {"number": number, "value": permuted, "document": change.document_id}
+            for change in made
+            if not change.is_added
+            for number, permuted in self._permuted(change.fingerprint)
+        ]
+        if added:
+            connection.execute(insert(fingerprints), added)
+        if removed:
+            connection.execute(_DELETE, removed)
+        self._journal.write(connection, made)
+
+    def close(self) -> None:
+        """Do nothing: all is in the database."""
+
+    def query(
+        self, connection: Connection, fingerprint: int, margins: NDArray[np.int64], limit: int
+    ) -> list[Candidate]:
+        """Find the stored fingerprints that the plan's probes bring.
+
+        Args:
+            connection: inside a transaction.
+            fingerprint: 64 bits, unsigned.
+            margins: the margin of each bit, shape (64,).
+            limit: how many candidates at most; the closest are returned.
+
+        Returns:
+            The candidates, the closest first, equally close ones by document id.
+        """
+        probes = self.plan.probes(fingerprint, margins)
+        firm = self.plan.firm_bits(margins)
+        if connection.dialect.name == "sqlite":
+            statement = self._sqlite_query
+            near = probes.lows | (probes.permuted & (probes.lows ^ probes.highs))
+            flipped = np.bitwise_count(near ^ probes.permuted)
+            parameters = np.column_stack((near.view(np.int64), flipped, firm.view(np.int64))).ravel().tolist()
+        else:
+            statement = _POSTGRESQL_QUERY
+            columns = (probes.tables, *(column.view(np.int64) for column in (*probes[1:], firm)))
+            parameters = [column.tolist() for column in columns]
+        rows = connection.exec_driver_sql(statement, (*parameters, self.plan.radius, limit))
+        return [Candidate(*row) for row in rows]
+
+    def _permuted(self, fingerprint: int) -> list[tuple[int, int]]:
+        return [(table.number, to_signed(table.permute(fingerprint))) for table in self.plan.design.tables]
+
+    @cached_property
+    def _sqlite_query(self) -> str:
+        # Tables and widths of the probes are the same for all fingerprints.
+        probes = self.plan.probes(0, np.zeros(BITS, np.int64))
+        widths = (probes.lows ^ probes.highs).tolist()
+        values = (f"({table},{free},?,?,?)" for table, free in zip(probes.tables.tolist(), widths, strict=True))
+        return _SQLITE_QUERY.format(values=",".join(values))
+
+
+def read_entries(connection: Connection) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
+    """Yield documents and fingerprints, many at once, of tables that cut fingerprints into single blocks.
+
+    The first of these tables holds the fingerprints as they are.
+    """
+    rows = connection.execute(_FIRST_TABLE)
+    for part in rows.partitions():
+        # Rows are slow to make an array of.
+        table = np.fromiter(chain.from_iterable(part), np.int64, 2 * len(part)).reshape(-1, 2)
+        yield table[:, 0], table[:, 1].astype(np.uint64)

@@ -1,0 +1,144 @@
+"""Run methods over labelled sets."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+
+from dedup.report.evaluation.labelled import LabelledDocument, LabelledPair, LabelledSet
+from dedup.report.evaluation.methods import AnalysedDocument, Method
+from dedup.report.evaluation.quality import Quality
+from dedup.signature.schemes import Scheme
+from dedup.signature.word_lists import content_of, prepare
+
+# Documents that a process is sent at once.
+_CHUNK = 16
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A pair that was decided.
+
+    Attributes:
+        pair: the pair and its label.
+        is_found: whether it was taken for duplicates.
+        is_order_dependent: whether it is decided otherwise if the second document comes first.
+        reason: why the method decided as it did.
+        texts: those of the two documents.
+        half: 0 or 1, by a hash of the name of the cluster: what was tuned on one half is confirmed on the other.
+    """
+
+    pair: LabelledPair
+    is_found: bool
+    is_order_dependent: bool
+    reason: str
+    texts: tuple[str, str]
+    half: int
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """What a method decided on a labelled set, or on several."""
+
+    name: str
+    decided: list[Decided]
+
+    @property
+    def quality(self) -> Quality:
+        """The quality on all pairs."""
+        return _quality(self.decided)
+
+    @property
+    def kinds(self) -> dict[str, Quality]:
+        """The quality by kind of pair, in the order in which kinds occur."""
+        kinds = dict.fromkeys(each.pair.kind for each in self.decided)
+        return {kind: _quality(each for each in self.decided if each.pair.kind == kind) for kind in kinds}
+
+    @property
+    def halves(self) -> tuple[Quality, Quality]:
+        """The quality on each half of the clusters."""
+        first, second = (_quality(each for each in self.decided if each.half == half) for half in (0, 1))
+        return first, second
+
+    @property
+    def order_dependent(self) -> int:
+        """How many pairs are decided otherwise if the second document comes first."""
+        return sum(each.is_order_dependent for each in self.decided)
+
+    @property
+    def errors(self) -> list[Decided]:
+        """The wrong decisions."""
+        return [each for each in self.decided if each.is_found != each.pair.is_duplicate]
+
+
+def _quality(decided: Iterable[Decided]) -> Quality:
+    return Quality.of((each.pair.is_duplicate, each.is_found) for each in decided)
+
+
+def analyse_documents(
+    sets: Sequence[LabelledSet], scheme: Scheme, processes: int | None = None
+) -> list[dict[str, AnalysedDocument]]:
+    """Make the signatures of all documents; pages are extracted as in a crawl.
+
+    Args:
+        sets: the labelled sets.
+        scheme: how signatures are made.
+        processes: how many processes do it; None: one a core.
+
+    Returns:
+        For each set the documents by id.
+    """
+    # Forking a process that has threads is not safe; compiled code and dictionary are loaded once.
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    context.set_forkserver_preload(["dedup.workers.preloaded"])
+    lists = [content_of(name) for name in scheme.word_lists]
+    analyse = partial(_analyse, scheme=scheme)
+    with ProcessPoolExecutor(processes or os.cpu_count(), context, prepare, (lists,)) as pool:
+        analysed = [pool.map(analyse, labelled.documents.values(), chunksize=_CHUNK) for labelled in sets]
+        return [dict(zip(labelled.documents, each, strict=True)) for labelled, each in zip(sets, analysed, strict=True)]
+
+
+def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
+    # Only the processes that do the work load parser and compiler.
+    from dedup.signature.extraction import main_text, parse_html  # noqa: PLC0415
+
+    text = document.text
+    if text is None:
+        logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
+        tree = parse_html(document.page or b"")
+        text = "" if tree is None else main_text(tree)
+    return AnalysedDocument(text, scheme.signature(text))
+
+
+def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:
+    """Decide all pairs of a set.
+
+    Args:
+        method: decides them.
+        labelled: the set.
+        documents: its documents, analysed by the method's scheme.
+    """
+    decided = []
+    for pair in labelled.pairs:
+        first, second = documents[pair.a], documents[pair.b]
+        is_found, reason = method.decide(first, second)
+        is_order_dependent = method.decide(second, first)[0] != is_found
+        half = _half(labelled.documents[pair.a].cluster)
+        decided.append(Decided(pair, is_found, is_order_dependent, reason, (first.text, second.text), half))
+    return SetResult(labelled.name, decided)
+
+
+def pool_results(results: Sequence[SetResult]) -> SetResult:
+    """Join what a method decided on several sets."""
+    return SetResult("all", [each for result in results for each in result.decided])
+
+
+def _half(cluster: str) -> int:
+    return blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] & 1

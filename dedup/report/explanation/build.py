@@ -1,0 +1,271 @@
+"""Two sides to an explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.ledger.deduplicator import Verdict
+from dedup.report.explanation.analysis import Analysis, analyse_side, unit_of
+from dedup.report.explanation.contents import (
+    ClusterMember,
+    Exact,
+    ExplainedDocument,
+    Explanation,
+    Feature,
+    Probe,
+    WordComparison,
+)
+from dedup.report.explanation.sides import Origin, Side
+from dedup.report.explanation.stored import Dropped
+from dedup.report.explanation.words import diff_words
+from dedup.rules.decision import Kept
+from dedup.rules.overlap import containment, jaccard, shingles_of
+from dedup.rules.pairwise import PairDecider, PairDecision
+from dedup.rules.settings import RuleSettings
+from dedup.rules.verification import Rule, belongs_to_cluster, check, plan_of
+from dedup.rules.wordwise import compare_words, short_similarity
+from dedup.signature.schemes import Scheme
+from dedup.signature.signature import BITS
+from dedup.signature.sketch import compare
+
+_FEATURES = 10
+_BITS_OF_A_PREFIX = 16
+# Of two texts: comparing so many takes half a second and 125 MB.
+_MOST_PAIRS_OF_TOKENS = 1_000_000_000
+_NO_TEXT = "the pages have no text, and their bytes are the same"
+_KEPT = {
+    Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
+    Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
+    Kept.JOINED: (
+        "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
+        "the two to be one."
+    ),
+    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
+}
+
+
+def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
+    """Explain what becomes of the second document where the first is all that is known.
+
+    Args:
+        a: the document that is known.
+        b: the document that comes after it.
+        settings: how it is decided.
+        scheme: how the signatures of both sides were made, of any width.
+    """
+    decision, probe = _decide(a, b, settings, scheme)
+    return _explanation(a, b, decision, probe, settings=settings, scheme=scheme)
+
+
+def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
+    """Explain why a page was dropped.
+
+    Args:
+        dropped: what the database has.
+        settings: those of the crawl, of which the database has scheme and table design alone.
+    """
+    record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
+    scheme = dropped.made_with.scheme
+    decision, probe = _decide(original, page, settings, scheme)
+    explanation = _explanation(original, page, decision, probe, settings=settings, scheme=scheme)
+    by_member = None
+    if record.matched != record.original:
+        decision, _ = _decide(member, page, settings, scheme)
+        words = _compare_words(member, page, settings)
+        by_member = ClusterMember(record.matched, decision.distance, decision.similarity, words)
+    holds = decision.rule.is_duplicate
+    if by_member is not None and decision.rule.is_by_check:
+        holds = belongs_to_cluster(explanation.estimated, settings)
+    rule = str(decision.rule)
+    if not page.signature.sketch.tokens and dropped.has_same_bytes:
+        rule, holds = _NO_TEXT, True
+    notes = list(explanation.notes)
+    if record.kept is not None:
+        notes.append(_KEPT[record.kept])
+    if dropped.is_let_go:
+        notes.append("Its original has changed since: it is decided anew when it is fetched again.")
+    elif record.distance != explanation.distance:
+        notes.append("Its original has changed since: distance and similarity are no longer those of the verdict.")
+    if not holds:
+        rule = f"not to be told from what is stored now ({rule})"
+        notes.append(
+            "The verdict does not follow from what is stored now: a page has changed since, or the crawl had other "
+            "settings, which the database does not keep; give them by --mode and --set."
+        )
+    return replace(
+        explanation,
+        verdict=record.verdict,
+        rule=rule,
+        is_certain=True,
+        record=record,
+        member=by_member,
+        notes=notes,
+    )
+
+
+def _decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
+    if b.signature.margins.size:
+        decision = PairDecider(settings, scheme).decide(a.signature, b.signature)
+        return decision, Probe(True, decision.table, decision.flipped)
+    # Which weak bits are flipped is not known, but what is found without them is found in any case.
+    plan = plan_of(settings)
+    signature = replace(b.signature, margins=np.zeros(scheme.bits, np.int64))
+    decision = PairDecider(replace(settings, weak_bits=0), scheme).decide(a.signature, signature)
+    is_known = decision.table is not None or not plan.weak_bits or decision.distance > plan.radius
+    if decision.rule is Rule.NO_PROBE and not is_known:
+        words = (a.signature.words, b.signature.words)
+        decision = replace(decision, rule=check(a.signature.sketch, b.signature.sketch, lambda: words, settings))
+    return decision, Probe(is_known, decision.table, decision.flipped)
+
+
+def _explanation(
+    a: Side, b: Side, decision: PairDecision, probe: Probe, *, settings: RuleSettings, scheme: Scheme
+) -> Explanation:
+    differing = a.signature.fingerprint ^ b.signature.fingerprint
+    first, second = analyse_side(a, scheme), analyse_side(b, scheme)
+    return Explanation(
+        a=_document(a, first, second, differing, settings=settings, scheme=scheme),
+        b=_document(b, second, first, differing, settings=settings, scheme=scheme),
+        verdict=_verdict(decision.rule),
+        rule=str(decision.rule),
+        is_certain=probe.is_known or not decision.rule.is_by_check,
+        distance=decision.distance,
+        differing_bits=[bit for bit in range(scheme.bits) if differing >> bit & 1],
+        probe=probe,
+        estimated=compare(a.signature.sketch, b.signature.sketch),
+        exact=_exact(first, second) if first and second else None,
+        words=_compare_words(a, b, settings),
+        diff=diff_words(first.tokens, second.tokens) if first and second and not _is_too_long(a, b) else None,
+        record=None,
+        member=None,
+        notes=list(_notes(a, b)),
+        settings=settings,
+        scheme=scheme,
+        radius=PairDecider(settings, scheme).radius,
+    )
+
+
+def _verdict(rule: Rule) -> Verdict:
+    if rule is Rule.SAME_TEXT:
+        return Verdict.EXACT_DUPLICATE
+    return Verdict.NEAR_DUPLICATE if rule.is_duplicate else Verdict.NEW
+
+
+def _is_too_long(a: Side, b: Side) -> bool:
+    return a.signature.sketch.tokens * b.signature.sketch.tokens > _MOST_PAIRS_OF_TOKENS
+
+
+def _notes(a: Side, b: Side) -> Iterator[str]:
+    sides = {"A": a, "B": b}
+    if _is_too_long(a, b):
+        yield (
+            f"With {a.signature.sketch.tokens:,} and {b.signature.sketch.tokens:,} tokens the texts are too long for "
+            f"the words that differ to be shown."
+        )
+    for letter, side in sides.items():
+        if side.guessed_encoding:
+            yield (
+                f"{letter} is not UTF-8 and was read as {side.guessed_encoding}, which is a guess, and a bad one where "
+                f"there are few words; --encoding NAME settles it."
+            )
+    without = [letter for letter, side in sides.items() if side.origin is Origin.FINGERPRINT]
+    if without:
+        yield (
+            f"The text of {' and of '.join(without)} is not stored, so features, margins (weak bits), exact "
+            f"similarity and the words that differ cannot be shown; {_way_out(without)} them."
+        )
+    words_alone = [
+        letter for letter, side in sides.items() if side.origin is Origin.WORDS and not side.signature.margins.size
+    ]
+    if words_alone:
+        yield (
+            f"Of {' and of '.join(words_alone)} only the words are stored, which this scheme's features are not made "
+            f"of, so features and margins (weak bits) cannot be shown; {_way_out(words_alone)} them."
+        )
+
+
+def _way_out(without: Sequence[str]) -> str:
+    if without == ["B"]:
+        return "`dedup explain URL-OF-A FILE-OR-TEXT-OF-B` shows"
+    return "`dedup explain` with the files or texts shows"
+
+
+def _document(
+    side: Side,
+    own: Analysis | None,
+    other: Analysis | None,
+    differing: int,
+    *,
+    settings: RuleSettings,
+    scheme: Scheme,
+) -> ExplainedDocument:
+    signature, unit = side.signature, unit_of(scheme)
+    has_margins = signature.margins.size > 0
+    return ExplainedDocument(
+        name=side.name,
+        origin=side.origin,
+        tokens=signature.sketch.tokens,
+        shingles=signature.sketch.shingles,
+        fingerprint=signature.fingerprint,
+        margins=[_in_units(margin, unit) for margin in signature.margins.tolist()] if has_margins else None,
+        weak_bits=_weak_bits(signature.margins, settings, scheme) if has_margins else None,
+        features=_features(own, other, signature.fingerprint, differing, unit) if own else None,
+    )
+
+
+def _in_units(value: int, unit: int) -> float:
+    """Return a sum of weights; where weights are counts it stays a whole number."""
+    return value if unit == 1 else value / unit
+
+
+def _weak_bits(margins: NDArray[np.int64], settings: RuleSettings, scheme: Scheme) -> list[int]:
+    prefixes: list[Sequence[int]] = [table.prefix for table in settings.tables.tables]
+    if scheme.bits != BITS:
+        # There are no tables; this is as the usual ones cut 64 bits.
+        prefixes = [range(start, start + _BITS_OF_A_PREFIX) for start in range(0, scheme.bits, _BITS_OF_A_PREFIX)]
+    weak: set[int] = set()
+    for prefix in prefixes:
+        weak |= set(sorted(prefix, key=lambda bit: int(margins[bit]))[: settings.weak_bits])
+    return sorted(weak)
+
+
+def _features(
+    own: Analysis, other: Analysis | None, fingerprint: int, differing: int, unit: int
+) -> list[Feature] | None:
+    if own.weights is None:
+        return None
+    beside: Mapping[bytes, int] | None = other.weights if other else None
+    # Of features of the same weight, those that the other text lacks tell more.
+    order = sorted(own.weights.items(), key=lambda item: (-item[1], (beside or {}).get(item[0], 0)))
+    return [
+        Feature(
+            feature.decode("utf-8", "backslashreplace"),
+            _in_units(weight, unit),
+            None if beside is None else _in_units(beside.get(feature, 0), unit),
+            (~(own.hashes[feature] ^ fingerprint) & differing).bit_count(),
+        )
+        for feature, weight in order[:_FEATURES]
+    ]
+
+
+def _exact(a: Analysis, b: Analysis) -> Exact:
+    ours, theirs = shingles_of(a.tokens.parts()), shingles_of(b.tokens.parts())
+    return Exact(jaccard(ours, theirs), containment(ours, theirs), len(ours & theirs))
+
+
+def _compare_words(a: Side, b: Side, settings: RuleSettings) -> WordComparison | None:
+    tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
+    ours, theirs = a.signature.words, b.signature.words
+    if not (ours and theirs) or max(tokens) > settings.max_compared:
+        return None
+    difference = compare_words(ours, theirs)
+    if min(tokens) >= settings.short_tokens:
+        return WordComparison(*difference, None, has_other_numbers=False)
+    similarity = short_similarity(ours, theirs)
+    # With a word in common, nothing but their numbers makes it 0.
+    shares_words = not set(ours.split(b"\n")).isdisjoint(theirs.split(b"\n"))
+    return WordComparison(*difference, similarity, has_other_numbers=shares_words and similarity == 0)

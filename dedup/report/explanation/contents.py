@@ -1,0 +1,169 @@
+"""What an explanation holds, whoever shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dedup.ledger.deduplicator import Verdict
+from dedup.report.explanation.sides import Origin
+from dedup.report.explanation.stored import Record
+from dedup.report.explanation.words import WordDiff
+from dedup.rules.settings import RuleSettings
+from dedup.signature.schemes import Scheme
+from dedup.signature.sketch import Similarity
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature of a text, as the scheme makes them.
+
+    Attributes:
+        name: the feature in letters; bytes that are none are written as escapes.
+        weight: its weight in this text: by the usual scheme how often the text has the token.
+        weight_beside: its weight in the other text; None where that is not known.
+        bits: how many of the differing bits it pushes to what they are on its side.
+    """
+
+    name: str
+    weight: float
+    weight_beside: float | None
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedDocument:
+    """One side.
+
+    Attributes:
+        name: a file, a key, a text.
+        origin: where its text is from.
+        tokens: how many tokens it has.
+        shingles: how many distinct shingles of three tokens it has.
+        fingerprint: as many bits as the scheme has, unsigned.
+        margins: the margin of each bit, the least significant first, in the unit of the weights; None
+            where they are not known.
+        weak_bits: the bits that may be flipped when it is looked up: of each table's prefix those with
+            the smallest margins. Of a width without tables, of each 16 bits. None where margins are not
+            known.
+        features: its heaviest, the heaviest first; None where they are not known.
+    """
+
+    name: str
+    origin: Origin
+    tokens: int
+    shingles: int
+    fingerprint: int
+    margins: list[float] | None
+    weak_bits: list[int] | None
+    features: list[Feature] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """How alike two texts are, by all their shingles.
+
+    Attributes:
+        jaccard: share of the shingles of both that both have, 0 to 1.
+        containment: share of the smaller one's shingles that the other has, 0 to 1.
+        shared: how many shingles both have.
+    """
+
+    jaccard: float
+    containment: float
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Which look-up for the second fingerprint brings the first.
+
+    Attributes:
+        is_known: whether it can be told: unless table and distance settle it, the margins do.
+        table: the number of the table, from 0; None where no probe brings it, or it is not known, or
+            there are no tables for fingerprints of this width.
+        flipped: how many bits of the table's prefix the probe flips.
+    """
+
+    is_known: bool
+    table: int | None
+    flipped: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WordComparison:
+    """How alike two texts are word by word, as the check looks at it where the sketches leave a doubt.
+
+    Attributes:
+        replaced: how many short stretches of 100 tokens gave way to unlike ones.
+        rewritten: share of the shorter text in long stretches that were rewritten, 0 to 1.
+        short_similarity: Jaccard similarity of the words and pairs of words, 0 where the numbers are not
+            the same; None where neither text is short.
+        has_other_numbers: whether the numbers of two short texts are not the same.
+    """
+
+    replaced: float
+    rewritten: float
+    short_similarity: float | None
+    has_other_numbers: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMember:
+    """The member of a cluster by which a dropped page was found, where it is not the leader.
+
+    Attributes:
+        name: its key.
+        distance: bits in which the fingerprints of member and page differ.
+        similarity: as estimated by their sketches.
+        words: as compared by their words; None where the words of one are not known.
+    """
+
+    name: str
+    distance: int
+    similarity: Similarity
+    words: WordComparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why the second of two documents is a duplicate of the first, or is not.
+
+    Attributes:
+        a: the document that is known, or the original.
+        b: the document that comes after it, or the page that was dropped.
+        verdict: on the second.
+        rule: what gave the verdict.
+        is_certain: whether the verdict does not depend on a probe that cannot be told.
+        distance: bits in which the fingerprints differ.
+        differing_bits: these bits, 0 the least significant.
+        probe: which look-up brings the first.
+        estimated: how alike they are, by their sketches.
+        exact: how alike they are; None where the words of one are not known.
+        words: how alike they are word by word; None where the words of one are not known to the check.
+        diff: what differs; None where the words of one are not known.
+        record: the verdict that the database has, if that is explained.
+        member: the member by which it was found, if that was not the original.
+        notes: what has to be said besides, a sentence each.
+        settings: by which it was decided.
+        scheme: how the signatures are made.
+        radius: the largest distance of a candidate, in bits of this scheme.
+    """
+
+    a: ExplainedDocument
+    b: ExplainedDocument
+    verdict: Verdict
+    rule: str
+    is_certain: bool
+    distance: int
+    differing_bits: list[int]
+    probe: Probe
+    estimated: Similarity
+    exact: Exact | None
+    words: WordComparison | None
+    diff: WordDiff | None
+    record: Record | None
+    member: ClusterMember | None
+    notes: list[str]
+    settings: RuleSettings
+    scheme: Scheme
+    radius: int

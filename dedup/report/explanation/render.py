@@ -1,0 +1,180 @@
+"""An explanation for people, in a terminal, and for programs, as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from dedup.display import counted, cut, plain, similarity
+from dedup.index.design import TableDesign
+from dedup.ledger.deduplicator import Verdict
+from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_both_features
+from dedup.report.explanation.contents import Explanation, WordComparison
+from dedup.report.explanation.differences import difference_lines
+from dedup.report.explanation.layout import LABEL, labelled, labelled_name
+from dedup.rules.settings import Mode
+from dedup.rules.verification import fewest_tokens
+
+_RUN = 30
+_OUTCOMES = {
+    Verdict.NEW: "no duplicate: B is kept beside A",
+    Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
+    Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
+}
+_SETTINGS_SHOWN = (
+    "mode",
+    "tables",
+    "radius",
+    "weak_bits",
+    "max_flips",
+    "firm_margin",
+    "min_tokens",
+    "short_tokens",
+    "short_jaccard",
+    "min_jaccard",
+    "min_containment",
+    "min_length_ratio",
+    "sure_jaccard",
+    "max_replaced",
+    "max_rewritten",
+    "max_compared",
+)
+
+
+def as_json(explanation: Explanation) -> str:
+    """Write an explanation as JSON, in ASCII; fingerprints are hexadecimal."""
+    content = asdict(explanation)
+    for side in (content["a"], content["b"]):
+        side["fingerprint"] = f"{side['fingerprint']:0{explanation.scheme.bits // 4}x}"
+    for pair in (content, content["member"]):
+        if pair is not None:
+            _flatten_words(pair)
+    content["scheme"] = {"name": explanation.scheme.spec, **content["scheme"]}
+    content["settings"] = {name: _json_value(getattr(explanation.settings, name)) for name in _SETTINGS_SHOWN}
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def _json_value(setting: object) -> object:
+    if isinstance(setting, TableDesign):
+        return str(setting)
+    # JSON has no infinity; a bound that is none is null.
+    return None if setting == math.inf else setting
+
+
+def _flatten_words(pair: dict[str, Any]) -> None:
+    """Put the comparison by words beside the other figures of a pair, null where it is not known."""
+    words = pair.pop("words") or {}
+    for name in ("replaced", "rewritten", "short_similarity", "has_other_numbers"):
+        pair[name] = words.get(name)
+
+
+def lines(explanation: Explanation, width: int) -> Iterator[str]:
+    """Write an explanation line by line.
+
+    Args:
+        explanation: what to write.
+        width: how many columns a line may have, at least 80.
+
+    Yields:
+        The lines, without line ends; nothing in them can upset a terminal.
+    """
+    condition = "" if explanation.is_certain else ", if a probe brings A"
+    yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width)
+    yield from labelled("rule", explanation.rule, width)
+    yield from _record(explanation, width)
+    for letter, side in (("A", explanation.a), ("B", explanation.b)):
+        yield ""
+        yield labelled_name(letter, side.name, width)
+        counts = f"{counted(side.tokens, 'token')}, {counted(side.shingles, 'shingle')}"
+        yield from labelled("", f"{side.origin}; {counts}", width)
+    yield ""
+    yield from fingerprint_lines(explanation, width)
+    yield ""
+    yield from _similarity(explanation)
+    yield from _words(explanation, width)
+    yield from feature_lines(explanation, width)
+    yield from difference_lines(explanation, width)
+    for note in explanation.notes:
+        yield ""
+        yield from labelled("note", note, width)
+
+
+def _record(explanation: Explanation, width: int) -> Iterator[str]:
+    record = explanation.record
+    if record is None:
+        return
+    when = datetime.fromtimestamp(record.decided, UTC)
+    yield from labelled("decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {cut(plain(record.run), _RUN)}", width)
+    yield from labelled(
+        "recorded", f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}", width
+    )
+    member = explanation.member
+    if member is None:
+        return
+    yield labelled_name("found by", member.name, width)
+    alike, settings = member.similarity, explanation.settings
+    words = "" if member.words is None else f", {_replaced(member.words)} replaced"
+    yield from labelled(
+        "",
+        f"to it: distance {member.distance}, Jaccard {similarity(alike.jaccard)}, containment "
+        f"{similarity(alike.containment)}, length ratio {similarity(alike.length_ratio)}{words}; "
+        "the rule is about this pair",
+        width,
+    )
+    yield from labelled(
+        "",
+        f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
+        f"{similarity(settings.leader_containment)} is asked for besides",
+        width,
+    )
+
+
+def _similarity(explanation: Explanation) -> Iterator[str]:
+    estimated, exact, settings = explanation.estimated, explanation.exact, explanation.settings
+    tokens = min(explanation.a.tokens, explanation.b.tokens)
+    is_comparable = tokens >= fewest_tokens(settings) and has_both_features(explanation)
+    is_checked = settings.mode is not Mode.PAPER and is_comparable
+    # Of short texts the words are compared, and the sketches play no part.
+    is_short = tokens < settings.short_tokens
+    by_sketch = is_checked and not is_short
+    yield f"{'similarity':<{LABEL}}estimated  exact  needed"
+    jaccard, containment = (None, None) if exact is None else (exact.jaccard, exact.containment)
+    yield _row("Jaccard", estimated.jaccard, jaccard, settings.min_jaccard if by_sketch else None)
+    yield _row("containment", estimated.containment, containment, settings.min_containment if by_sketch else None)
+    yield _row("length ratio", estimated.length_ratio, None, settings.min_length_ratio if by_sketch else None)
+    words = explanation.words
+    if is_short and words is not None:
+        yield _row("words, pairs", None, words.short_similarity, settings.short_jaccard if is_checked else None)
+    if exact is not None:
+        yield f"{'':<{LABEL}}in both: {counted(exact.shared, 'shingle')} of three tokens"
+    if words is not None and words.has_other_numbers:
+        yield f"{'':<{LABEL}}words and pairs of words count for nothing: the numbers are not the same"
+
+
+def _row(label: str, estimated: float | None, exact: float | None, needed: float | None) -> str:
+    cells = ("-" if value is None else similarity(value) for value in (estimated, exact, needed))
+    return f"  {label:<{LABEL - 1}}{next(cells):>8}{next(cells):>7}{next(cells):>8}"
+
+
+def _words(explanation: Explanation, width: int) -> Iterator[str]:
+    words, settings = explanation.words, explanation.settings
+    if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
+        return
+    is_short = words.short_similarity is not None
+    where = "" if is_short else f" where Jaccard is below {similarity(settings.sure_jaccard)}"
+    yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}{where})", width)
+    if not is_short:
+        yield from labelled(
+            "rewritten",
+            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
+            f"(at most {similarity(settings.max_rewritten)})",
+            width,
+        )
+
+
+def _replaced(words: WordComparison) -> str:
+    return f"{words.replaced:.2f} short stretches of 100 words"

@@ -1,0 +1,224 @@
+"""What a database knows of a page, and why it was dropped."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from sqlalchemy import Connection, column, select, table
+
+from dedup.display import plain
+from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
+from dedup.index.design import TableDesign
+from dedup.ledger import document_rows
+from dedup.ledger.deduplicator import Verdict
+from dedup.ledger.identity import given_key_of
+from dedup.report.explanation.analysis import margins_of_words
+from dedup.report.explanation.sides import Origin, Side
+from dedup.rules.decision import Kept
+from dedup.rules.documents import StoredDocument
+from dedup.rules.scope import Scope, Scopes
+from dedup.signature.normalise import clean
+from dedup.signature.schemes import Scheme, scheme_named
+from dedup.signature.signature import Signature
+from dedup.sql.database import Database
+from dedup.sql.schema import properties, runs, verdicts
+
+# The crawl's; this library stands without it, and other projects keep no texts here.
+_PAGES = table("pages", column("url_digest"), column("text"))
+_ASCII = "".join(map(chr, range(0x21, 0x7F)))
+
+
+@dataclass(frozen=True, slots=True)
+class MadeWith:
+    """What a database was made with.
+
+    Attributes:
+        database: its name.
+        scheme: the scheme of its signatures.
+        tables: its table design.
+        scope: where its duplicates were looked for.
+    """
+
+    database: str
+    scheme: Scheme
+    tables: TableDesign
+    scope: Scope = Scope.ALL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredPage:
+    """A page of a database, and what that was made with."""
+
+    side: Side
+    made_with: MadeWith
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The last verdict on a page, as the database has it.
+
+    Attributes:
+        verdict: exact or near duplicate.
+        run: the name of the run that dropped it.
+        decided: when, in seconds since 1970.
+        original: the key of the page that it is a copy of, the leader of its cluster.
+        matched: the key of the member of the cluster that it was found by.
+        distance: bits in which the fingerprints of page and original differed.
+        similarity: estimated Jaccard similarity of page and original, as it was.
+        kept: why it was passed on all the same, if it was.
+    """
+
+    verdict: Verdict
+    run: str
+    decided: float
+    original: str
+    matched: str
+    distance: int
+    similarity: float
+    kept: Kept | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dropped:
+    """A dropped page and those that it was dropped because of.
+
+    Attributes:
+        record: the verdict.
+        page: the page.
+        original: the leader of its cluster, as it is now.
+        member: the member that it was found by, as it is now.
+        has_same_bytes: whether page and member are the same to the byte, as far as is known.
+        is_let_go: whether it has lost its original since.
+        made_with: what the database was made with.
+    """
+
+    record: Record
+    page: Side
+    original: Side
+    member: Side
+    has_same_bytes: bool
+    is_let_go: bool
+    made_with: MadeWith
+
+
+def find_page(database: Database, key: str) -> StoredPage | None:
+    """Return what a database knows of a page.
+
+    Args:
+        database: an existing one.
+        key: a key, or as `dedup.display.readable` shows it.
+
+    Returns:
+        The page; None where the database does not know the key.
+
+    Raises:
+        DatabaseError: the database cannot be read, or was made with a scheme that is not known.
+    """
+    with database.read() as connection:
+        found = _find(connection, key)
+        if found is None:
+            return None
+        made_with = _made_with(connection, database.name)
+        return StoredPage(_side(connection, found, made_with), made_with)
+
+
+def find_dropped(database: Database, key: str) -> Dropped:
+    """Return why a page was dropped.
+
+    Raises:
+        InputError: the database does not know the page, or it was not dropped.
+        DatabaseError: the database cannot be read, or was made with a scheme that is not known.
+    """
+    with database.read() as connection:
+        page = _find(connection, key)
+        if page is None:
+            raise InputError(f"database {database.name} knows no page {plain(key)}")
+        row = connection.execute(
+            select(verdicts, runs.c.name)
+            .join(runs, runs.c.id == verdicts.c.run_id)
+            .where(verdicts.c.document_id == page.id)
+            .order_by(verdicts.c.id.desc())
+            .limit(1)
+        ).one()
+        verdict = Verdict(row.verdict)
+        if not verdict.is_duplicate:
+            raise InputError(
+                f"{plain(page.key)} was not dropped: the last verdict on it, in run {plain(row.name)}, is {verdict}"
+            )
+        others = document_rows.find_with_leaders(connection, [row.original_id, row.matched_id])
+        original, member = others[row.original_id], others[row.matched_id]
+        made_with = _made_with(connection, database.name)
+        return Dropped(
+            Record(
+                verdict,
+                row.name,
+                row.decided,
+                original.key,
+                member.key,
+                row.distance,
+                row.similarity,
+                row.kept and Kept(row.kept),
+            ),
+            _side(connection, page, made_with),
+            _side(connection, original, made_with),
+            _side(connection, member, made_with),
+            has_same_bytes=page.body_digest is not None and page.body_digest == member.body_digest,
+            is_let_go=page.leader_id is None,
+            made_with=made_with,
+        )
+
+
+def _find(connection: Connection, key: str) -> StoredDocument | None:
+    # Reports show the letters of all scripts in the place of their escapes.
+    for each in dict.fromkeys([key, quote(key, safe=_ASCII, errors="replace")]):
+        for given in dict.fromkeys([each, given_key_of(each)]):
+            for found in document_rows.find_by_given_key(connection, given):
+                if found.key == clean(each):
+                    return found
+    return None
+
+
+def _made_with(connection: Connection, database: str) -> MadeWith:
+    rows = connection.execute(select(properties.c.name, properties.c.value))
+    values = {row.name: row.value for row in rows}
+    tables = TableDesign.parse(values["table design"])
+    scheme = _scheme_of(values["scheme"], values.get("word lists", ""), database)
+    return MadeWith(database, scheme, tables, Scope(values["scope"]))
+
+
+def _scheme_of(stored: str, word_lists: str, database: str) -> Scheme:
+    with suppress(SettingsError):
+        return scheme_named(stored, word_lists)
+    raise IncompatibleDatabaseError(
+        f"database {database} was made with scheme {stored!r}, which this program does not know; "
+        "install the version of this program that made it, or name another database"
+    )
+
+
+def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -> Side:
+    text = _text(connection, stored.key)
+    if text is not None:
+        signature = Scopes(made_with.scope).mixed_signature(stored.key, made_with.scheme.signature(text), stored.space)
+        # A page that was kept once and dropped later left its old text there.
+        if signature.text_digest == stored.text_digest:
+            return Side(stored.key, Origin.PAGE, signature, text)
+    words = document_rows.find_words(connection, stored.text_digest)
+    signature = Signature(
+        # A page that lost its original has no digest; nothing must be taken for the same as it.
+        stored.text_digest or document_rows.key_digest(stored.key),
+        stored.fingerprint,
+        margins_of_words(words, made_with.scheme),
+        stored.sketch,
+        words,
+    )
+    return Side(stored.key, Origin.WORDS if words else Origin.FINGERPRINT, signature, None)
+
+
+def _text(connection: Connection, key: str) -> str | None:
+    if not connection.dialect.has_table(connection, _PAGES.name):
+        return None
+    statement = select(_PAGES.c.text).where(_PAGES.c.url_digest == document_rows.key_digest(key))
+    found: str | None = connection.execute(statement).scalar()
+    return found

@@ -1,0 +1,108 @@
+"""What differs between two texts, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dedup.rules.changes import TokenChange, find_changes
+from dedup.signature.tokens import Tokens
+
+MOST_PLACES = 20
+"""How many places of a difference are told in full."""
+
+_CONTEXT = 4
+# One word that stayed between two that were changed is read as one change more easily.
+_FEWEST_BETWEEN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place where two texts differ; the texts are normalised.
+
+    Attributes:
+        at: the number of the place's first token in text A, from 0.
+        before: a few words of text A before it.
+        removed: what only text A has there.
+        added: what only text B has there.
+        after: a few words of text A behind it.
+        tokens_removed: how many tokens `removed` has.
+        tokens_added: how many tokens `added` has.
+    """
+
+    at: int
+    before: str
+    removed: str
+    added: str
+    after: str
+    tokens_removed: int
+    tokens_added: int
+
+
+@dataclass(frozen=True, slots=True)
+class WordDiff:
+    """All that differs between the tokens of two texts.
+
+    Attributes:
+        place_count: in how many places they differ.
+        tokens_removed: how many tokens of text A are not in text B, all places together.
+        tokens_added: how many tokens of text B are not in text A.
+        places: the first of the places, at most `MOST_PLACES`.
+    """
+
+    place_count: int
+    tokens_removed: int
+    tokens_added: int
+    places: list[Place]
+
+
+def diff_words(a: Tokens, b: Tokens) -> WordDiff:
+    """Say where two texts differ."""
+    changes = merge_neighbours(find_changes(a.parts(), b.parts()))
+    return WordDiff(
+        len(changes),
+        sum(change.a_end - change.a_start for change in changes),
+        sum(change.b_end - change.b_start for change in changes),
+        [_place(a, b, change) for change in changes[:MOST_PLACES]],
+    )
+
+
+def merge_neighbours(changes: Iterable[TokenChange]) -> list[TokenChange]:
+    """Make one of changes with a single token between them."""
+    merged: list[TokenChange] = []
+    for change in changes:
+        if merged and change.a_start - merged[-1].a_end < _FEWEST_BETWEEN:
+            before = merged.pop()
+            merged.append(TokenChange(before.a_start, change.a_end, before.b_start, change.b_end))
+        else:
+            merged.append(change)
+    return merged
+
+
+def _place(a: Tokens, b: Tokens, change: TokenChange) -> Place:
+    first, behind = change.a_start, change.a_end
+    return Place(
+        at=first,
+        before=_passage(a, max(0, first - _CONTEXT), first),
+        removed=_changed_passage(a, first, behind),
+        added=_changed_passage(b, change.b_start, change.b_end),
+        after=_passage(a, behind, min(len(a), behind + _CONTEXT)),
+        tokens_removed=behind - first,
+        tokens_added=change.b_end - change.b_start,
+    )
+
+
+def _passage(tokens: Tokens, start: int, end: int) -> str:
+    """Return the text from a token to another one, with the punctuation between them."""
+    return tokens.data[tokens.starts[start] : tokens.ends[end - 1]].decode() if end > start else ""
+
+
+def _changed_passage(tokens: Tokens, start: int, end: int) -> str:
+    """Return the text of tokens that changed, without what their neighbours share with them."""
+    if start == end:
+        return ""
+    # Pairs of characters overlap, and a pair that stayed beside one that changed shows what stayed.
+    first = max(tokens.starts[start], tokens.ends[start - 1] if start else 0)
+    last = min(tokens.ends[end - 1], tokens.starts[end] if end < len(tokens) else len(tokens.data))
+    # Of a character that was written twice both pairs may stay.
+    return tokens.data[first:last].decode() if first < last else _passage(tokens, start, end)

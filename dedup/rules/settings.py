@@ -1,0 +1,262 @@
+"""The settings of deduplication, read once into a typed object.
+
+Those of the items of a Scrapy project are `dedup.stage.items.settings.ItemSettings`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from typing import Any, Self
+
+from dedup.errors import SettingsError
+from dedup.index.design import TableDesign
+from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.memory import FOR_EVER, Memory
+from dedup.rules.scope import Scope
+from dedup.rules.setting_values import to_bool, to_float, to_int, to_word
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
+from dedup.signature.schemes import find_scheme, with_dictionary
+from dedup.signature.signature import BITS
+
+MAX_SECONDS = 86_400.0
+MEMORY_TABLES = TableDesign(4, 1)
+"""The only table design that the index in memory has."""
+
+
+class Mode(StrEnum):
+    """How a match is decided.
+
+    CHECKED looks far and has every candidate's sketch checked. PAPER is the rule of Manku, Jain
+    and Das Sarma, WWW 2007: fingerprints within 3 bits are near-duplicates, without a check.
+    """
+
+    CHECKED = "checked"
+    PAPER = "paper"
+
+
+class IndexKind(StrEnum):
+    """Where candidates are looked up: in the tables of the database, or in memory tables that follow them."""
+
+    SQL = "sql"
+    MEMORY = "memory"
+
+
+class Brake(StrEnum):
+    """What happens where a cluster is over `max_cluster`, or a host over `max_drop_share`.
+
+    WARN says it once. STOP also stops dropping there: duplicates are kept, marked with their verdict.
+    """
+
+    OFF = "off"
+    WARN = "warn"
+    STOP = "stop"
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """How documents are decided: the rules that an index is made with, and is stored with.
+
+    On a command line each is `--set NAME=VALUE`.
+
+    Attributes:
+        scheme: how signatures are made; a name in `dedup.signature.schemes`, of 64 bits.
+        dictionary: words of Chinese: a file of words to add to jieba's, in the format of `jieba.load_userdict`;
+            `only:FILE`, a whole dictionary instead of jieba's; `none`, jieba's own; empty: jieba's, and what was
+            given to jieba in this process (`jieba.load_userdict` and the like). The scheme names them.
+        mode: `checked` or `paper`.
+        tables: the table design, "N choose R".
+        radius: the largest distance of a candidate in checked mode, in bits.
+        weak_bits: how many of the weakest bits of each prefix may be flipped in checked mode.
+        max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
+        firm_margin: bits whose margin exceeds so many times the root of the sum of all margins must
+            agree in what weak flips bring; inf: none must. For weights that are counts.
+        max_candidates: how many candidates, the closest, are checked.
+        min_tokens: texts with fewer tokens are compared exactly and in no other way.
+        short_tokens: of texts with fewer tokens the words are compared, not the sketches; in the
+            paper's mode they are compared exactly and in no other way.
+        short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
+            numbers must be the same.
+        min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
+        min_containment: or one whose estimated containment reaches this
+        min_length_ratio: while the shorter text has at least this share of the longer one's tokens.
+        sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words
+            show no form that was filled in anew,
+        max_replaced: that is, at most so many short stretches of 100 tokens were replaced by unlike ones.
+        max_rewritten: nor may more than this share of the shorter text be in long stretches that were
+            rewritten: another text in the same frame.
+        max_compared: texts with more tokens are compared by their sketches alone; 0: all are. Comparing two
+            texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
+        leader_jaccard: a match found by another member must reach this Jaccard similarity
+        leader_containment: or this containment with the leader of the cluster.
+    """
+
+    scheme: str = "words"
+    dictionary: str = ""
+    mode: Mode = Mode.CHECKED
+    tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
+    radius: int = 16
+    weak_bits: int = 8
+    max_flips: int = 32
+    firm_margin: float = 1.2
+    max_candidates: int = 64
+    min_tokens: int = 20
+    short_tokens: int = 64
+    short_jaccard: float = 0.7
+    min_jaccard: float = 0.55
+    min_containment: float = 0.9
+    min_length_ratio: float = 0.45
+    sure_jaccard: float = 0.75
+    max_replaced: float = 1.5
+    max_rewritten: float = 0.1
+    max_compared: int = 20_000
+    leader_jaccard: float = 0.4
+    leader_containment: float = 0.7
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> Self:
+        """Read the settings.
+
+        Args:
+            get: gives the value of a setting by its full name, `DEDUP_` and its name in capitals, None where it is
+                not set; strings as on a command line are understood.
+
+        Raises:
+            SettingsError: a value cannot be used.
+        """
+        values = {}
+        for each in fields(cls):
+            name = f"DEDUP_{each.name.upper()}"
+            value = get(name)
+            if value is not None:
+                values[each.name] = _CONVERTERS[str(each.type)](name, value)
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        # Words are strings too, and in code they are easily written as such.
+        object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
+        object.__setattr__(self, "tables", _to_design("DEDUP_TABLES", self.tables))
+        bits = _bits_of("DEDUP_SCHEME", self.scheme)
+        _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
+        object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
+        # From here on the scheme names the words; a copy of these settings reads no file again.
+        object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
+        for name in (
+            "min_jaccard",
+            "min_containment",
+            "min_length_ratio",
+            "sure_jaccard",
+            "short_jaccard",
+            "max_rewritten",
+            "leader_jaccard",
+            "leader_containment",
+        ):
+            _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
+        _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
+        _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
+        _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
+        _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
+        _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
+        for name in ("max_replaced", "min_tokens", "short_tokens", "max_compared"):
+            _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+
+
+@dataclass(frozen=True)
+class DedupSettings(RuleSettings):
+    """The rules, and what a crawl needs besides: a database, runs, scopes, limits.
+
+    Each stands in a Scrapy project as `DEDUP_` and its name in capitals.
+
+    Attributes:
+        enabled: whether anything is done at all.
+        database_url: where documents, tables and verdicts are kept.
+        lock_timeout: seconds to wait for another writer of the database.
+        outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
+        run: name of the run that the verdicts belong to; empty: the time of its start.
+        index: `sql` or `memory`, where candidates are looked up; both find the same.
+        index_file: where the tables in memory are saved; empty: beside an SQLite database, and
+            nowhere with PostgreSQL.
+        scope: where duplicates are looked for: `all`, the same `host`, the same registrable `domain`, or among
+            those of the same `spider`, whose keys do not meet those of others either.
+        keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen where copies
+            are swapped: names in `dedup.rules.keepers.RULES`, functions, or import paths of functions.
+        swap_keeper: whether a better copy that arrives later is passed on in the place of the former keeper;
+            else the keeper is the copy that came first.
+        brake: what happens beyond the two limits: `warn`, `stop` (dropping there), `off`.
+        max_cluster: how many members a cluster may have; 0: any number.
+        max_drop_share: which share of a host's documents may be duplicates in a run,
+        brake_after: once so many of its documents were decided.
+        memory: which documents a new one is compared with: `run`, those of its own run; `for ever`, all that
+            the database knows; or those seen in a time such as `30d` (s, m, h, d, w) before the run began.
+        mark_only: whether duplicates are told of, and passed on all the same.
+        batch_size: how many documents at most are decided in one transaction.
+    """
+
+    enabled: bool = True
+    database_url: str = "sqlite:///dedup.db"
+    lock_timeout: float = 60.0
+    outage_timeout: float = 300.0
+    run: str = ""
+    index: IndexKind = IndexKind.SQL
+    index_file: str = ""
+    scope: Scope = Scope.ALL
+    keeper: KeeperPolicy = field(default_factory=KeeperPolicy)
+    swap_keeper: bool = False
+    brake: Brake = Brake.WARN
+    max_cluster: int = 1000
+    max_drop_share: float = 0.9
+    brake_after: int = 200
+    memory: Memory = field(default_factory=lambda: FOR_EVER)
+    mark_only: bool = False
+    batch_size: int = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "index", to_word(IndexKind)("DEDUP_INDEX", self.index))
+        object.__setattr__(self, "scope", to_word(Scope)("DEDUP_SCOPE", self.scope))
+        object.__setattr__(self, "brake", to_word(Brake)("DEDUP_BRAKE", self.brake))
+        object.__setattr__(self, "memory", Memory.parse(self.memory))
+        object.__setattr__(self, "keeper", KeeperPolicy.parse(self.keeper))
+        has_memory_tables = self.index is IndexKind.SQL or self.tables == MEMORY_TABLES
+        _require(has_memory_tables, "tables", str(self.tables), f"'{MEMORY_TABLES}', as DEDUP_INDEX is '{self.index}'")
+        _require(0 <= self.max_drop_share <= 1, "max_drop_share", self.max_drop_share, "a number from 0 to 1")
+        _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
+        _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
+        for name in ("batch_size", "brake_after"):
+            _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
+
+
+def _require(holds: bool, name: str, value: object, expected: str) -> None:
+    if not holds:
+        raise SettingsError(f"DEDUP_{name.upper()} = {value!r}: expected {expected}")
+
+
+def _bits_of(name: str, value: str) -> int:
+    try:
+        return find_scheme(value).bits
+    except SettingsError as error:
+        raise SettingsError(f"{name} = {value!r}: {error}") from None
+
+
+def _to_design(name: str, value: Any) -> TableDesign:
+    try:
+        return TableDesign.parse(str(value))
+    except SettingsError as error:
+        raise SettingsError(f"{name}: {error}") from None
+
+
+_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
+    "bool": to_bool,
+    "int": to_int,
+    "float": to_float,
+    "str": lambda name, value: str(value),
+    "Mode": to_word(Mode),
+    "IndexKind": to_word(IndexKind),
+    "Scope": to_word(Scope),
+    "Brake": to_word(Brake),
+    "Memory": lambda name, value: Memory.parse(value),
+    "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
+    "TableDesign": _to_design,
+}

@@ -1,0 +1,228 @@
+"""The way of texts to their signatures, by any scheme: one kernel, for texts of all scripts."""
+
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.compiled.bits import signed
+from dedup.compiled.byte_masks import BLOCK
+from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
+from dedup.signature.character_folding import COMBINING, folding
+from dedup.signature.characters import HAN, character_classes
+from dedup.signature.hashes import murmur3_of_tokens
+from dedup.signature.minhash import PERMUTATIONS, minima_and_shingles
+from dedup.signature.normalise import clean, normalise
+from dedup.signature.schemes import Scheme, default_scheme
+from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
+from dedup.signature.signature import BITS, Signature, digest
+from dedup.signature.simhash import fingerprint_of, fold_equal, fold_wide
+from dedup.signature.sketch import Sketch
+from dedup.signature.text_folding import find_combining, fold_text, room_for
+from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
+from dedup.signature.tokens import Tokens
+from dedup.signature.word_lists import JIEBA, Vocabulary
+
+# A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.batch.SIGNATURE`.
+_ROW = SIGNATURE.itemsize // 8
+_FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _MARGINS = 2, 3, 11, 12, 13
+# Until the digest is there, its words say where the normalised text ends, and where its words do.
+_END, _WORDS_END = 0, 1
+_ALL_BITS = 2**64 - 1
+_BLOCK = bytes(BLOCK)
+
+
+def analyse(text: str, scheme: Scheme | None = None) -> Signature:
+    """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
+    scheme = scheme or default_scheme()
+    data = encoded(text)
+    # Whole blocks are read faster, and here is one of them behind the text.
+    texts = Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
+    rows, normalised, words = _signed(texts, scheme, with_words=True)
+    row, packed_words = rows[0], words.tobytes()
+    fingerprint, margins = int(row[_FINGERPRINT]) & _ALL_BITS, row[_MARGINS:]
+    if not scheme.is_compiled:
+        sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(packed_words)), scheme)
+        fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
+    tokens, shingles = divmod(int(row[_COUNTS]), 1 << 32)
+    sketch = Sketch(row[_MINIMA:_COUNTS].tobytes(), int(row[_NUMBERS]) & _ALL_BITS, tokens, shingles)
+    return Signature(digest(normalised.data), fingerprint, margins, sketch, packed_words)
+
+
+def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
+    """Make the signatures of texts; see `dedup.signature.batch.sign_texts`."""
+    # Functions would be compiled anew for an array that can be written.
+    data = texts.data.view()
+    data.flags.writeable = False
+    rows, normalised, words = _signed(Texts(data, texts.offsets), scheme, with_words=with_words)
+    own_words = list(map(bytes, _cut(words, rows[:, _WORDS_END]))) if with_words else []
+    digests = b"".join(map(digest, _cut(normalised, rows[:, _END])))
+    signatures = rows.view(SIGNATURE)[:, 0]
+    signatures["digest"] = np.frombuffer(digests, np.uint64).reshape(-1, 2)
+    return SignedTexts(signatures, own_words)
+
+
+def edges_of(data: bytes, *, segmenter: bool, vocabulary: Vocabulary = JIEBA) -> NDArray[np.int32]:
+    """Return start and end of each token of a normalised text, one after the other, shape (2 n,)."""
+    tables = folding()
+    points = np.frombuffer(data.decode().encode("utf-32-le"), "<u4")
+    has_han = segmenter and bool((character_classes()[points] & HAN).any())
+    return _edges_of(
+        np.frombuffer(data, np.uint8), *tables, *(load_dictionary(vocabulary) if has_han else NO_DICTIONARY)
+    )
+
+
+def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64]:
+    """Add up features by a scheme's weighting and hash function.
+
+    Args:
+        features: the features and their own weights: counts, or the ranks of keywords.
+        scheme: the scheme; its kind of features plays no part.
+
+    Returns:
+        The sums, shape (bits,), index 0 of the least significant bit; where weights are real in units of
+        1 / `dedup.published.features.UNIT`.
+    """
+    weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
+    return fold_wide([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
+
+
+def _signed(
+    texts: Texts, scheme: Scheme, *, with_words: bool
+) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the rows that `_sign` fills, the normalised texts, and the words."""
+    tables, refused = folding(), COMBINING
+    dictionary = loaded_dictionary(scheme.vocabulary) if scheme.segmenter else NO_DICTIONARY
+    rows = np.empty((len(texts.offsets) - 1, _ROW), np.int64)
+    while True:
+        needed, normalised, words = _sign(
+            texts.data,
+            texts.offsets,
+            scheme.tie,
+            refused,
+            scheme.segmenter,
+            with_words,
+            tables.classes,
+            tables.starts,
+            tables.replaced,
+            *dictionary,
+            *PERMUTATIONS,
+            rows,
+        )
+        if needed == COMBINING:
+            texts = _combined(texts, find_combining(*texts, tables.classes, tables.starts).reshape(-1, 3))
+            refused = 0
+        elif needed == HAN:
+            dictionary = load_dictionary(scheme.vocabulary)
+        else:
+            return rows, normalised, words
+
+
+def _cut(data: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[memoryview]:
+    view = data.data
+    return [view[start:end] for start, end in pairwise([0, *ends.tolist()])]
+
+
+def _combined(texts: Texts, stretches: NDArray[np.int64]) -> Texts:
+    """Normalise stretches of texts.
+
+    Args:
+        texts: the texts.
+        stretches: text, start and end of each stretch, shape (n, 3).
+    """
+    data, offsets = texts.data.data, texts.offsets.tolist()
+    growth = np.zeros(len(offsets) - 1, np.int64)
+    parts: list[memoryview | bytes] = []
+    at = offsets[0]
+    for text, start, end in stretches.tolist():
+        # A digit joins nothing, and no space is cut off where there is one.
+        normalised = normalise(f"0{str(data[start:end], 'utf-8')}0")[1:-1].encode()
+        growth[text] += len(normalised) - (end - start)
+        parts += data[at:start], normalised
+        at = end
+    parts.append(data[at : offsets[-1]])
+    return Texts(
+        np.frombuffer(b"".join(parts), np.uint8),
+        texts.offsets - offsets[0] + np.append(0, np.cumsum(growth)),
+    )
+
+
+# Arrays one by one: numba takes long to unpack a tuple of them.
+@compiled
+def _sign(
+    data: NDArray[np.uint8],
+    offsets: NDArray[np.int64],
+    tie: int,
+    refused: int,
+    segmenter: bool,
+    with_words: bool,
+    classes: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    replaced: NDArray[np.uint16],
+    trie: NDArray[np.uint64],
+    weights: NDArray[np.float64],
+    multipliers: NDArray[np.uint32],
+    additions: NDArray[np.uint32],
+    rows: NDArray[np.int64],
+) -> tuple[int, NDArray[np.uint8], NDArray[np.uint8]]:
+    """Fill rows but for the digests.
+
+    Returns:
+        What is needed to do it: 0, COMBINING where such characters must be normalised before, HAN where the dictionary
+        is missing; the normalised texts; their words.
+    """
+    texts = len(offsets) - 1
+    room = room_for(data[offsets[0] : offsets[texts]])
+    normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
+    # Of pairs of characters of three bytes there are seven bytes for three.
+    words = np.empty(room * 7 // 3 if with_words else 0, np.uint8)
+    end = word_end = 0
+    for text in range(texts):
+        own = normalised[end:]
+        size, seen, han, kana = fold_text(
+            data, offsets[text], offsets[text + 1], refused, classes, starts, replaced, own, kinds
+        )
+        if seen & refused:
+            return COMBINING, normalised[:0], words[:0]
+        if segmenter and len(trie) == 0 and is_chinese(han, kana):
+            return HAN, normalised[:0], words[:0]
+        edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
+        hashes = murmur3_of_tokens(own, edges)
+        sums = fold_equal(hashes)
+        minima, shingles = minima_and_shingles(hashes, multipliers, additions)
+        row = rows[text]
+        fingerprint = np.uint64(0)
+        for bit in range(BITS):
+            fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
+            row[_MARGINS + bit] = abs(sums[bit])
+        row[_FINGERPRINT] = signed(fingerprint)
+        row[_MINIMA:_COUNTS] = minima.view(np.int64)
+        row[_COUNTS] = len(hashes) << 32 | shingles
+        row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
+        end += size
+        if with_words:
+            word_end += join_tokens(own, edges, words[word_end:])
+        row[_END], row[_WORDS_END] = end, word_end
+    return 0, normalised[:end], words[:word_end]
+
+
+@compiled
+def _edges_of(
+    data: NDArray[np.uint8],
+    classes: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    replaced: NDArray[np.uint16],
+    trie: NDArray[np.uint64],
+    weights: NDArray[np.float64],
+) -> NDArray[np.int32]:
+    room = room_for(data)
+    normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
+    size, seen, han, kana = fold_text(data, 0, len(data), 0, classes, starts, replaced, normalised, kinds)
+    return find_edges(normalised, kinds, size, seen, han, kana, trie, weights)

@@ -1,0 +1,111 @@
+"""Text to signature without compiled code: the same signatures, in a millisecond or some.
+
+For processes whose machine code can be kept nowhere: to compile it would take each of them ten seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import mmh3
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.signature.analysis import sums_of
+from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
+from dedup.signature.dictionaries import tokenizer_of
+from dedup.signature.minhash import PERMUTATIONS
+from dedup.signature.normalise import clean, normalise
+from dedup.signature.schemes import Scheme, default_scheme
+from dedup.signature.signature import Signature, digest
+from dedup.signature.simhash import fingerprint_of
+from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS, Sketch
+from dedup.signature.tokens import JAPANESE_KANA_SHARE, Tokens
+
+# Their permutations take 4 MB.
+_SHINGLES_AT_ONCE = 1 << 13
+_UTF32 = f"utf-32-{sys.byteorder[0]}e"
+# From which characters on one has another byte in UTF-8.
+_LONGER = np.array([0x80, 0x800, 0x10000], np.uint32)
+
+
+def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
+    """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
+    scheme = scheme or default_scheme()
+    tokens, have_digits = _tokenise(normalise(text), scheme)
+    parts = tokens.parts()
+    hashes = np.array([mmh3.hash64(part, signed=False)[0] for part in parts], np.uint64)
+    sums = sums_of(scheme.weighted(clean(text), tokens), scheme)
+    return Signature(
+        text_digest=digest(tokens.data),
+        fingerprint=fingerprint_of(sums, scheme.tie),
+        margins=np.abs(sums),
+        sketch=make_sketch(hashes, hashes[have_digits]),
+        words=tokens.joined(),
+    )
+
+
+def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
+    """Split a normalised text into tokens as `tokenise` does; say of each whether it has a decimal digit."""
+    points = np.frombuffer(text.encode(_UTF32), np.uint32)
+    classes: NDArray[np.uint8] = character_classes()[points]
+    spans = np.array(list(_spans(text, classes & np.uint8(KIND), scheme)), np.int64).reshape(-1, 2)
+    starts, ends = spans[:, 0], spans[:, 1]
+    places = np.concatenate(([0], np.cumsum(1 + _LONGER.searchsorted(points, "right"))))
+    digits = np.concatenate(([0], np.cumsum(classes & DIGIT != 0)))
+    tokens = Tokens(text.encode(), places[starts].astype(np.int32), places[ends].astype(np.int32))
+    return tokens, digits[ends] > digits[starts]
+
+
+def _spans(text: str, kinds: NDArray[np.uint8], scheme: Scheme) -> Iterator[tuple[int, int]]:
+    """Yield where each token starts and ends, in characters."""
+    han, kana = np.count_nonzero(kinds == HAN), np.count_nonzero(kinds == KANA)
+    is_chinese = scheme.segmenter and han > 0 and kana < JAPANESE_KANA_SHARE * (han + kana)
+    for start, end, kind in _runs(kinds):
+        if kind == START:
+            yield start, end
+        elif kind == HAN and is_chinese:
+            at = start
+            for word in tokenizer_of(scheme.vocabulary).cut(text[start:end], HMM=False):
+                yield at, at + len(word)
+                at += len(word)
+        elif kind in {HAN, UNSPACED}:
+            for at in range(start, max(start + 1, end - 1)):
+                yield at, min(at + 2, end)
+
+
+def _runs(kinds: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
+    """Yield start, end and kind of what belongs together; kana count as Han, and marks as what they follow."""
+    if not len(kinds):
+        return
+    is_mark = kinds == CONTINUE
+    kinds = np.where(kinds == KANA, np.uint8(HAN), kinds)
+    before = kinds[np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))]
+    kinds = np.where(is_mark, np.where(before == START, np.uint8(START), np.uint8(SEPARATOR)), kinds)
+    edges = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)]
+    yield from zip(edges[:-1], edges[1:], kinds[edges[:-1]].tolist(), strict=True)
+
+
+def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
+    """Make the sketch of a document.
+
+    Args:
+        hashes: the hashes of its tokens in the order of the text, shape (n,).
+        numbers: the hashes of those that contain a digit, shape (m,).
+    """
+    count = max(0, len(hashes) - SHINGLE_WORDS + 1)
+    first, second, third = (hashes[at : at + count] for at in range(SHINGLE_WORDS))
+    mixed = first * np.uint64(0x9E3779B97F4A7C15)
+    mixed = ((mixed ^ (mixed >> np.uint64(29))) + second) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = ((mixed ^ (mixed >> np.uint64(31))) + third) * np.uint64(0x94D049BB133111EB)
+    shingles = (mixed >> np.uint64(32)).astype(np.uint32)
+    minima = np.full(MINIMA, 2**32 - 1, np.uint32)
+    multipliers, offsets = PERMUTATIONS
+    for at in range(0, count, _SHINGLES_AT_ONCE):
+        permuted = shingles[at : at + _SHINGLES_AT_ONCE, np.newaxis] * multipliers + offsets
+        np.minimum(minima, permuted.min(axis=0), out=minima)
+    lowest = ((minima ^ (minima >> np.uint32(16))) * np.uint32(0x85EBCA6B) >> np.uint32(28)).astype(np.uint8)
+    nibbles = lowest[0::2] | lowest[1::2] << np.uint8(BITS_OF_A_MINIMUM)
+    bloom = np.bitwise_or.reduce(np.uint64(1) << (numbers & np.uint64(63)))
+    return Sketch(nibbles.tobytes(), int(bloom), len(hashes), len(np.unique(shingles)))

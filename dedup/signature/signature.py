@@ -1,0 +1,84 @@
+"""Text to signature: everything that the later stages need to know of a document's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.signature.sketch import Sketch
+
+if TYPE_CHECKING:
+    from dedup.signature.schemes import Scheme
+
+BITS = 64
+"""The width of a fingerprint of scheme 1, and of a word that wider ones consist of."""
+
+SCHEME = "1:words/count/mmh3/64/sketch3x128x4"
+"""Name and version of the usual way to make signatures; stored with every index and never mixed."""
+
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signature:
+    """What analysis yields of one text.
+
+    Attributes:
+        text_digest: 16 bytes, equal for texts that are equal once normalised.
+        fingerprint: the simhash of the scheme, by scheme 1 64 bits of the tokens, weighted by their
+            counts; unsigned.
+        margins: for each bit (0 the least significant) the absolute sum behind it, shape (bits,);
+            the bits with the smallest margins are the weak ones.
+        sketch: the sketch of the shingles of three tokens.
+        words: the tokens themselves in UTF-8, a line feed between them; empty where they are not
+            known. Candidates that the sketches leave in doubt are compared by them.
+    """
+
+    text_digest: bytes
+    fingerprint: int
+    margins: NDArray[np.int64]
+    sketch: Sketch
+    words: bytes = b""
+
+
+def digest(data: bytes | memoryview) -> bytes:
+    """Return 16 bytes that stand for `data` wherever equality of content is asked for."""
+    return blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
+def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
+    """Make the signature of a text.
+
+    Args:
+        text: the main text of a document, as extracted; it is normalised here.
+        scheme: the way to make it, of `dedup.signature.schemes`; by default scheme 1.
+
+    Returns:
+        The signature; by scheme 1 that of a text without any token has fingerprint 0 and no tokens.
+    """
+    return _analyser()(text, scheme)
+
+
+@cache
+def _analyser() -> Callable[[str, Scheme | None], Signature]:
+    # The compiler takes a third of a second to load, and most processes only pass signatures on.
+    from dedup.compiled.kept_code import kept_folder  # noqa: PLC0415
+
+    if kept_folder() is None:
+        from dedup.signature.plain import analyse_plainly  # noqa: PLC0415
+
+        return analyse_plainly
+    from dedup.signature.analysis import analyse  # noqa: PLC0415
+
+    return analyse
+
+
+def distance(a: int, b: int) -> int:
+    """Return the Hamming distance of two fingerprints of the same scheme, in bits."""
+    return (a ^ b).bit_count()

@@ -1,0 +1,145 @@
+"""The fingerprint: the signs of weighted sums of feature hashes.
+
+M. Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, section 3;
+used on web pages by G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, section 2. (A worked example of
+six bits that many articles repeat prints 115 for its fifth sum; it is 1.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.signature.signature import BITS
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+
+def fold(hashes: NDArray[np.uint64], weights: NDArray[Number]) -> NDArray[Number]:
+    """Add up the features bit by bit: plus the weight where the hash has 1, minus it where 0.
+
+    Args:
+        hashes: the features' hashes, shape (n,).
+        weights: the features' weights, shape (n,).
+
+    Returns:
+        The 64 sums, of the type of the weights; index 0 belongs to the least significant bit.
+    """
+    ones = np.zeros((1, BITS), weights.dtype)
+    for first in range(0, len(hashes), _AT_ONCE):
+        some = slice(first, first + _AT_ONCE)
+        data = hashes[some].astype("<u8").view(np.uint8).reshape(-1, BITS // 8)
+        bits = np.unpackbits(data, axis=1, bitorder="little")
+        # Real numbers are added one after the other, so that the sums are the same however many there are at once.
+        ones = np.concatenate((ones, weights[some, np.newaxis] * bits)).sum(axis=0, keepdims=True)
+    sums: NDArray[Number] = 2 * ones[0] - np.append(weights.dtype.type(0), weights).cumsum()[-1]
+    return sums
+
+
+_AT_ONCE = 1 << 12
+
+# A word of 64 bits is eight counters of 8 bits.
+_LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
+_FULL = 255
+_GROUP = 8
+
+
+@compiled
+def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Add up features bit by bit as `fold` does where every weight is 1, in a tenth of the time.
+
+    Words are added as 64 adders side by side would do it: three of them become one of ones and one of twos.
+    So only every eighth word, of eights, is spread out and counted. H. Warren, "Hacker's Delight", 5-1.
+
+    Args:
+        hashes: the features' hashes, shape (n,).
+
+    Returns:
+        The 64 sums; index 0 belongs to the least significant bit.
+    """
+    counts = np.empty(BITS, np.int64)
+    for bit in range(BITS):
+        counts[bit] = 0
+    counters = np.empty(8, np.uint64)
+    whole = len(hashes) // _GROUP * _GROUP
+    ones = twos = fours = np.uint64(0)
+    for start in range(0, whole, _GROUP * _FULL):
+        # Written out, the compiler keeps them where it counts.
+        a = b = c = d = e = f = g = h = np.uint64(0)
+        for at in range(start, min(start + _GROUP * _FULL, whole), _GROUP):
+            group = hashes[at : at + _GROUP]
+            ones, first = _add(ones, group[0], group[1])
+            ones, second = _add(ones, group[2], group[3])
+            twos, third = _add(twos, first, second)
+            ones, first = _add(ones, group[4], group[5])
+            ones, second = _add(ones, group[6], group[7])
+            twos, first = _add(twos, first, second)
+            fours, bits = _add(fours, third, first)
+            a += bits & _LOWEST_OF_BYTES
+            b += (bits >> np.uint64(1)) & _LOWEST_OF_BYTES
+            c += (bits >> np.uint64(2)) & _LOWEST_OF_BYTES
+            d += (bits >> np.uint64(3)) & _LOWEST_OF_BYTES
+            e += (bits >> np.uint64(4)) & _LOWEST_OF_BYTES
+            f += (bits >> np.uint64(5)) & _LOWEST_OF_BYTES
+            g += (bits >> np.uint64(6)) & _LOWEST_OF_BYTES
+            h += (bits >> np.uint64(7)) & _LOWEST_OF_BYTES
+        counters[0], counters[1], counters[2], counters[3] = a, b, c, d
+        counters[4], counters[5], counters[6], counters[7] = e, f, g, h
+        for bit in range(BITS):
+            counts[bit] += _GROUP * np.int64((counters[bit % 8] >> np.uint64(bit // 8 * 8)) & np.uint64(_FULL))
+    _count(counts, ones, 1)
+    _count(counts, twos, 2)
+    _count(counts, fours, 4)
+    for at in range(whole, len(hashes)):
+        _count(counts, hashes[at], 1)
+    for bit in range(BITS):
+        counts[bit] = 2 * counts[bit] - len(hashes)
+    return counts
+
+
+@compiled
+def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Add three bits at each place; return the sums' lower and higher bits."""
+    differing = a ^ b
+    return differing ^ c, (a & b) | (differing & c)
+
+
+@compiled
+def _count(counts: NDArray[np.int64], bits: np.uint64, weight: int) -> None:
+    for bit in range(BITS):
+        counts[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))
+
+
+def fold_wide(hashes: Sequence[int], weights: NDArray[Number], bits: int) -> NDArray[Number]:
+    """Add up features of any width, as `fold` does those of 64 bits.
+
+    Args:
+        hashes: the features' hashes, n numbers of so many bits.
+        weights: the features' weights, shape (n,).
+        bits: the width of the fingerprint.
+
+    Returns:
+        The sums, of the type of the weights, shape (bits,); index 0 belongs to the least significant bit.
+    """
+    lanes = -(-bits // BITS)
+    data = b"".join(value.to_bytes(8 * lanes, "little") for value in hashes)
+    words = np.frombuffer(data, "<u8").reshape(len(hashes), lanes)
+    # Each lane is folded alone, as fast as a hash of 64 bits is.
+    sums = [fold(np.ascontiguousarray(words[:, lane], np.uint64), weights) for lane in range(lanes)]
+    return np.concatenate(sums)[:bits]
+
+
+def fingerprint_of(sums: NDArray[np.int64] | NDArray[np.float64], tie: int = 0) -> int:
+    """Return the fingerprint: bit i is 1 where sum i is above 0.
+
+    Args:
+        sums: what `fold` returns, shape (bits,).
+        tie: the bit that a sum of 0 gives. The papers leave it open; some public versions give 1, and
+            then a text without features has all ones.
+    """
+    ones = sums >= 0 if tie else sums > 0
+    return int.from_bytes(np.packbits(ones, bitorder="little").tobytes(), "little")

@@ -1,0 +1,206 @@
+"""Normalising a text, 64 bytes at a time where they are ASCII."""
+
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0912, PLR0915, PLR0917
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled
+from dedup.compiled.bits import eight_bytes, ones, put_eight_bytes, signed
+from dedup.compiled.byte_masks import BLOCK, below, equal_to
+from dedup.signature.ascii_folding import fold_block
+from dedup.signature.character_folding import CHANGED, COMBINING, LONGEST
+from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, START
+from dedup.signature.utf8 import character_at
+
+SLACK = BLOCK
+"""How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
+
+_ASCII, _FIRST_LEAD, _DELETE = 0x80, 0xC0, 0x7F
+_SPACE = 0x20
+# Stretches nearer to each other than so many bytes, on average, are not worth being normalised one by one.
+_FAR_APART = 256
+_EVERY_BYTE = np.uint64(0x0101010101010101)
+
+
+@compiled
+def find_combining(
+    data: NDArray[np.uint8], offsets: NDArray[np.int64], classes: NDArray[np.uint8], starts: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """Find the stretches whose normalisation depends on more than single characters.
+
+    Args:
+        data: texts in UTF-8.
+        offsets: where each starts, and where the last one ends, shape (n + 1,).
+        classes: see `dedup.signature.character_folding.Folding`.
+        starts: likewise.
+
+    Returns:
+        Text, start and end of each stretch, a character and what may join it behind it, one stretch after the other;
+        instead of many the whole text.
+    """
+    stretches = np.empty(3 * 8, np.int64)
+    count = 0
+    one, block = np.uint64(1), np.uint64(BLOCK)
+    for text in range(len(offsets) - 1):
+        at = behind = np.uint64(offsets[text])
+        first = count
+        length = np.uint64(offsets[text + 1])
+        while at < length:
+            leads = _leads(data, at, length)
+            at += block
+            while leads:
+                place = at - block + ones((leads & -leads) - one)
+                leads &= leads - one
+                point, following = character_at(data, place)
+                if not classes[point] & COMBINING or place < behind:
+                    continue
+                # What is removed in between does not part them.
+                start = place
+                while start > behind:
+                    start -= one
+                    while data[start] & 0xC0 == _ASCII:
+                        start -= one
+                    if not _is_removed(character_at(data, start)[0], classes, starts):
+                        break
+                behind = following
+                while behind < length:
+                    point, following = character_at(data, behind)
+                    if not classes[point] & COMBINING and not _is_removed(point, classes, starts):
+                        break
+                    behind = following
+                if count == len(stretches):
+                    stretches = np.append(stretches, np.empty_like(stretches))
+                stretches[count], stretches[count + 1], stretches[count + 2] = text, start, behind
+                count += 3
+        if (count - first) // 3 * _FAR_APART > offsets[text + 1] - offsets[text]:
+            stretches[first], stretches[first + 1], stretches[first + 2] = text, offsets[text], offsets[text + 1]
+            count = first + 3
+    return stretches[:count]
+
+
+@compiled
+def _leads(data: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> np.uint64:
+    """Say of each of 64 bytes whether it is the first of a character of several, up to where a text ends."""
+    if at + np.uint64(BLOCK) <= len(data):
+        leads = ~below(data, at, _FIRST_LEAD)
+        beyond = at + np.uint64(BLOCK) - min(end, at + np.uint64(BLOCK))
+        return leads << beyond >> beyond if beyond < BLOCK else np.uint64(0)
+    leads = np.uint64(0)
+    for place in range(end - at):
+        leads |= np.uint64(data[at + place] >= _FIRST_LEAD) << place
+    return leads
+
+
+@compiled
+def _is_removed(point: int, classes: NDArray[np.uint8], starts: NDArray[np.int32]) -> bool:
+    return bool(classes[point] & CHANGED and starts[point] == 0)
+
+
+@compiled
+def room_for(data: NDArray[np.uint8]) -> int:
+    """Return how many bytes `fold_text` may need for texts."""
+    wide = 0
+    for place in range(len(data)):
+        wide += data[place] >= _ASCII
+    return len(data) + (LONGEST - 1) * wide + SLACK
+
+
+@compiled
+def fold_text(
+    data: NDArray[np.uint8],
+    start: int,
+    end: int,
+    refused: int,
+    classes: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    replaced: NDArray[np.uint16],
+    normalised: NDArray[np.uint8],
+    kinds: NDArray[np.uint8],
+) -> tuple[int, int, int, int]:
+    """Normalise a text.
+
+    Args:
+        data: texts in UTF-8.
+        start: where the text starts.
+        end: where it ends.
+        refused: bits of classes: at the first character with any of them it stops.
+        classes: see `dedup.signature.character_folding.Folding`, as for the two below.
+        starts: likewise.
+        replaced: likewise.
+        normalised: takes the text, combining characters as they stand; as long as `room_for` says.
+        kinds: takes for each of its bytes the class of its character; as long.
+
+    Returns:
+        How many bytes the normalised text has, behind which there are zeros; all bits of the classes of what is not
+        ASCII, or those of the character that is refused; how many characters are Han or kana, and how many of
+        them kana.
+    """
+    one, block, eight = np.uint64(1), np.uint64(BLOCK), np.uint64(8)
+    at, behind, length = np.uint64(start), np.uint64(end), np.uint64(len(data))
+    size = np.uint64(0)
+    # Of white space that follows white space nothing is left, as at the beginning.
+    is_behind_space = one
+    seen = han = kana = 0
+    while at < behind:
+        stop = behind
+        if at + block <= length:
+            spaces = equal_to(data, at, _SPACE)
+            odd = below(data, at, _SPACE) | ~below(data, at, _DELETE)
+            odd |= spaces & ((spaces << one) | is_behind_space)
+            plain = min(ones((odd & -odd) - one), behind - at)
+            if plain:
+                # All of it is written, and overwritten from the first byte on that is not plain.
+                fold_block(data, at, normalised, kinds, size)
+                is_behind_space = (spaces >> (plain - one)) & one
+                at += plain
+                size += plain
+            stop = at + one if plain < block else at
+        while at < behind and (at < stop or data[at] >= _ASCII or (at + one < behind and data[at + one] >= _ASCII)):
+            point, following = character_at(data, at)
+            kind = signed(classes[point])
+            if kind & refused:
+                return 0, kind & refused, 0, 0
+            if kind & CHANGED:
+                first = np.uint64(starts[point])
+                for place in range(first + one, first + one + np.uint64(replaced[first])):
+                    byte, kind = signed(replaced[place]) & 0xFF, signed(replaced[place]) >> 8
+                    if byte == _SPACE:
+                        if is_behind_space:
+                            continue
+                        is_behind_space = one
+                    else:
+                        is_behind_space = np.uint64(0)
+                    seen |= kind
+                    if kind & HAN and byte & 0xC0 != _ASCII:
+                        han += 1
+                        kana += kind & KANA == KANA
+                    normalised[size], kinds[size] = byte, kind
+                    size += one
+            else:
+                if kind & CONTINUE:
+                    kind = signed(kinds[size - one]) & START if size else 0
+                kind &= KIND | DIGIT
+                seen |= kind
+                if kind & HAN:
+                    han += 1
+                    kana += kind & KANA == KANA
+                is_behind_space = np.uint64(0)
+                if at + eight <= length:
+                    # What is too much is overwritten.
+                    put_eight_bytes(normalised, size, eight_bytes(data, at))
+                    put_eight_bytes(kinds, size, np.uint64(kind) * _EVERY_BYTE)
+                    size += following - at
+                else:
+                    for place in range(at, following):
+                        normalised[size], kinds[size] = data[place], kind
+                        size += one
+            at = following
+    if is_behind_space and size:
+        size -= one
+    normalised[size : size + np.uint64(SLACK)] = 0
+    kinds[size : size + np.uint64(SLACK)] = 0
+    return signed(size), seen, han, kana

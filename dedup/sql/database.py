@@ -1,0 +1,225 @@
+"""The database: opening it, checking what it was made with, one writer at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, MetaData, insert, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from dedup.errors import DatabaseError, IncompatibleDatabaseError, OutageError
+from dedup.sql import schema
+from dedup.sql.engines import parse_url, postgresql_engine, shown_url, sqlite_engine
+from dedup.sql.outages import is_outage
+
+DEDUP_WRITERS = 0x6E656172
+"""The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
+
+# What a scheme says of the word lists that it depends on; the version is another where there are any.
+_WORD_LISTS = re.compile("^[12]:|:(stop|only|dict)=[0-9a-f]+")
+
+# Words of the drivers' messages, and what a user can do.
+_WAYS_OUT = {
+    ("locked", "lock timeout"): "another process is writing to it: wait for it to end, or stop it",
+    ("full", "no space", "disk i/o"): "free some space and run again",
+    ("unable to open",): "check that the folder exists and may be written to",
+    ("readonly", "read-only", "permission"): "check its access rights",
+    ("not a database", "malformed"): "the file is damaged or no SQLite database: name another",
+    ("connect",): "check that the server runs and that the URL is right",
+}
+
+
+class Database:
+    """A database by its URL, with transactions that fail in one clear line.
+
+    Args:
+        url: a SQLAlchemy URL, `sqlite:///FILE` or `postgresql://...`.
+        lock_timeout: seconds to wait for another writer.
+        read_only: whether nothing at all may be changed, not even how an SQLite file is written.
+        writers: number of the lock on PostgreSQL by which writers wait for each other; tables that no other
+            writers touch can have one of their own.
+
+    Raises:
+        SettingsError: the URL is none, or names an engine that is not supported.
+    """
+
+    def __init__(
+        self, url: str, lock_timeout: float = 60.0, *, read_only: bool = False, writers: int = DEDUP_WRITERS
+    ) -> None:
+        self.url = parse_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.name = shown_url(self.url)
+        self._writers = writers
+        make_engine = sqlite_engine if self.is_sqlite else postgresql_engine
+        self.engine = make_engine(self.url, lock_timeout, read_only)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open a transaction as the only writer of this database (of its tables, see `writers`); commit it at the end.
+
+        Whoever reads here reads what every earlier writer has written, in this process and in
+        any other: so there is no moment between a look-up and the insert that follows from it.
+
+        Raises:
+            OutageError: the server is away; whether anything was written is not known.
+            DatabaseError: the database cannot be reached, is locked, or cannot be written.
+        """
+        with self._explained("write"), self.engine.begin() as connection:
+            if not self.is_sqlite:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({self._writers})")
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that only reads and disturbs no writer.
+
+        Raises:
+            DatabaseError: the database cannot be reached or read.
+        """
+        with (
+            self._explained("read"),
+            self.engine.connect().execution_options(read_only=True) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def create(self, metadata: MetaData) -> None:
+        """Create the tables of `metadata` that are not there yet.
+
+        Raises:
+            DatabaseError: the database cannot be reached or written.
+        """
+        with self.write() as connection:
+            metadata.create_all(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            cause = " ".join(str(getattr(error, "orig", None) or error).split())
+            message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
+            if not self.is_sqlite and is_outage(error):
+                raise OutageError(message, self.name) from error
+            raise DatabaseError(message) from error
+
+
+def open_dedup_database(  # noqa: PLR0917
+    url: str, scheme: str, design: str, lock_timeout: float = 60.0, scope: str = "all", word_lists: str = ""
+) -> Database:
+    """Open a database for deduplication; make its tables if it has none.
+
+    Args:
+        url: a SQLAlchemy URL.
+        scheme: the scheme of the signatures that will be stored.
+        design: the table design, as `str(TableDesign)`.
+        lock_timeout: seconds to wait for another writer.
+        scope: where duplicates are looked for.
+        word_lists: those that the scheme depends on, packed, to be stored with it.
+
+    Raises:
+        DatabaseError: the database cannot be reached, read or written.
+        IncompatibleDatabaseError: it was made with another scheme, design, scope or schema.
+    """
+    database = Database(url, lock_timeout)
+    wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design, "scope": scope}
+    try:
+        with database.write() as connection:
+            found = _properties(connection)
+            if not found:
+                schema.metadata.create_all(connection)
+                stored = wanted | ({"word lists": word_lists} if word_lists else {})
+                rows = [{"name": name, "value": value} for name, value in stored.items()]
+                connection.execute(insert(schema.properties), rows)
+                found = wanted
+        _require_same(database.name, found, wanted)
+    except DatabaseError:
+        database.close()
+        raise
+    return database
+
+
+def url_of(name: str) -> str:
+    """Return the URL of a database that a command names by a URL or as an SQLite file."""
+    return name if "://" in name else f"sqlite:///{name}"
+
+
+def open_existing_database(url: str, *, read_only: bool = True) -> Database:
+    """Open a database that was made before: to read it, for reports, or to change what is in it.
+
+    Args:
+        url: a SQLAlchemy URL.
+        read_only: whether nothing may be changed.
+
+    Raises:
+        DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
+        IncompatibleDatabaseError: its schema is newer than this program.
+    """
+    database = Database(url, read_only=read_only)
+    try:
+        _require_verdicts(database)
+    except DatabaseError:
+        database.close()
+        raise
+    return database
+
+
+def require_file(database: Database) -> None:
+    """Refuse an SQLite database that is not there: connecting would make an empty file.
+
+    Raises:
+        DatabaseError: there is none.
+    """
+    path = database.url.database
+    if database.is_sqlite and path and not Path(path).is_file():
+        raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")
+
+
+def _require_verdicts(database: Database) -> None:
+    require_file(database)
+    with database.read() as connection:
+        found = _properties(connection)
+    if not found:
+        raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
+    _require_same(database.name, found, {"schema version": str(schema.SCHEMA_VERSION)})
+
+
+def _properties(connection: Connection) -> dict[str, str]:
+    if not connection.dialect.has_table(connection, schema.properties.name):
+        return {}
+    rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))
+    return {row.name: row.value for row in rows}
+
+
+def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
+    for key, value in wanted.items():
+        if found.get(key) == value:
+            continue
+        if key == "schema version":
+            way_out = "install the version of this program that made it, or name another database"
+        elif key == "table design":
+            way_out = f"set DEDUP_TABLES = {found.get(key)!r}, or name another database"
+        elif key == "scope":
+            way_out = f"set DEDUP_SCOPE = {found.get(key)!r}, or name another database"
+        elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
+            way_out = "set DEDUP_DICTIONARY and stop words to those that it was made with, or name another database"
+        else:
+            way_out = "fingerprints of two schemes cannot be compared: name another database"
+        raise IncompatibleDatabaseError(
+            f"database {name} was made with {key} {found.get(key)!r}, this program uses {value!r}; {way_out}"
+        )
+
+
+def _way_out(cause: str) -> str:
+    cause = cause.lower()
+    for words, way_out in _WAYS_OUT.items():
+        if any(word in cause for word in words):
+            return f"; {way_out}"
+    return ""

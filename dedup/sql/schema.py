@@ -1,0 +1,212 @@
+"""What the database remembers: documents, their words, permuted tables and their changes, verdicts, runs.
+
+All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
+SQL; `to_signed` and `to_unsigned` convert.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+SCHEMA_VERSION = 4
+
+# SQLite gives out row numbers by itself only to a column declared INTEGER.
+Id = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData()
+
+properties = Table(
+    "dedup_properties",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    comment="what this database was made with: schema version, scheme, its word lists, table design, scope, item class",
+)
+
+runs = Table(
+    "dedup_runs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("started", Float, nullable=False),
+    Column("finished", Float),
+    Column("outcome", Text),
+    comment="one crawl or one batch; times are seconds since 1970",
+)
+
+documents = Table(
+    "dedup_documents",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("key", Text, nullable=False),
+    # Of the key, and of the item's class and space where they keep it apart from others.
+    Column("key_digest", LargeBinary(16), nullable=False, unique=True),
+    # Of the key alone as it was given, where the key's digest is of anything else.
+    Column("given_digest", LargeBinary(16)),
+    # Documents of different spaces never meet: those of one spider, or of one run.
+    Column("space", Text, nullable=False, server_default=""),
+    # A document whose content has to be looked at again, because the original that it was a
+    # duplicate of has changed, has no digests.
+    Column("body_digest", LargeBinary(16)),
+    Column("text_digest", LargeBinary(16)),
+    Column("text_bytes", Integer, nullable=False),
+    Column("fingerprint", BigInteger, nullable=False),
+    Column("sketch", LargeBinary(80), nullable=False),
+    # Whether the permuted tables hold it: short texts and exact duplicates are not in them.
+    Column("indexed", Integer, nullable=False),
+    Column("leader_id", Id, ForeignKey("dedup_documents.id")),
+    # Of the address that the page names as its own, if that is another one: its vote for a keeper.
+    Column("canonical_digest", LargeBinary(16)),
+    Column("redirected", SmallInteger, nullable=False, server_default="0"),
+    # Of a leader that has or had duplicates: the copy to export, and that which was passed on last
+    # where better ones take the place of others. Both are looked up anew where they name none.
+    Column("keeper_id", Id),
+    Column("exported_id", Id),
+    Column("first_run_id", Id, nullable=False),
+    Column("last_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    # The run that brought what it holds now; when that is cancelled, nobody knows its content any more.
+    Column("content_run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    comment="one row a key; a duplicate names the leader of its cluster, an original none",
+)
+Index("dedup_documents_body", documents.c.body_digest, documents.c.id)
+Index("dedup_documents_text", documents.c.text_digest, documents.c.id)
+Index("dedup_documents_leader", documents.c.leader_id, documents.c.canonical_digest)
+
+
+def _index_of_some(name: str, column: Column[Any]) -> None:
+    """Index those rows that have a value in a column, where most have none."""
+    Index(name, column, sqlite_where=column.is_not(None), postgresql_where=column.is_not(None))
+
+
+_index_of_some("dedup_documents_given", documents.c.given_digest)
+
+words = Table(
+    "dedup_words",
+    metadata,
+    Column("text_digest", LargeBinary(16), primary_key=True),
+    Column("words", LargeBinary, nullable=False),
+    comment="the tokens of the texts that the permuted tables hold, a line feed between them, deflated",
+)
+
+fingerprints = Table(
+    "dedup_fingerprints",
+    metadata,
+    Column("table_number", SmallInteger, primary_key=True, autoincrement=False),
+    Column("permuted", BigInteger, primary_key=True, autoincrement=False),
+    Column("document_id", BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+    comment="the permuted tables, sorted by their primary key",
+)
+
+index_changes = Table(
+    "dedup_index_changes",
+    metadata,
+    Column("sequence", Id, primary_key=True),
+    # At random: a history that goes on differently after a backup or a power cut has the same numbers.
+    Column("stamp", BigInteger, nullable=False),
+    Column("document_id", BigInteger, nullable=False),
+    Column("fingerprint", BigInteger, nullable=False),
+    Column("added", SmallInteger, nullable=False),
+    comment="the latest changes of the permuted tables, for indexes in memory; added: 1, removed: 0",
+)
+
+verdicts = Table(
+    "dedup_verdicts",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    Column("document_id", Id, ForeignKey("dedup_documents.id"), nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("original_id", Id, ForeignKey("dedup_documents.id")),
+    Column("matched_id", Id, ForeignKey("dedup_documents.id")),
+    Column("distance", SmallInteger),
+    Column("similarity", Float),
+    # Why a duplicate was passed on all the same: a value of `dedup.ledger.clusters.Kept`.
+    Column("kept", Text),
+    Column("decided", Float, nullable=False),
+    # In which batch of which process: its number at random, and how many batches it had decided before.
+    Column("batch", BigInteger),
+    comment="one row a decision; original: the leader, matched: the member that it was found by. The same text "
+    "again under its own key, in the same process and run, was found by itself",
+)
+Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)
+Index("dedup_verdicts_document", verdicts.c.document_id)
+# Without them, a database looks through all verdicts for every document that is removed.
+_index_of_some("dedup_verdicts_original", verdicts.c.original_id)
+_index_of_some("dedup_verdicts_matched", verdicts.c.matched_id)
+
+hosts = Table(
+    "dedup_hosts",
+    metadata,
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
+    Column("host", Text, primary_key=True),
+    Column("documents", Integer, nullable=False),
+    Column("duplicates", Integer, nullable=False),
+    comment="how many documents of a host a run has decided",
+)
+
+brakes = Table(
+    "dedup_brakes",
+    metadata,
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
+    Column("kind", Text, primary_key=True),
+    Column("name_digest", LargeBinary(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("documents", Integer, nullable=False),
+    Column("duplicates", Integer, nullable=False),
+    Column("raised", Float, nullable=False),
+    comment="clusters, named by their leader, and hosts that went over a limit in a run, with their counts then",
+)
+
+unexamined = Table(
+    "dedup_unexamined",
+    metadata,
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), primary_key=True, autoincrement=False),
+    Column("item_class", Text, primary_key=True),
+    Column("reason", Text, primary_key=True),
+    Column("fields", Text, nullable=False),
+    Column("items", BigInteger, nullable=False),
+    comment="how many items of a class a run did not examine, and why; fields: the names of what they have",
+)
+
+skipped = Table(
+    "dedup_skipped",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("run_id", Id, ForeignKey("dedup_runs.id"), nullable=False),
+    Column("key_digest", LargeBinary(16), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("referrer", Text, nullable=False),
+    UniqueConstraint("run_id", "key_digest"),
+    comment="pages that a run did not decide, why, and where they are linked from",
+)
+
+_SIGN_BIT = 1 << 63
+_ALL_BITS = (1 << 64) - 1
+
+
+def to_signed(unsigned: int) -> int:
+    """Return the signed 64-bit number with the same bits."""
+    return unsigned - (1 << 64) if unsigned & _SIGN_BIT else unsigned
+
+
+def to_unsigned(signed: int) -> int:
+    """Return the unsigned 64-bit number with the same bits."""
+    return signed & _ALL_BITS

@@ -1,0 +1,165 @@
+"""From an item to the decision on it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable
+from typing import Any, NamedTuple
+
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from dedup.display import readable
+from dedup.errors import DatabaseError
+from dedup.ledger.deduplicator import Document
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.settings import DedupSettings
+from dedup.signature.schemes import find_scheme
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.reading import ItemReader, Reading
+from dedup.stage.items.settings import ItemSettings, ShortTexts
+from dedup.stage.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, UnexaminedItems
+from dedup.stage.signing import ItemSigner
+from dedup.workers.pool import WorkerPool
+
+logger = logging.getLogger(__name__)
+
+_SOURCES_TOLD = 10
+
+
+class Examined(NamedTuple):
+    """An item that was examined.
+
+    Attributes:
+        reading: what was found in it.
+        decision: the decision on it.
+    """
+
+    reading: Reading
+    decision: Decision
+
+
+class Examiner:
+    """Reads items, has them signed and decided, and says in the log where it finds what.
+
+    Args:
+        crawler: the crawl.
+        settings: how documents are decided.
+        items: what is looked at in items.
+        run: where they are decided.
+        workers: where signatures are made.
+
+    Attributes:
+        examined: how many items have got a decision.
+        unexamined: those that could get none.
+    """
+
+    def __init__(
+        self, crawler: Crawler, settings: DedupSettings, items: ItemSettings, run: CrawlRun, workers: WorkerPool
+    ) -> None:
+        spider = str(getattr(crawler.spider, "name", ""))
+        self.examined = 0
+        self.unexamined = UnexaminedItems()
+        self._stats = crawler.stats
+        self._run = run
+        self._passes_short = items.short_texts is ShortTexts.PASS
+        self._min_tokens = settings.min_tokens
+        self._reader = ItemReader(items, spider)
+        self._signer = ItemSigner(items, find_scheme(settings.scheme), workers, run, spider)
+        self._sources: set[tuple[str, str, str]] = set()
+        self._has_told_of_short = False
+        self._reasons_told: set[str] = set()
+
+    async def examine(self, item: Any, response: Response | None) -> Examined | None:
+        """Return the decision on an item; None where there is none, and it passes.
+
+        Args:
+            item: an item, or what an earlier pipeline has made of one.
+            response: what it was found in; None where that is not known.
+
+        Raises:
+            DatabaseError: the database failed.
+            KeeperRuleError: a rule for keepers failed.
+        """
+        reading = self._read(item, response)
+        if reading is None:
+            return None
+        document = await self._signed(reading, self._signer.document(item, reading))
+        if document is None and not reading.content.source:
+            empty = ", ".join(self._reader.empty_fields(item))
+            self._note_unexamined(item, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
+            return None
+        if document is None or (self._passes_short and self._is_short(document)):
+            self._stats.inc_value("dedup/not_examined")
+            return None
+        is_short = self._is_short(document)
+        decision = await self._run.decide(document)
+        if decision is None:
+            # Its bytes were known when the page was looked at, and are not any more.
+            document = await self._signed(reading, self._signer.analysed(document, reading.content))
+            decision = None if document is None else await self._run.decide(document)
+        if decision is None:
+            self._stats.inc_value("dedup/not_examined")
+            return None
+        self.examined += 1
+        self._tell_source(reading)
+        if is_short and decision.verdict is Verdict.EXACT_DUPLICATE:
+            self._tell_of_short()
+        return Examined(reading, decision)
+
+    def _read(self, item: Any, response: Response | None) -> Reading | None:
+        if not ItemAdapter.is_item(item):
+            self._note_unexamined(item, NO_ITEM)
+            return None
+        if self._reader.is_exempt(item):
+            self._stats.inc_value("dedup/not_examined")
+            return None
+        try:
+            return self._reader.read(item, response)
+        except Exception as error:  # of a function of the project, or of an item of its own; it is not lost
+            reason = f"{NOT_READ} {type(error).__name__}"
+            if reason not in self._reasons_told:
+                self._reasons_told.add(reason)
+                logger.warning("an item could not be read, and passes: %s: %s", type(error).__name__, error)
+            self._note_unexamined(item, reason)
+            return None
+
+    def _note_unexamined(self, item: Any, reason: str) -> None:
+        self._stats.inc_value("dedup/not_examined")
+        self.unexamined.note(item, reason)
+
+    async def _signed(self, reading: Reading, signing: Awaitable[Document | None]) -> Document | None:
+        try:
+            return await signing
+        except DatabaseError:
+            raise
+        except Exception as error:  # whatever a library makes of a broken page, the item is not lost
+            logger.warning("%s could not be analysed, and passes: %s: %s", reading.key, type(error).__name__, error)
+            self._stats.inc_value("dedup/analysis_failed")
+            return None
+
+    def _is_short(self, document: Document) -> bool:
+        signature = document.signature
+        return signature is not None and 0 < signature.sketch.tokens < self._min_tokens
+
+    def _tell_of_short(self) -> None:
+        """Name, once, the way out where equal short texts are different things."""
+        if not self._has_told_of_short:
+            self._has_told_of_short = True
+            logger.info(
+                "texts under %d tokens are copies where they are equal; to pass them all: DEDUP_SHORT_TEXTS = 'pass'",
+                self._min_tokens,
+            )
+
+    def _tell_source(self, reading: Reading) -> None:
+        source = (reading.item_class, reading.content.source, reading.key_field)
+        if source in self._sources or len(self._sources) == _SOURCES_TOLD:
+            return
+        self._sources.add(source)
+        logger.info(
+            "text: %s; key: %s%s",
+            readable(reading.content.source) or "the item's signature",
+            readable(reading.key_field) or "the response's URL and the text",
+            f"; items of {reading.item_class}" if reading.item_class else "",
+        )

@@ -1,0 +1,92 @@
+"""From what was found in an item to the document that is decided, with its signature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from itemadapter import ItemAdapter
+
+from dedup.ledger.deduplicator import Document
+from dedup.signature.extraction import analyse_html
+from dedup.signature.schemes import Scheme
+from dedup.signature.signature import Signature, digest, make_signature
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.fields import value_of
+from dedup.stage.items.reading import ItemContent, Reading
+from dedup.stage.items.settings import ItemSettings, SameKey
+from dedup.workers.pool import WorkerPool
+
+
+class ItemSigner:
+    """Makes documents of items; signatures are made, and texts extracted, in worker processes.
+
+    Args:
+        settings: which fields bring what was made already.
+        scheme: how signatures are made.
+        workers: where they are made.
+        run: asked for known bytes before a text is extracted.
+        spider: the name of the spider.
+    """
+
+    def __init__(self, settings: ItemSettings, scheme: Scheme, workers: WorkerPool, run: CrawlRun, spider: str) -> None:
+        self._settings = settings
+        self._scheme = scheme
+        self._workers = workers
+        self._run = run
+        self._spider = spider
+
+    async def document(self, item: Any, reading: Reading) -> Document | None:
+        """Return the document of an item; None where there is nothing to compare.
+
+        A document without a signature is one whose bytes are known; if they are not any more when it is decided,
+        it has to be `analysed`.
+
+        Raises:
+            DatabaseError: the database failed.
+            Exception: what a library makes of a broken page.
+        """
+        settings, adapter = self._settings, ItemAdapter(item)
+        canonical = value_of(adapter, settings.canonical_field)
+        body_digest = value_of(adapter, settings.body_digest_field)
+        document = Document(
+            reading.key,
+            None,
+            body_digest=body_digest if isinstance(body_digest, bytes) else None,
+            canonical=canonical if isinstance(canonical, str) and canonical else None,
+            redirected=bool(value_of(adapter, settings.redirected_field)),
+            spider=self._spider,
+            item_class=reading.item_class,
+            separate=settings.same_key is SameKey.SEPARATE,
+        )
+        signature = value_of(adapter, settings.signature_field)
+        if isinstance(signature, Signature):
+            return replace(document, signature=signature, text_bytes=_size(reading.content.text))
+        if document.body_digest is not None and await self._run.knows_bytes(document.body_digest, reading.key):
+            return document
+        return await self.analysed(document, reading.content)
+
+    async def analysed(self, document: Document, content: ItemContent) -> Document | None:
+        """Return a document with its signature; None where there is nothing to make one of.
+
+        Raises:
+            Exception: what a library makes of a broken page.
+        """
+        if content.text:
+            signature = await self._workers.run(make_signature, content.text, self._scheme)
+            return replace(document, signature=signature, text_bytes=_size(content.text))
+        if content.html:
+            html = content.html if isinstance(content.html, bytes) else content.html.encode("utf-8", "replace")
+            text, signature = await self._workers.run(analyse_html, content.html, self._scheme)
+            body_digest = document.body_digest or digest(html)
+            return replace(document, signature=signature, text_bytes=_size(text), body_digest=body_digest)
+        if content.checksums:
+            # Files are alike only if they are the same to the byte, as pages without text are.
+            body_digest = digest("\n".join(content.checksums).encode("utf-8", "replace"))
+            nothing = await self._workers.run(make_signature, "", self._scheme)
+            return replace(document, signature=nothing, body_digest=body_digest)
+        return None
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

@@ -1,0 +1,85 @@
+"""The order of arrival: what `python -m benchmarks order` measures, in short and on pages of our own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.order import Arrival, Decided, Findings, add
+from dedup.ledger.deduplicator import Document
+from dedup.report.evaluation.labelled import LabelledPair
+from dedup.rules.settings import DedupSettings
+from dedup.signature.signature import make_signature
+from tests.texts import document, edited, extended
+from tests.waiting import HANG
+
+STORIES = 8
+
+
+def write_set(folder: Path) -> None:
+    """Write a labelled set: stories with edited and longer copies, and a chain of edits that drifts away."""
+    documents, pairs = [], []
+    for story in range(STORIES):
+        text = document(150, f"story {story}")
+        texts = [text, text, edited(text, 2, story), extended(text, 10, story), edited(text, 4, f"more {story}")]
+        names = [f"s{story}c{at}" for at in range(len(texts))]
+        documents += [
+            {"id": name, "text": each, "cluster": f"s{story}"} for name, each in zip(names, texts, strict=True)
+        ]
+        pairs += [{"a": names[0], "b": name, "label": 1} for name in names[1:]]
+        pairs.append({"a": names[0], "b": f"s{(story + 1) % STORIES}c0", "label": 0})
+    text = document(150, "chain")
+    for step in range(8):
+        documents.append({"id": f"chain{step}", "text": text})
+        text = edited(text, 3, f"chain {step}")
+    for name, rows in (("docs.jsonl", documents), ("pairs.jsonl", pairs)):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_in_any_order_duplicates_are_verified_and_the_same_members_have_the_same_keeper(tmp_path: Path) -> None:
+    write_set(tmp_path)
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, "-m", "benchmarks", "order", "--data", str(tmp_path), "--shuffles", "4"]
+    done = subprocess.run(
+        [*command, "--json", str(figures)], capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "holds", done.stdout + done.stderr
+    assert done.returncode == 0
+    found = json.loads(figures.read_text(encoding="utf-8"))
+    assert found["precision"] == [1.0] * 4
+    assert min(found["recall"]) > 0.99
+
+
+def test_a_folder_that_holds_no_labelled_set_is_one_clear_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks", "order", "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_findings_tell_what_does_not_hold() -> None:
+    texts = {"a": document(150, "a"), "b": document(150, "b"), "c": edited(document(150, "a"), 3)}
+    arriving = {key: Document(key, make_signature(text)) for key, text in texts.items()}
+    pairs = [LabelledPair("a", "c", is_duplicate=True, kind="")]
+    settings = DedupSettings()
+    findings = Findings()
+    add(findings, Arrival([Decided("c", "a", "a")], {frozenset("ac"): "a"}), arriving, pairs, settings)
+    assert findings.differing == []
+    assert (findings.precision, findings.recall) == ([1.0], [1.0])
+    add(
+        findings,
+        Arrival([Decided("b", "a", "a")], {frozenset("ac"): "c", frozenset("ab"): "a"}),
+        arriving,
+        pairs,
+        settings,
+    )
+    add(findings, Arrival([Decided("c", "b", "a")], {}), arriving, pairs, settings)
+    assert [line.split(":")[0] for line in findings.differing] == [
+        "b is no duplicate of a, by which it was found",
+        "c is too far from b, the leader of its cluster",
+        "recall moves from 0.0000 to 1.0000",
+        "a cluster of 2 has the keepers a, c",
+    ]

@@ -1,0 +1,264 @@
+"""`dedup index` as a user runs it: build, info, query, merge, export, import, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dedup import DedupSettings, make_signature
+from dedup.cli.main import main
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.probes import ProbePlan
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.documents import Document
+from dedup.signature.signature import digest
+from tests.saved_indexes import held, save_index
+from tests.texts import document, edited
+
+TEXT = document(200, "text")
+NEAR = edited(TEXT, 4)
+OTHER = document(200, "other")
+SHORT = "too short for anything but equality"
+DOCUMENTS = [("a", TEXT), ("b", NEAR), ("c", OTHER), ("d", SHORT), ("e", TEXT)]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of five documents, of four contents, that nobody changes."""
+    return save_index(tmp_path_factory.mktemp("index") / "index", DOCUMENTS)
+
+
+def run(*arguments: object, capsys: pytest.CaptureFixture[str], status: int = 0) -> str:
+    """Run `dedup index` in this process; return what it printed."""
+    assert main(["index", *map(str, arguments)]) == status
+    printed = capsys.readouterr()
+    if status == 0:
+        assert printed.err == ""
+        return printed.out
+    assert printed.out == ""
+    assert printed.err.startswith("error: ")
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+def asked(*arguments: object, capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(run(*arguments, "--json", capsys=capsys))
+
+
+def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS)
+    (tmp_path / "in.jsonl").write_text("".join(rows), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "index", "build", "in.jsonl", "-o", "built", "--processes", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    # Where it takes long, progress is shown.
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("read        5 documents of 1 file\n")
+    assert run("verify", tmp_path / "built", capsys=capsys).endswith("built: whole, 4 documents\n")
+    expected = save_index(tmp_path / "expected", DOCUMENTS)
+    for name in ("documents", "keys", "words", "fingerprints"):
+        assert (tmp_path / "built" / name).read_bytes() == (expected / name).read_bytes()
+    assert sorted(path.name for path in (tmp_path / "built").iterdir()) == sorted(
+        path.name for path in expected.iterdir()
+    )
+    assert held(tmp_path / "built").keys() == {"a", "b", "c", "d"}
+    found = asked("query", tmp_path / "built", f"text:{edited(TEXT, 2, 'q')}", capsys=capsys)
+    assert found[0]["found"][0]["key"] == "a"
+
+
+def test_an_index_of_a_crawl(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deduplicator = Deduplicator(DedupSettings(database_url=database_url))
+    run_id = deduplicator.open_run("run")
+    pages = [*DOCUMENTS, ("empty", ""), ("empty too", ""), ("lost", ""), ("changed", TEXT), ("copy", edited(NEAR, 1))]
+    bodies = {"empty": b"1", "empty too": b"1"}
+    for key, text in [*pages, ("changed", document(90, "new"))]:
+        body = bodies.get(key)
+        page = Document(key, make_signature(text), len(text), None if body is None else digest(body))
+        deduplicator.decide([page], run_id)
+    deduplicator.database.close()
+    made = asked("build", "--database", database_url, "-o", tmp_path / "index", capsys=capsys)
+    # e is a to the letter, as is the second empty page; of the one that is lost there is nothing to know it by.
+    assert (made["read"], made["added"]) == (len(pages), 7)
+    assert run("verify", tmp_path / "index", capsys=capsys) == f"{tmp_path / 'index'}: whole, 7 documents\n"
+    rows = held(tmp_path / "index")
+    assert {key: leader for key, (leader, *_) in rows.items()} == {
+        "a": None,
+        "c": None,
+        "d": None,
+        "empty": None,
+        "changed": None,
+        "b": "a",
+        "copy": "a",
+    }
+    assert {key for key, (_, indexed, _) in rows.items() if indexed} == {"a", "b", "c", "changed", "copy"}
+    assert rows["a"][2] == make_signature(TEXT).words
+    # The same answers as from an index of the same texts.
+    expected = save_index(tmp_path / "expected", [(key, text) for key, text in pages if key in "abcd"])
+    query = f"text:{edited(TEXT, 5, 'q')}"
+    answers = [asked("query", folder, query, capsys=capsys)[0]["found"] for folder in (tmp_path / "index", expected)]
+    assert [each for each in answers[0] if each["key"] != "copy"] == answers[1]
+
+
+def test_another_scheme_than_the_database_has_is_refused(
+    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Deduplicator(DedupSettings(database_url=sqlite_url, scheme="pairs")).database.close()
+    made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
+    assert "was made with pairs/" in run(*made, "--scheme", "words", capsys=capsys, status=2)
+    assert not (tmp_path / "index").exists()
+    run(*made, capsys=capsys)
+    assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pairs/")
+
+
+def test_info(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = dict(line.split(maxsplit=1) for line in run("info", index, capsys=capsys).splitlines())
+    assert lines["settings"] == "the defaults"
+    assert lines["documents"] == "4 of different contents: 3 originals, 1 duplicates; words of 3"
+    assert lines["fingerprints"] == "3 different ones of 3 documents"
+    assert lines["skew"].startswith("none: ")
+    contents = asked("info", index, capsys=capsys)
+    assert contents["format"] == contents["file_format"] == 1
+    assert contents["files"]["fingerprints"] == (index / "fingerprints").stat().st_size
+
+
+def test_info_names_the_blocks_that_swallow_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
+    random = np.random.default_rng(1)
+    fingerprints = random.integers(0, 2**64, 20_000, dtype=np.uint64)
+    fingerprints[:6_000] = (fingerprints[:6_000] >> np.uint64(16)) | np.uint64(0xABCD << 48)
+    fingerprints[:50] = fingerprints[0]
+    index = MemoryIndex(plan)
+    index.add_many(np.arange(20_000), fingerprints)
+    index.save(tmp_path / "file")
+    out = run("info", tmp_path / "file", capsys=capsys)
+    assert "skew          block 0 = abcd swallows 5,951, 29.8% of all\n" in out
+    assert "shared        1 by several documents, up to 50\n" in out
+    assert "fingerprints  19,951 different ones of 20,000 documents\n" in out
+    # A file of fingerprints alone can be asked, too.
+    found = asked("query", tmp_path / "file", "--fingerprint", f"{fingerprints[0]:016x}", "--limit", 3, capsys=capsys)
+    assert [(each["key"], each["distance"]) for each in found[0]["found"]] == [("0", 0), ("1", 0), ("2", 0)]
+    assert "texts need a folder" in run("query", tmp_path / "file", "text:a", capsys=capsys, status=2)
+    assert run("verify", tmp_path / "file", capsys=capsys).endswith("whole, 20,000 documents\n")
+
+
+def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "page.txt").write_text(edited(TEXT, 3, "q"), encoding="utf-8")
+    near = f"{make_signature(OTHER).fingerprint ^ 0b101:016X}"
+    texts = ("text:" + SHORT.upper(), "text:" + document(100, "unknown"), "text:...")
+    page, short, unknown, empty, fingerprint = asked(
+        "query", index, tmp_path / "page.txt", *texts, "--fingerprint", near, capsys=capsys
+    )
+    first, second = page["found"]
+    assert (first["key"], first["is_duplicate"], first["leader"]) == ("a", True, None)
+    assert 0.7 < first["similarity"] < 1
+    assert (second["key"], second["leader"]) == ("b", "a")
+    assert [(each["key"], each["similarity"]) for each in short["found"]] == [("d", 1.0)]
+    assert unknown["found"] == empty["found"] == []
+    assert fingerprint["query"] == near.lower()
+    assert [(each["key"], each["distance"], each["similarity"]) for each in fingerprint["found"]] == [("c", 2, None)]
+    lines = run("query", index, tmp_path / "page.txt", *texts, capsys=capsys).splitlines()
+    assert lines[1].split() == ["found", "distance", "similarity", "duplicate", "leader"]
+    assert lines[2].split()[0] == "a"
+    assert lines[2].split()[-1] == "yes"
+    assert lines[-1] == "nothing found"
+
+
+def test_merge_keeps_the_first_of_equal_contents(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = save_index(tmp_path / "other", [("f", NEAR), ("g", edited(NEAR, 1)), ("h", TEXT), ("a", document(99, 1))])
+    run("merge", index, other, "-o", tmp_path / "both", capsys=capsys)
+    with_both = asked("merge", index, other, "-o", tmp_path / "both", "--force", capsys=capsys)
+    assert (with_both["documents"], with_both["added"], with_both["same_keys"]) == ([4, 4], [4, 2], 1)
+    assert run("verify", tmp_path / "both", capsys=capsys).endswith("whole, 6 documents\n")
+    # f led g; its content is b's here, which a leads.
+    found = asked("query", tmp_path / "both", f"text:{edited(NEAR, 1)}", capsys=capsys)[0]["found"]
+    assert {each["key"]: each["leader"] for each in found} == {"g": "a", "b": "a", "a": None}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["both", "other"]
+
+
+def test_indexes_of_other_settings_are_not_merged(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = save_index(tmp_path / "other", DOCUMENTS, min_jaccard=0.9)
+    message = run("merge", index, other, "-o", tmp_path / "both", capsys=capsys, status=2)
+    assert f"{other}: made with other settings than {index} (min_jaccard 0.9 instead of 0.55)" in message
+    assert not (tmp_path / "both").exists()
+
+
+def test_what_cannot_be_done_is_refused_in_one_line(
+    index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file.txt").write_text("no index", encoding="utf-8")
+    for arguments, message in {
+        ("info", "absent"): "absent: no index; give a folder that `dedup index build` or --save-index made",
+        ("info", "folder"): "folder: no index",
+        ("merge", str(index), "-o", "folder"): "folder: is there and is no index; give another name",
+        ("merge", str(index), "-o", "absent/new"): "absent/new: its folder is not there; make it first",
+        ("merge", str(index), "-o", str(index)): "is there already; write elsewhere, or give --force",
+        ("build", "-o", "new"): "give files and folders, or --database URL",
+        ("build", "file.txt", "--database", "x.db", "-o", "new"): "give files and folders, or --database URL",
+        ("query", str(index)): "nothing to look up",
+        ("query", str(index), "absent.txt"): "'absent.txt' is no file: write text:... for a text",
+        ("query", str(index), "--fingerprint", "xyz"): "--fingerprint 'xyz': expected 16 hexadecimal digits",
+        ("query", str(index), "text:a", "--radius", "16"): "--radius 16: expected 0 to 15 bits",
+        ("export", str(index), "-o", "new.csv"): "new.csv: not a format to write",
+        ("export", str(index), "-o", "file.txt"): "file.txt: is there already",
+        ("import", "file.txt", "-o", "new"): "file.txt: not an exported index",
+        ("import", "absent.jsonl", "-o", "new"): "absent.jsonl: cannot be read (No such file or directory)",
+    }.items():
+        assert message in run(*arguments, capsys=capsys, status=2)
+    assert "there is no database" in run("build", "--database", "x.db", "-o", "new", capsys=capsys, status=1)
+    assert "file.txt: not an index file" in run("info", "file.txt", capsys=capsys, status=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file.txt", "folder"]
+
+
+def queried(*arguments: object, stdin: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dedup", "index", "query", *map(str, arguments)],
+        input=stdin,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_file_of_fingerprints_is_looked_up_as_each_of_them(index: Path, tmp_path: Path) -> None:
+    stored = make_signature(TEXT).fingerprint
+    asked_for = [f"{stored:016x}", f"0x{stored ^ 0b101:016X}", f"{stored ^ (2**64 - 1):016x}"]
+    (tmp_path / "asked.txt").write_text("\n".join([*asked_for[:2], "", asked_for[2]]) + "\n")
+    by_file = queried(index, "--fingerprints", "asked.txt", "--json", cwd=tmp_path)
+    one_by_one = [option for each in asked_for for option in ("--fingerprint", each)]
+    each = queried(index, *one_by_one, "--json", cwd=tmp_path)
+    assert (by_file.returncode, by_file.stderr) == (0, "")
+    assert by_file.stdout == each.stdout
+    answers = json.loads(by_file.stdout)
+    assert [hit["distance"] for answer in answers for hit in answer["found"] if hit["key"] == "a"] == [0, 2]
+    assert answers[2]["found"] == []
+    piped = queried(index, "--fingerprints", "-", stdin="\n".join(asked_for), cwd=tmp_path)
+    assert piped.stdout == queried(index, *one_by_one, cwd=tmp_path).stdout
+    assert piped.stdout.splitlines()[0] == f"query {stored:016x}"
+
+
+def test_a_line_that_is_no_fingerprint_is_named_with_its_file(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "asked.txt").write_text(f"{5:016x}\n\nnonsense\n")
+    done = queried(index, "--fingerprints", "asked.txt", cwd=tmp_path)
+    assert (done.returncode != 0, done.stdout) == (True, "")
+    assert done.stderr.startswith("error: asked.txt: line 3: 'nonsense': expected 16 hexadecimal digits")
+    missing = queried(index, "--fingerprints", "missing.txt", cwd=tmp_path)
+    assert missing.stderr.startswith("error: missing.txt: cannot be read (No such file")

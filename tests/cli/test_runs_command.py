@@ -1,0 +1,163 @@
+"""`dedup runs`: what it lists, and what `cancel` leaves of pages, frontier and verdicts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from hashlib import sha1
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.frontier.entries import Entry
+from crawler.frontier.store import Changes, FrontierStore
+from dedup.cli.main import main
+from dedup.sql.database import Database
+from tests.crawling import ask, crawl_site_here
+from tests.crawls import BUDGET, Crawls, crawl_twice
+from tests.localsite import LocalSite, article
+
+ERROR = article("error page", words=40)
+
+
+def dedup(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dedup", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def pages(url: str, columns: str = "url, text, run") -> list[dict[str, Any]]:
+    return ask(url, f"SELECT {columns} FROM pages ORDER BY url")
+
+
+def test_the_runs_of_a_database(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    crawls = Crawls(database_url)
+    crawl_twice(crawls)
+    crawls.deduplicator.open_run("going on")
+    crawls.deduplicator.database.close()
+    done = dedup("runs", "--database", database_url)
+    assert (done.returncode, done.stderr) == (0, "")
+    heading, *rows = [line.split() for line in done.stdout.splitlines()]
+    assert heading == ["run", "started", "ended", "state", "documents", "new", "unchanged", "updated", "exact", "near"]
+    assert [row[0] for row in rows] == ["monday", "tuesday", "going"]
+    assert [row[-7:] for row in rows] == [
+        ["finished", "2", "1", "0", "0", "1", "0"],
+        ["finished", "7", "2", "1", "0", "1", "3"],
+        ["unfinished", "0", "0", "0", "0", "0", "0"],
+    ]
+    assert main(["runs", "--json", "--database", database_url]) == 0
+    found = json.loads(capsys.readouterr().out)["runs"]
+    assert [each["state"] for each in found] == ["finished", "finished", "unfinished"]
+    assert found[1]["documents"]["near duplicate"] == 3
+    assert found[2]["finished"] is None
+
+
+def test_cancel_says_what_it_took_back(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    crawls = Crawls(database_url)
+    crawl_twice(crawls)
+    crawls.deduplicator.database.close()
+    done = dedup("runs", "cancel", "tuesday", "--database", database_url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "run tuesday is taken back",
+        "removed     6 documents   which it alone had seen",
+        "let go      0 documents   of other runs, whose content it had changed",
+        "freed       0 duplicates   of other runs, whose original went",
+        "kept        1 document   which another run knows as they are",
+        "verdicts    7 deleted",
+    ]
+    assert main(["runs", "--database", database_url, "cancel", "monday", "--json"]) == 0
+    taken = json.loads(capsys.readouterr().out)
+    assert taken == {"run": "monday", "removed": 2, "let_go": 0, "kept": 0, "freed": 0, "verdicts": 2, "rows": {}}
+    assert main(["runs", "--database", database_url]) == 0
+    assert capsys.readouterr().out == "no runs\n"
+    for table in ("documents", "words", "fingerprints", "verdicts", "runs"):
+        assert ask(database_url, f"SELECT count(*) AS n FROM dedup_{table}") == [{"n": 0}]
+
+
+def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    with LocalSite() as site:
+        site.pages["/"] = article("front", ["/a", "/b", "/copy"])
+        site.pages |= {"/a": article("a"), "/b": article("b"), "/copy": article("a")}
+        crawl_site_here(url, {"DEDUP_RUN": "good"}, url=f"{site.url}/")
+        good = pages(url)
+        # The site is broken for a day: one text everywhere, and links to more of it.
+        site.pages["/"] = article("error page", ["/b", "/new"], words=40)
+        site.pages |= {"/b": article("broken b", ["/new"]), "/new": article("broken new")}
+        crawl_site_here(url, {"DEDUP_RUN": "bad"}, url=f"{site.url}/")
+        assert {row["run"] for row in pages(url)} == {"good", "bad"}
+        assert main(["runs", "cancel", "bad", "--database", url]) == 0
+        left = pages(url)
+        # Whichever of the two copies came first.
+        assert [row["url"] for row in left] in ([f"{site.url}/a"], [f"{site.url}/copy"])
+        assert left[0] in good
+        # What it overwrote is fetched and stored anew, as new.
+        site.pages["/"] = article("front", ["/a", "/b", "/copy"])
+        site.pages["/b"] = article("b")
+        outcome = crawl_site_here(url, {"DEDUP_RUN": "next"}, url=f"{site.url}/")
+    assert (outcome.count("dedup/new"), outcome.count("dedup/unchanged"), outcome.count("dedup/exact_duplicate")) == (
+        2,
+        1,
+        1,
+    )
+    assert pages(url, "url, text") == [{"url": row["url"], "text": row["text"]} for row in good]
+    assert {row["name"] for row in ask(url, "SELECT name FROM dedup_runs")} == {"good", "next"}
+
+
+def test_a_page_that_a_later_run_saw_unchanged_stays_stored(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    with LocalSite() as site:
+        site.pages["/"] = article("front", ["/a"])
+        site.pages["/a"] = article("a")
+        crawl_site_here(url, {"DEDUP_RUN": "first"}, url=f"{site.url}/")
+        site.pages["/"] = article("front", [])
+        crawl_site_here(url, {"DEDUP_RUN": "second"}, url=f"{site.url}/")
+        assert [row["run"] for row in pages(url)] == ["first", "first"]
+        assert main(["runs", "cancel", "first", "--database", url]) == 0
+        # A frame that changed has changed no text.
+        assert [(row["url"], row["run"]) for row in pages(url)] == [(f"{site.url}/", "second")]
+
+
+def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Path) -> None:
+    other = f"sqlite:///{tmp_path / 'pages.db'}"
+    crawls = Crawls(database_url)
+    crawls.run("run", (BUDGET, "some text of a page"))
+    crawls.deduplicator.database.close()
+    stores = [FrontierStore(Database(other), run, 5, "worker") for run in ("run", "another")]
+    for store in stores:
+        store.open()
+        store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, None, None)]), 0)
+        store.close()
+    done = dedup("runs", "cancel", "run", "--database", database_url, "--also", str(tmp_path / "pages.db"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-2:] == [
+        "rows        1 of table frontier deleted",
+        "rows        1 of table frontier_runs deleted",
+    ]
+    assert ask(other, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id") == [{"name": "another"}]
+
+
+def test_what_cannot_be_cancelled_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "crawl.db"
+    crawls = Crawls(f"sqlite:///{path}")
+    crawls.run("done", (BUDGET, "a text"))
+    crawls.deduplicator.open_run("live")
+    crawls.deduplicator.database.close()
+    for arguments, message in {
+        ("cancel", "none"): "holds no run 'none': the last ones are 'live', 'done'",
+        ("cancel", "live"): "run 'live' has not ended: stop the crawl first; if it was killed and nobody is at work "
+        "on it, repeat with --force",
+        ("cancel", "done", "--also", "absent.db"): "there is no database sqlite:///absent.db",
+    }.items():
+        assert main(["runs", *arguments, "--database", str(path)]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert message in printed.err
+        assert printed.err.count("\n") == 1
+    assert main(["runs", "--database", str(tmp_path / "absent.db")]) == 1
+    assert "there is no database" in capsys.readouterr().err
+    assert len(ask(f"sqlite:///{path}", "SELECT * FROM dedup_verdicts")) == 1
+    assert main(["runs", "cancel", "live", "--force", "--database", str(path)]) == 0

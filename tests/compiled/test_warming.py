@@ -1,0 +1,255 @@
+"""Compiling ahead: said, kept, interrupted; and starts where compiled code can be kept nowhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+import dedup
+from dedup.compiled import kept_code
+from dedup.signature.signature import make_signature
+from dedup.warming import PARTS
+from tests.texts import CHINESE, ENGLISH
+from tests.waiting import HANG, wait_until
+
+PACKAGE = Path(dedup.__file__).parent
+
+# Prints what is logged while a crawl is prepared, what is compiled after that, and the signatures of two texts.
+START = """
+import json, logging, sys
+records = []
+handler = logging.Handler()
+handler.emit = lambda record: records.append([record.levelname, record.getMessage()])
+logging.getLogger("dedup").addHandler(handler)
+logging.getLogger("dedup").setLevel("INFO")
+from dedup.warming import prepare_crawl
+prepare_crawl()
+from numba.core import event
+compiled = []
+class Compiled(event.Listener):
+    def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, event): pass
+event.register("numba:compile", Compiled())
+from dedup.signature.signature import make_signature
+signatures = [make_signature(text) for text in sys.argv[1:]]
+print(json.dumps([records, compiled, [[each.fingerprint, each.words.decode()] for each in signatures]]))
+"""
+
+
+def environment(**variables: str) -> dict[str, str]:
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in {"DEDUP_CACHE_DIR", "NUMBA_CACHE_DIR"}
+    }
+    return {**inherited, **variables}
+
+
+def run(*arguments: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=HANG,
+        check=False,
+        cwd=cwd,
+        env=environment(**variables),
+    )
+
+
+def start(cwd: Path | None = None, **variables: str) -> tuple[list[list[str]], list[str], list[list[object]]]:
+    done = run("-c", START, ENGLISH, CHINESE, cwd=cwd, **variables)
+    assert done.returncode == 0, done.stderr
+    records, compiled, signatures = json.loads(done.stdout)
+    return records, compiled, signatures
+
+
+def expected() -> list[list[object]]:
+    return [[each.fingerprint, each.words.decode()] for each in map(make_signature, (ENGLISH, CHINESE))]
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    folder = tmp_path_factory.mktemp("warm") / "made" / "by it"
+    return folder, run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(folder))
+
+
+def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, done = warm
+    assert done.returncode == 0
+    assert done.stdout == f"compiled code is kept in {folder}/dedup\n"
+    before, after = done.stderr.splitlines()
+    assert before.startswith("dedup warm-up: compiling signatures, Chinese words for this machine, once, about ")
+    assert before.endswith(f"; kept in {folder}/dedup")
+    assert after.startswith("dedup warm-up: compiled in ")
+
+
+def test_what_was_compiled_is_there(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    folder, _ = warm
+    assert start(DEDUP_CACHE_DIR=str(folder)) == ([], [], expected())
+    again = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(folder))
+    assert (again.returncode, again.stderr) == (0, "")
+
+
+@pytest.fixture
+def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path) -> Path:
+    """A folder where all is compiled, and nothing says so."""
+    shutil.copytree(warm[0], tmp_path, dirs_exist_ok=True)
+    for mark in tmp_path.rglob("*.done"):
+        mark.unlink()
+    return tmp_path
+
+
+def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
+    records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
+    assert [level for level, _ in records] == ["INFO", "INFO"]
+    assert records[0][1].startswith("compiling signatures, Chinese words for this machine, once, about ")
+    assert records[1][1].startswith("compiled in ")
+    assert (compiled, signatures) == ([], expected())
+    # Cut off by a power cut: it is compiled once more, and then it is there.
+    for path in nearly_warm.rglob("spaced._analyse*.nbi"):
+        path.write_bytes(path.read_bytes()[:50])
+    records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
+    assert (records, compiled[0], signatures) == ([], "_analyse", expected())
+    assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    records, compiled, signatures = start(DEDUP_CACHE_DIR=f"{file}/below")
+    [(level, message)] = records
+    assert level == "WARNING"
+    assert message.startswith(
+        f"{file}/below: cannot be written, and compiled code is kept nowhere; set DEDUP_CACHE_DIR"
+    )
+    assert message.endswith("signatures are made without it, in some milliseconds a text")
+    assert (compiled, signatures) == ([], expected())
+    done = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=f"{file}/below")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"error: {file}/below: cannot be written")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None:
+    # In the place of the folders that would be made there are files.
+    shutil.copytree(PACKAGE, tmp_path / "dedup", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "dedup" / "__pycache__").touch()
+    variables = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "HOME": os.devnull, "XDG_CACHE_HOME": ""}
+    records, compiled, signatures = start(tmp_path, **variables)
+    [(level, message)] = records
+    assert level == "WARNING"
+    assert message.startswith("no folder can be written, and compiled code is kept nowhere; set DEDUP_CACHE_DIR")
+    assert (compiled, signatures) == ([], expected())
+
+
+def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
+    # In the place of a file there is a folder.
+    for path in nearly_warm.rglob("spaced._analyse*.nbi"):
+        path.unlink()
+        path.mkdir()
+    done = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(nearly_warm))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: compiling failed: ")
+    assert "fingerprint" in done.stderr.splitlines()[-1]
+
+
+def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
+    text = tmp_path / "in.jsonl"
+    text.write_text('{"id": "1", "text": "some words"}\n', encoding="utf-8")
+    command = [sys.executable, "-m", "dedup", "files", str(text), "--dry-run"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(DEDUP_CACHE_DIR=str(tmp_path / "kept")),
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith(
+            "dedup files: compiling signatures, Chinese words, what `dedup files`"
+        )
+        of_it = psutil.Process(process.pid)
+        wait_until(lambda: bool(of_it.children(recursive=True)))
+        children = of_it.children(recursive=True)
+        # A terminal would tell the children too; a program that stops it does not.
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=HANG)
+    assert process.returncode == 130
+    assert told == ""
+    assert psutil.wait_procs(children, timeout=HANG)[1] == []
+    # On a busy machine the small parts may be done by then; the last takes a minute.
+    assert not list((tmp_path / "kept").rglob("files-*.done"))
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package in the place of this one, of modules that import each other."""
+    folder = tmp_path / "dedup"
+    (folder / "inner").mkdir(parents=True)
+    (folder / "kernel.py").write_text("from dedup.inner import (\n    tables,\n)\n", encoding="utf-8")
+    (folder / "inner" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "inner" / "tables.py").write_text("def late():\n    from dedup.far import SIZE\n", encoding="utf-8")
+    (folder / "far.py").write_text("from dedup.kernel import of_a_circle\n", encoding="utf-8")
+    (folder / "other.py").write_text("", encoding="utf-8")
+    monkeypatch.setattr(kept_code, "_PACKAGE", folder)
+    forget()
+    yield folder
+    forget()
+
+
+def forget() -> None:
+    for each in (kept_code.sources_digest, kept_code._imported_by, kept_code._digest_of):
+        each.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_noticed"),
+    [("kernel", True), ("inner/__init__", True), ("inner/tables", True), ("far", True), ("other", False)],
+)
+def test_code_is_compiled_again_when_a_module_behind_it_has_changed(
+    package: Path, changed: str, is_noticed: bool
+) -> None:
+    before = kept_code.sources_digest(package / "kernel.py")
+    with (package / f"{changed}.py").open("a", encoding="utf-8") as file:
+        file.write("SIZE = 1\n")
+    forget()
+    assert (kept_code.sources_digest(package / "kernel.py") != before) is is_noticed
+
+
+@pytest.fixture
+def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """The folders where compiled code is looked for, the first of which cannot be written."""
+    folders = [tmp_path / "image", tmp_path / "home"]
+    folders[0].mkdir()
+    monkeypatch.setattr(kept_code, "_folders", lambda: iter(folders))
+    monkeypatch.setattr(kept_code, "_can_be_written", lambda folder: folder == folders[1])
+    kept_code.kept_folder.cache_clear()
+    yield folders
+    kept_code.kept_folder.cache_clear()
+
+
+def test_code_is_kept_where_it_can_be_written(homes: list[Path]) -> None:
+    assert kept_code.kept_folder() == homes[1]
+
+
+def test_code_that_is_there_is_taken_where_it_cannot_be_written(homes: list[Path]) -> None:
+    name = next(iter(PARTS))
+    (homes[0] / kept_code._mark(name)).touch()
+    assert kept_code.kept_folder() == homes[0]
+    assert kept_code.is_kept(name)
+    assert not kept_code.is_kept("files")
+
+
+def test_code_of_another_machine_is_no_reason(homes: list[Path]) -> None:
+    (homes[0] / "spaced-0123456789abcdef.done").touch()
+    assert kept_code.kept_folder() == homes[1]

@@ -1,0 +1,295 @@
+"""Documents that are signed, decided and written by batch are what they are one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup.corpus.appending import LENGTH_BYTES
+from dedup.corpus.candidates import candidates
+from dedup.corpus.deciding.cluster_merges import FILE as JOINS
+from dedup.corpus.deciding.deciding import CorpusDeduplicator
+from dedup.corpus.deciding.known import FILES
+from dedup.corpus.reading import line_ranges
+from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.line_ranges import LineRange, ReadMemory, find_line_ranges
+from dedup.corpus.signing.batches import Contents, Entries, SignedBatch
+from dedup.corpus.signing.signed import identity_of
+from dedup.corpus.signing.signing import sign, sign_contents, sign_lines
+from dedup.corpus.signing.words import WordSource, refer
+from dedup.errors import InputError
+from dedup.rules.mutual import margins_of
+from dedup.rules.settings import DedupSettings
+from dedup.signature.schemes import find_scheme
+from tests.corpus.test_files_verdicts import corpus
+from tests.ledger.test_joining import BOTH, FIRST, SECOND
+from tests.texts import CHINESE, ENGLISH
+
+LINES = [
+    json.dumps({"id": 7, "text": ENGLISH}),
+    json.dumps({"text": "Café “quoted” — naïve…\n\nsecond  paragraph\t."}),
+    json.dumps({"text": "Café “quoted”", "url": ""}, ensure_ascii=False),
+    json.dumps({"text": CHINESE, "url": "https://a.example/"}),
+    json.dumps({"text": "emoji \U0001f600", "key": "k\u00e9"}),
+    json.dumps({"text": "!!!", "url": None, "id": "", "key": "last"}),
+    json.dumps({"text": "a b c", "url": True}),
+    json.dumps({"text": "nested", "meta": {"a": [1]}}),
+    json.dumps({"text": "nul \0 and \ud800"}),
+    json.dumps({"text": "long " * 300}),
+    '{"text": "carriage return"}\r',
+    '{"text": ""}',
+    '{"html": "<p>page"}',
+    '{"text": 7}',
+    "no json",
+    "",
+    " \t",
+]
+OPTIONS = ReadOptions(max_bytes=1000)
+
+
+def ranges_of(path: Path, options: ReadOptions = OPTIONS) -> Iterator[LineRange]:
+    return find_line_ranges(find_files([path]).files[0], 0, options, None, with_words=False)
+
+
+def whole(path: Path, options: ReadOptions = OPTIONS) -> LineRange:
+    ranges = list(ranges_of(path, options))
+    return replace(ranges[0], end=ranges[-1].end)
+
+
+def batch_of(lines: LineRange, scheme: str = "words") -> SignedBatch:
+    return SignedBatch(*sign_lines(lines, scheme), lines)
+
+
+def as_signed_alone(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = []
+    for item in lines.read():
+        if isinstance(item, CorpusDocument):
+            content = item.text if item.html is None else item.html
+            assert content is not None
+            assert isinstance(item.record, bytes)
+            signed = sign(content, scheme)
+            reference = refer(lines.number, item.position.offset, len(item.record))
+            signed = signed if item.text is None else signed._replace(words=reference)
+            found.append((item.key, item.position, item.source, signed, [item.record]))
+    return found
+
+
+def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = []
+    batch = batch_of(lines, scheme)
+    for place in range(len(batch)):
+        pieces = batch.lines(np.array([place]), ReadMemory(1))
+        assert pieces is not None
+        record = [b"".join(pieces).removesuffix(b"\n")]
+        signed = batch.signed(place)
+        found.append((batch.key(place), batch.position(place), batch.source(place), signed, record))
+        assert batch.word_bytes[place] == LENGTH_BYTES + len(signed.words)
+    assert batch.rejected == [item for item in lines.read() if isinstance(item, Rejected)]
+    return found
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12), st.booleans(), st.booleans(), st.integers(50, 3000))
+@settings(max_examples=40, deadline=None)
+def test_signatures_keys_and_places(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str], has_mark: bool, has_end: bool, size: int
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "in.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" * has_mark + "\n".join(lines).encode() + b"\n" * has_end)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_ranges, "_RANGE_BYTES", size)
+        for each in ranges_of(path):
+            assert as_signed_together(each, "words") == as_signed_alone(each, "words")
+
+
+@pytest.mark.parametrize("field", ["url", "id", "key"])
+def test_a_text_that_is_the_key_too(field: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text(json.dumps({field: "a text", "text": "another"}), encoding="utf-8")
+    for options in (ReadOptions(field), ReadOptions(field, key_field=field)):
+        lines = whole(path, options)
+        assert [each[0] for each in as_signed_alone(lines, "words")] == ["a text"]
+        assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+
+
+@pytest.mark.parametrize("field", ["", "\udcff"])
+def test_names_of_fields_that_are_empty_or_no_unicode(field: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    lines = [{"text": "a", "url": "u"}, {"text": "b", field: "k", "id": "i"}, {field: "c"}]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for options, keys in (ReadOptions(key_field=field), "k"), (ReadOptions(field), "i"):
+        alone = as_signed_alone(whole(path, options), "words")
+        assert as_signed_together(whole(path, options), "words") == alone
+        assert keys in {each[0] for each in alone}
+
+
+def test_lines_may_have_any_number_of_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(LINES), encoding="utf-8")
+    lines = whole(path, ReadOptions(max_bytes=1 << 70))
+    assert as_signed_together(lines, "words") == as_signed_alone(whole(path, ReadOptions()), "words")
+
+
+def test_lines_that_are_nothing_but_ends(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(LINES[0].encode() + b"\n" * 20_000)
+    assert len(batch_of(whole(path))) == 1
+
+
+@pytest.mark.parametrize("escapes", [40, 1000])
+def test_escapes_that_become_longer(escapes: int, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    # A triple prime becomes nine bytes, more than its escape has.
+    path.write_bytes(b'{"text": "a ' + b"\\u2034" * escapes + b'"}\n')
+    lines = whole(path, ReadOptions())
+    assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+
+
+@pytest.mark.parametrize("scheme", ["pairs", "words/count/mmh3/64/tie1", "words/log/xxh3/64"])
+def test_by_other_schemes_and_fields(scheme: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(LINES).replace('"text"', '"body"'), encoding="utf-8")
+    for options in (ReadOptions("body"), ReadOptions("body", key_field="id"), ReadOptions("body", key_field="none")):
+        lines = whole(path, options)
+        assert as_signed_together(lines, scheme) == as_signed_alone(lines, scheme)
+
+
+def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(LINES[0].encode() + b'\n{"text": "\xff"}\n' + LINES[1].encode())
+    lines = whole(path)
+    assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
+    assert [each.reason for each in batch_of(lines).rejected] == ["not UTF-8"]
+
+
+@pytest.mark.parametrize(
+    ("values", "most_compared"),
+    [
+        ({}, 1000),
+        ({}, 40),
+        ({"mode": "paper"}, 1000),
+        ({"max_candidates": 2}, 1000),
+        ({"max_candidates": 10**12}, 1000),
+        ({"max_compared": 100}, 1000),
+    ],
+    ids=str,
+)
+def test_verdicts_and_state(
+    values: dict[str, Any], most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
+    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
+    path = tmp_path / "in.jsonl"
+    contents = corpus(str(values), 150)
+    # Two clusters that the fifth of these joins, with exact copies before and after.
+    contents += [FIRST, SECOND, SECOND.upper(), FIRST.upper(), BOTH, SECOND, f"{SECOND} {SECOND[:40]}", FIRST]
+    lines = [{"text": each} if isinstance(each, str) else {"html": each.decode()} for each in contents]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    job = find_files([path]).files, ReadOptions()
+    together, alone = [], []
+    for folder, decided in (tmp_path / "together", together), (tmp_path / "alone", alone):
+        folder.mkdir()
+        batches = [batch_of(lines) for lines in ranges_of(path, job[1])]
+        with closing(
+            CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
+        ) as deduplicator:
+            for signed in batches:
+                after = signed.position(0).ordinal
+                if decided is together:
+                    duplicates = deduplicator.decide_lines(signed)
+                    decided += [(after + place, *rest) for place, *rest in duplicates]
+                    continue
+                for place in range(len(signed)):
+                    decision, leader = deduplicator.decide(signed.key(place), signed.signed(place))
+                    if leader is not None:
+                        decided.append((after + place, decision, leader))
+            deduplicator.checkpoint()
+    assert together == alone
+    assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}
+    joined = [[decision.outcome.joined for _, decision, _ in decided] for decided in (together, alone)]
+    assert joined[0] == joined[1]
+    assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
+    for name in (*FILES, JOINS):
+        assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
+
+
+def test_around_no_more_is_looked_at_once_than_candidates_can_be_kept_of() -> None:
+    with closing(candidates.Candidates(DedupSettings(max_candidates=10**6), 1)) as found:
+        found.add_many(np.arange(3000), np.arange(3000, dtype=np.uint64))
+        assert found.at_once(3000) * 6000 <= candidates.MOST_CLOSEST
+
+
+@given(st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())
+def test_records_are_written_in_pieces(
+    tmp_path_factory: pytest.TempPathFactory, wanted: list[bool], has_end: bool
+) -> None:
+    path = tmp_path_factory.mktemp("records") / "in.jsonl"
+    lines = [json.dumps({"text": f"text {number}"}) for number in range(9)]
+    path.write_text("\n\n".join(lines[:5]) + "\n" + "\n".join(lines[5:]) + "\n" * has_end, encoding="utf-8")
+    signed = batch_of(whole(path))
+    pieces = signed.lines(np.flatnonzero(wanted), ReadMemory())
+    assert pieces is not None
+    expected = [f"{line}\n" for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
+    assert b"".join(pieces).decode() == "".join(expected)
+    places = np.flatnonzero(wanted)
+    keys = [signed.key(place).encode() for place in places]
+    assert signed.keys_of(places) == b"".join(len(key).to_bytes(LENGTH_BYTES, "little") + key for key in keys)
+
+
+def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n".join(LINES[:3]), encoding="utf-8")
+    batch = batch_of(whole(path))
+    path.write_text(LINES[0], encoding="utf-8")
+    with pytest.raises(InputError, match=r"in\.jsonl: changed while it was read"):
+        batch.lines(np.arange(3), ReadMemory())
+
+
+@given(contents=st.lists(st.sampled_from(["", "!!!", ENGLISH, CHINESE, b"<p>page", b"<p>!!!</p>", b""]), max_size=8))
+@settings(max_examples=25, deadline=None)
+def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
+    documents = [
+        CorpusDocument(
+            str(place),
+            content if isinstance(content, str) else None,
+            content if isinstance(content, bytes) else None,
+            "a.csv",
+            Position(0, place + 2, 0),
+            {},
+        )
+        for place, content in enumerate(contents)
+    ]
+    signatures = sign_contents(Contents.of(contents), "words", with_words=True)
+    batch = SignedBatch(Entries.of(documents), signatures, documents)
+    alone = [sign(content, "words") for content in contents]
+    assert [batch.signed(place) for place in range(len(batch))] == alone
+    assert [identity_of(each) is None for each in alone] == [
+        isinstance(content, str) and not any(map(str.isalnum, content)) for content in contents
+    ]
+    places = np.arange(len(batch))
+    assert batch.words_of(places) == b"".join(
+        len(each.words).to_bytes(LENGTH_BYTES, "little") + each.words for each in alone
+    )
+    assert list(batch.documents(places)) == [
+        (document, each.text) for document, each in zip(documents, alone, strict=True)
+    ]
+    assert batch.lines(places, ReadMemory()) is None
+
+
+@pytest.mark.parametrize("scheme", ["words", "words/log/xxh3/64"])
+@pytest.mark.parametrize("text", ["word", ENGLISH, CHINESE])
+def test_margins_are_made_anew_of_words(text: str, scheme: str) -> None:
+    made = sign(text, scheme)
+    words = WordSource().words(made.words)
+    assert identity_of(made) is not None
+    assert margins_of(words, find_scheme(scheme)).tolist() == made.margins.tolist()

@@ -1,0 +1,297 @@
+"""What is written to files of any format is read back the same, and reading goes on where it was left."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dedup.corpus.reading.documents import CorpusDocument, ReadOptions, Rejected
+from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.portions import read_documents
+from dedup.corpus.reading.rows import ParquetRow
+from dedup.errors import InputError
+
+Texts = dict[str, str]
+
+
+def write_jsonl(path: Path, texts: Texts) -> None:
+    lines = [
+        json.dumps({"url": key, "text": text}, ensure_ascii=i % 2 == 0) for i, (key, text) in enumerate(texts.items())
+    ]
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+
+
+def write_csv(path: Path, texts: Texts) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",")
+        writer.writerow(["url", "text"])
+        writer.writerows(texts.items())
+
+
+def write_parquet(path: Path, texts: Texts) -> None:
+    rows = [{"url": key, "text": text, "n": i} for i, (key, text) in enumerate(texts.items())]
+    schema = pa.schema([("url", pa.string()), ("text", pa.string()), ("n", pa.int64())])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path, row_group_size=3)
+
+
+def warc_record(url: str, body: bytes, headers: str = "Content-Type: text/html", kind: str = "response") -> bytes:
+    block = f"HTTP/1.1 200 OK\r\n{headers}\r\n\r\n".encode() + body
+    return (
+        (
+            f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+            f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+        ).encode()
+        + block
+        + b"\r\n\r\n"
+    )
+
+
+def write_warc(path: Path, texts: Texts) -> None:
+    records = [warc_record(key, text.encode()) for key, text in texts.items()]
+    path.write_bytes(b"".join(map(gzip.compress, records) if path.suffix == ".gz" else records))
+
+
+def compressed(write: Callable[[Path, Texts], None]) -> Callable[[Path, Texts], None]:
+    def write_compressed(path: Path, texts: Texts) -> None:
+        plain = path.with_suffix("")
+        write(plain, texts)
+        data = plain.read_bytes()
+        plain.unlink()
+        if path.suffix == ".gz":
+            # Two members, as tools leave that append.
+            path.write_bytes(gzip.compress(data[: len(data) // 2]) + gzip.compress(data[len(data) // 2 :]))
+        else:
+            with pa.output_stream(str(path), compression="zstd") as file:
+                file.write(data)
+
+    return write_compressed
+
+
+WRITERS: dict[str, Callable[[Path, Texts], None]] = {
+    "a.jsonl": write_jsonl,
+    "a.jsonl.gz": compressed(write_jsonl),
+    "a.jsonl.zst": compressed(write_jsonl),
+    "a.csv": write_csv,
+    "a.csv.gz": compressed(write_csv),
+    "a.tsv": write_csv,
+    "a.parquet": write_parquet,
+    "a.warc": write_warc,
+    "a.warc.gz": write_warc,
+}
+
+# What JSON and CSV hold alike: no lone carriage return at hand, which CSV readers take for a line's end.
+characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
+contents = st.lists(st.text(characters, max_size=40), max_size=12)
+
+
+def read(*inputs: Path, options: ReadOptions | None = None) -> list[CorpusDocument]:
+    documents = []
+    for item in read_documents(inputs, options):
+        assert isinstance(item, CorpusDocument), item
+        documents.append(item)
+    return documents
+
+
+def content(document: CorpusDocument) -> str:
+    if document.html is not None:
+        return document.html.decode()
+    assert document.text is not None
+    return document.text
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=15)
+@given(texts=contents)
+def test_what_is_written_is_read_back_in_order(name: str, texts: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        named = {f"http://example.com/{i}": text for i, text in enumerate(texts)}
+        WRITERS[name](path, named)
+        assert [(each.key, content(each)) for each in read(path)] == list(named.items())
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_reading_goes_on_behind_any_document(name: str, tmp_path: Path) -> None:
+    WRITERS[name](tmp_path / name, {f"http://example.com/{i}": f"text\n{i}" * i for i in range(1, 11)})
+    (tmp_path / "b.jsonl").write_text('{"text": "last"}\nbroken\n', encoding="utf-8")
+    everything = list(read_documents([tmp_path]))
+    assert len(everything) == 12
+    for i, item in enumerate(everything):
+        rest = list(read_documents([tmp_path], start_after=item.position))
+        assert [(each.source, getattr(each, "key", "")) for each in rest] == [
+            (each.source, getattr(each, "key", "")) for each in everything[i + 1 :]
+        ]
+
+
+def test_a_folder_is_read_in_the_order_of_its_names(tmp_path: Path) -> None:
+    for name in ("b/2.txt", "b/10.txt", "a.txt", "c.html", ".hidden.txt", "notes.pdf", "b/.git/x.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"text of {name}", encoding="utf-8")
+    (tmp_path / "b" / "loop").symlink_to(tmp_path)
+    assert [each.key for each in read(tmp_path)] == ["a.txt", "b/10.txt", "b/2.txt", "c.html"]
+    assert [each.key for each in read(tmp_path / "b", tmp_path / "a.txt")] == [
+        str(tmp_path / "b" / "10.txt"),
+        str(tmp_path / "b" / "2.txt"),
+        str(tmp_path / "a.txt"),
+    ]
+    assert {Path(name).name for name in find_files([tmp_path]).ignored} == {"notes.pdf", "loop"}
+
+
+@pytest.mark.parametrize("name", [".", "./", "../{}", "../{}/", "{absolute}"])
+def test_a_folder_may_be_written_in_any_way(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.txt").write_text("a", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    [document] = [*read_documents([name.format(tmp_path.name, absolute=tmp_path)])]
+    assert isinstance(document, CorpusDocument)
+    assert document.key == "a.txt"
+
+
+def test_text_files_and_pages_are_one_document_each(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfbare\r\n")
+    (tmp_path / "b.html.gz").write_bytes(gzip.compress(b"<p>caf\xe9"))
+    text, page = read(tmp_path)
+    assert (text.text, text.html, text.record) == ("bare\r\n", None, {"key": "a.txt", "text": "bare\r\n"})
+    assert (page.key, page.text, page.html, page.source) == (
+        "b.html.gz",
+        None,
+        b"<p>caf\xe9",
+        str(tmp_path / "b.html.gz"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('{"id": 7, "url": "u", "key": "k", "text": "t"}', "u"),
+        ('{"id": 7, "url": "", "key": "k", "text": "t"}', "7"),
+        ('{"id": null, "key": "k", "text": "t"}', "k"),
+        ('{"text": "t"}', "a.jsonl:2"),
+    ],
+)
+def test_a_document_is_called_by_the_first_field_that_is_there(line: str, key: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(f"\n{line}", encoding="utf-8")
+    [document] = read(tmp_path)
+    assert document.key == key
+    assert document.source == f"{tmp_path / 'a.jsonl'}:2"
+
+
+def test_fields_can_be_named(tmp_path: Path) -> None:
+    options = ReadOptions(text_field="body", html_field="page", key_field="doi")
+    (tmp_path / "a.jsonl").write_text(
+        '{"doi": "1", "body": "b", "page": "<p>"}\n{"doi": "2", "body": "", "page": "<p>\\u00e9"}\n'
+        '{"doi": "3", "body": ""}\n',
+        encoding="utf-8",
+    )
+    pq.write_table(pa.table({"doi": [4, 5], "body": [None, "e"], "page": [b"\xff", None]}), tmp_path / "b.parquet")
+    assert [(each.key, each.text, each.html) for each in read(tmp_path, options=options)] == [
+        ("1", "b", None),
+        ("2", None, "<p>é".encode()),
+        ("3", "", None),
+        ("4", None, b"\xff"),
+        ("5", "e", None),
+    ]
+
+
+def test_a_line_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    lines = [b'{ "text" : "a\\u00e9" }\r', b'{"x":1e400,"text":"b"}', b'\t{"text":"c"}  ']
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))
+    assert [each.record for each in read(tmp_path)] == lines
+
+
+def test_rows_of_csv_may_have_any_lines_in_them(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b'\xef\xbb\xbfid,text\r\n1,"a\r\n""b"","\r\n\r\n2,c\r\n')
+    first, second = read(tmp_path)
+    assert first.record == {"id": "1", "text": 'a\r\n"b",'}
+    assert (second.record, second.position.ordinal) == ({"id": "2", "text": "c"}, 5)
+
+
+def test_a_row_of_parquet_travels_alone(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"text": ["x" * 1000] * 1000, "at": pa.array(range(1000), pa.timestamp("ns"))}), tmp_path / "a.parquet"
+    )
+    record = read(tmp_path)[7].record
+    assert isinstance(record, ParquetRow)
+    sent = pickle.dumps(record)
+    assert len(sent) < 5_000
+    assert pickle.loads(sent).to_dict() == record.to_dict()
+    # A Timestamp of pandas where that is installed.
+    assert str(record.to_dict()["at"]) == "1970-01-01 00:00:00.000000007"
+
+
+def test_values_that_python_cannot_hold_are_strings(tmp_path: Path) -> None:
+    bad = pa.array([b"a\xff"]).view(pa.string())
+    pq.write_table(pa.table({"text": ["t"], "bad": bad}), tmp_path / "a.parquet")
+    record = read(tmp_path)[0].record
+    assert isinstance(record, ParquetRow)
+    assert record.to_dict() == {"text": "t", "bad": "a\ufffd"}
+
+
+def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
+    for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        pq.write_table(pa.table({"text": pa.array(["a", "b", "a"]).cast(kind)}), tmp_path / "a.parquet")
+        assert [each.text for each in read(tmp_path)] == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("missing.jsonl", None, "cannot be read (No such file"),
+        ("a.pdf", b"%PDF", "not a known format by its name"),
+        ("a.jsonl.gz", b'{"text": "a"}', "not gzip as its name says"),
+        ("a.jsonl.zst", b"\x1f\x8b", "not zstd as its name says"),
+        ("a.parquet", b"PAR1 and no more", "not a whole Parquet file"),
+        ("a.parquet", b"", "not a whole Parquet file"),
+        ("a.warc.zst", b"\x28\xb5\x2f\xfd", "not a known format"),
+    ],
+)
+def test_an_input_that_cannot_be_read_is_refused_before_anything_is(
+    name: str, data: bytes | None, said: str, tmp_path: Path
+) -> None:
+    good = tmp_path / "good.txt"
+    good.write_text("good", encoding="utf-8")
+    if data is not None:
+        (tmp_path / name).write_bytes(data)
+    with pytest.raises(InputError) as raised:
+        read_documents([good, tmp_path / name])
+    assert said in str(raised.value)
+    assert name in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    for inputs in ([tmp_path / "a.jsonl"], [tmp_path], []):
+        with pytest.raises(InputError):
+            read_documents(inputs)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no file of a known format"):
+        read_documents([tmp_path / "empty"])
+
+
+def test_a_file_that_goes_away_is_rejected(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.csv", "c.warc", "d.txt"):
+        (tmp_path / name).write_bytes(b"")
+    pq.write_table(pa.table({"text": ["a"]}), tmp_path / "e.parquet")
+    items = read_documents([tmp_path])
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert [isinstance(item, Rejected) for item in items] == [True] * 5
+
+
+def test_names_that_are_not_unicode_can_be_stored(tmp_path: Path) -> None:
+    Path(os.fsdecode(bytes(tmp_path) + b"/\xff.txt")).write_text("a", encoding="utf-8")
+    [document] = read(tmp_path)
+    assert document.key == "\\xff.txt"

@@ -1,0 +1,278 @@
+"""`dedup files` as a user runs it: what it writes, prints, refuses, and how it goes on when it was stopped."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dedup.cli.main import main
+from tests.corpus.test_corpus_reading import warc_record
+from tests.texts import document, edited
+
+COMMAND = [sys.executable, "-m", "dedup", "files"]
+TEXT = document(200, "text")
+NEAR = edited(TEXT, 4)
+OTHER = document(200, "other")
+LINES = [
+    {"id": "a", "text": TEXT, "n": 1},
+    {"id": "b", "text": NEAR},
+    {"id": "c", "text": OTHER},
+    {"id": "a", "text": TEXT},
+]
+
+
+def dedup(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
+    """Return documents of which a third are copies."""
+    random = Random(f"many {seed}")
+    texts: list[str] = []
+    for i in range(count):
+        copied = texts and random.random() < 0.4
+        texts.append(
+            edited(random.choice(texts), random.randrange(4), (seed, i)) if copied else document(80, (seed, i))
+        )
+    return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
+
+
+def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    with (tmp_path / "in.jsonl").open("ab") as file:
+        file.write(b'{"text": 7}\n')
+    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
+    assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]
+    near, exact = rows_of(tmp_path / "out/dropped.jsonl")
+    assert (near["key"], near["original"], near["matched"], near["verdict"]) == ("b", "a", "a", "near duplicate")
+    assert 0.7 < near["similarity"] < 1
+    assert near["source"] == "in.jsonl:2"
+    # A key is a name: the second record of a key is a document like any other.
+    assert (exact["key"], exact["original"], exact["verdict"], exact["similarity"]) == ("a", "a", "exact duplicate", 1)
+    assert rows_of(tmp_path / "out/clusters.jsonl") == [{"leader": "a", "keys": ["a", "b", "a"]}]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "clusters.jsonl",
+        "dropped.jsonl",
+        "kept.jsonl",
+    ]
+    report = done.stdout.splitlines()
+    assert report[0] == "read        4 documents of 1 file"
+    assert report[2] == "kept        2 documents"
+    assert report[3].startswith("dropped     2 documents   1 exact, 1 near (distance ")
+    assert report[4] == "rejected    1     in.jsonl:5: 'text' is not a string"
+    assert report[-1] == "         2  a"
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    done = dedup("in.jsonl", "--dry-run", "--json", "--limit", "2", "--processes", "1", folder=tmp_path)
+    assert done.returncode == 0
+    report = json.loads(done.stdout)
+    assert (report["documents"], report["kept"], report["near"]) == (2, 1, 1)
+    assert report["largest_clusters"] == [{"leader": "a", "duplicates": 1}]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    page = f"<html><body><article><p>{'</p><p>'.join([TEXT, OTHER])}</p></article></body></html>"
+    write(folder / "a.jsonl", LINES[:1])
+    (folder / "b.csv").write_text(f"url,text\nb,{NEAR}\n", encoding="utf-8")
+    pq.write_table(pa.table({"id": ["c", "d"], "text": [OTHER, TEXT.upper()]}), folder / "c.parquet")
+    (folder / "d.txt").write_text(document(100, "d"), encoding="utf-8")
+    (folder / "e.warc.gz").write_bytes(gzip.compress(warc_record("http://e/", page.encode())) * 2)
+    done = dedup("in", "-o", "out", "--format", "parquet", "--dropped", "dropped.jsonl", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = pq.read_table(tmp_path / "out/kept.parquet").to_pylist()
+    assert [row["key"] for row in kept] == ["a", "c", "d.txt", "http://e/"]
+    assert TEXT[:50] in kept[3]["text"]
+    dropped = rows_of(tmp_path / "dropped.jsonl")
+    assert [(row["key"], row["original"]) for row in dropped] == [("b", "a"), ("d", "a"), ("http://e/", "http://e/")]
+    clusters = pq.read_table(tmp_path / "out/clusters.parquet").to_pylist()
+    assert clusters == [
+        {"leader": "a", "keys": ["a", "b", "d"]},
+        {"leader": "http://e/", "keys": ["http://e/", "http://e/"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in.jsonl"], "nothing to write"),
+        (["none.jsonl", "--dry-run"], "none.jsonl: cannot be read"),
+        (["in.jsonl", "--kept", "in.jsonl"], "in.jsonl: is one of the inputs"),
+        (["in.jsonl", "--kept", "link.jsonl", "--force"], "link.jsonl: is one of the inputs"),
+        (["in.jsonl", "--kept", "a.jsonl", "--dropped", "a.jsonl"], "two outputs are the same file"),
+        (["in.jsonl", "--kept", "there.jsonl"], "there.jsonl: is there already"),
+        (["in.jsonl", "--kept", "a.txt"], "a.txt: not a format to write"),
+        (["in.jsonl", "--kept", "none/a.jsonl"], "none/a.jsonl: its folder is not there"),
+        (["in.jsonl", "-o", "out", "--dry-run"], "--dry-run writes nothing"),
+        (["in.jsonl", "--dry-run", "--limit", "0"], "--limit 0: expected more than 0"),
+        (["in.jsonl", "--dry-run", "--set", "radius=99"], "DEDUP_RADIUS = 99"),
+        (["in.jsonl", "--dry-run", "--set", "text_field=body"], "is no setting of how"),
+        (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--set", "index=memory"], "index: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--scheme", "bigrams32"], "expected a scheme of 64 bits"),
+        (["in.jsonl", "--dry-run", "--set", "tables=3 choose 1"], "the index in memory has tables '4 choose 1'"),
+        (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),
+        (["in.jsonl", "--save-index", "there.jsonl", "--force"], "there.jsonl: is there and is no index"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "in.jsonl", LINES)
+    (tmp_path / "there.jsonl").write_text("mine", encoding="utf-8")
+    (tmp_path / "link.jsonl").symlink_to("in.jsonl")
+    assert main(["files", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert message in error
+    assert error.count("\n") == 1
+    assert (tmp_path / "there.jsonl").read_text(encoding="utf-8") == "mine"
+    assert len(rows_of(tmp_path / "in.jsonl")) == len(LINES)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
+    write(tmp_path / "old.jsonl", LINES[:1])
+    write(tmp_path / "new.jsonl", LINES[1:])
+    assert dedup("old.jsonl", "--save-index", "index", folder=tmp_path).returncode == 0
+    done = dedup("new.jsonl", "--against", "index", "-o", "out", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["c"]
+    dropped = rows_of(tmp_path / "out/dropped.jsonl")
+    assert [(row["key"], row["original"], row["verdict"]) for row in dropped] == [
+        ("b", "a", "near duplicate"),
+        ("a", "a", "exact duplicate"),
+    ]
+    # Versions before this one saved settings that only crawls have, and these still stand in such indexes.
+    checkpoint = tmp_path / "index/checkpoint.json"
+    saved = json.loads(checkpoint.read_text(encoding="utf-8"))
+    saved["about"]["settings"] |= {"outage_timeout": "5.0", "index": "sql", "index_file": ""}
+    checkpoint.write_text(json.dumps(saved), encoding="utf-8")
+    assert dedup("new.jsonl", "--against", "index", "--dry-run", folder=tmp_path).returncode == 0
+    other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_jaccard=.9", folder=tmp_path)
+    assert other.returncode == 2
+    assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("suffix", "stops"), [("jsonl", [signal.SIGKILL, signal.SIGINT]), ("parquet", [signal.SIGKILL])]
+)
+def test_a_run_that_was_killed_or_stopped_goes_on(suffix: str, stops: list[signal.Signals], tmp_path: Path) -> None:
+    for seed in ("x", "y"):
+        write(tmp_path / f"{seed}.jsonl", many(1500, seed))
+    arguments = ["x.jsonl", "y.jsonl", "--format", suffix, "--processes", "1"]
+    assert dedup(*arguments, "-o", "whole", folder=tmp_path).returncode == 0
+    for stop in stops:
+        status, said = stopped(stop, [*arguments, "-o", "out", "--checkpoint", "0.001"], tmp_path)
+        assert status == (-stop if stop == signal.SIGKILL else 130)
+        assert ("the same command goes on where it was" in said) == (stop == signal.SIGINT)
+        assert not list((tmp_path / "out").glob(f"*.{suffix}"))
+    done = dedup(*arguments, "-o", "out", folder=tmp_path)
+    assert done.returncode == 0
+    assert "going on behind" in done.stderr
+    assert done.stdout.splitlines()[0] == "read        3,000 documents of 2 files"
+    for name in ("kept", "dropped", "clusters"):
+        whole, out = tmp_path / f"whole/{name}.{suffix}", tmp_path / f"out/{name}.{suffix}"
+        if suffix == "jsonl":
+            assert out.read_bytes() == whole.read_bytes()
+        else:
+            assert pq.read_table(out).equals(pq.read_table(whole))
+    assert [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")] == []
+
+
+# Sends itself a signal when it has saved its state for the first time; what is left to read are many ranges.
+STOPPED = """
+import os, sys
+from dedup.cli.main import run_and_exit
+from dedup.corpus.reading import line_ranges
+from dedup.corpus.state.checkpoint import Checkpoint
+
+line_ranges._RANGE_BYTES = 20_000
+save, stop = Checkpoint.save, int(sys.argv.pop(1))
+
+def save_and_stop(self, folder):
+    Checkpoint.save = save
+    save(self, folder)
+    os.kill(os.getpid(), stop)
+
+Checkpoint.save = save_and_stop
+run_and_exit()
+"""
+
+
+def stopped(stop: signal.Signals, arguments: list[str], folder: Path) -> tuple[int, str]:
+    """Run the command, which a signal stops; return status and what it said."""
+    command = [sys.executable, "-c", STOPPED, str(int(stop)), "files", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, done.stderr
+
+
+def test_an_interrupted_run_goes_on_with_the_same_command_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "in.jsonl", LINES)
+
+    def fail_at_the_end() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("dedup.corpus.job.recording.ClusterWriter", lambda _: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                main(["files", "in.jsonl", "-o", "out", "--force"])
+
+    fail_at_the_end()
+    assert main(["files", "in.jsonl", "-o", "out"]) == 0
+    assert "going on behind 4 documents" in capsys.readouterr().err
+    assert len(rows_of(tmp_path / "out/kept.jsonl")) == len(rows_of(tmp_path / "out/dropped.jsonl")) == 2
+    fail_at_the_end()
+    assert main(["files", "in.jsonl", "-o", "out", "--set", "min_jaccard=.6"]) == 2
+    assert "an unfinished run with other min_jaccard 0.55 instead of 0.6" in capsys.readouterr().err
+    write(tmp_path / "in.jsonl", LINES[:3])
+    assert main(["files", "in.jsonl", "-o", "out"]) == 2
+    assert "an unfinished run with other inputs" in capsys.readouterr().err
+    assert main(["files", "in.jsonl", "-o", "out", "--force"]) == 0
+    assert [row["id"] for row in rows_of(tmp_path / "out/kept.jsonl")] == ["a", "c"]
+
+
+def test_two_runs_do_not_write_the_same_outputs(tmp_path: Path) -> None:
+    import fcntl
+
+    write(tmp_path / "in.jsonl", LINES)
+    state = tmp_path / ".kept.jsonl.state"
+    state.mkdir()
+    with (state / "lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = dedup("in.jsonl", "--kept", "kept.jsonl", folder=tmp_path)
+    assert done.returncode == 2
+    assert "another process is at work" in done.stderr

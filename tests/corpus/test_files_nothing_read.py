@@ -1,0 +1,138 @@
+"""`dedup files` where all was rejected: an error that names the way out, and nothing that stands in it."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dedup.cli.main import main
+from tests.corpus.test_files_command import dedup, rows_of, stopped, write
+from tests.texts import document
+
+BODIES: list[dict[str, Any]] = [{"link": f"http://a/{n}", "body": document(100, n)} for n in range(3)]
+OUTPUTS: list[list[str]] = [
+    ["-o", "out"],
+    ["-o", "out", "--format", "parquet"],
+    ["--kept", "kept.jsonl", "--save-index", "index"],
+    ["--save-index", "index"],
+    ["--dry-run"],
+    ["--dry-run", "--json"],
+]
+
+
+def files_of(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_the_corrected_command_runs(outputs: list[str], tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", BODIES)
+    done = dedup("in.jsonl", *outputs, folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: no document could be read, and nothing is written: in.jsonl:1: has neither 'text' nor 'html'; there "
+        "are 'link', 'body'; name that of the text by --text-field; 2 more were rejected\n"
+    )
+    assert files_of(tmp_path) == {"in.jsonl"}
+    done = dedup("in.jsonl", *outputs, "--text-field", "body", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    if outputs[0] == "--kept":
+        assert rows_of(tmp_path / "kept.jsonl") == BODIES
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("in.jsonl", b"no json\n", "in.jsonl:1: not JSON"),
+        ("in.jsonl", b"{}\n", "in.jsonl:1: has neither 'text' nor 'html'; there are no others"),
+        ("in.jsonl", b'{"text": 7}\n', "in.jsonl:1: 'text' is not a string"),
+        ("in.csv", b"a,b\n1,2\n", "in.csv: no column 'text' or 'html'; there are 'a', 'b'; name that of the text by"),
+        ("in.txt", b"\xff\xfe\x00", "in.txt: not UTF-8"),
+        ("in.warc", b"nothing of the kind", "in.warc: a damaged"),
+    ],
+)
+def test_what_was_wrong_is_named(
+    name: str,
+    data: bytes,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(data)
+    assert main(["files", name, "-o", "out", "--processes", "1"]) == 2
+    error = capsys.readouterr().err
+    assert said in error.replace(f"{name}:1: a damaged", f"{name}: a damaged")
+    assert error.count("\n") == 1
+    assert files_of(tmp_path) == {name}
+
+
+def test_columns_of_parquet_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"a": ["1"], "content": [document(50)]}), "in.parquet")
+    assert main(["files", "in.parquet", "-o", "out", "--format", "parquet", "--processes", "1"]) == 2
+    assert "no column 'text' or 'html'; there are 'a', 'content'; name that" in capsys.readouterr().err
+    assert files_of(tmp_path) == {"in.parquet"}
+
+
+def test_an_index_of_nothing_is_not_built(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("in.jsonl"), BODIES)
+    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1"]) == 2
+    assert "--text-field" in capsys.readouterr().err
+    assert main(["index", "build", "in.jsonl", "-o", "index", "--processes", "1", "--text-field", "body"]) == 0
+
+
+def test_an_output_that_was_there_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("in.jsonl"), BODIES)
+    Path("kept.jsonl").write_text("earlier", encoding="utf-8")
+    assert main(["files", "in.jsonl", "--kept", "kept.jsonl", "--force", "--processes", "1"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert Path("kept.jsonl").read_text(encoding="utf-8") == "earlier"
+    assert files_of(tmp_path) == {"in.jsonl", "kept.jsonl"}
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_was_stopped_comes_to_the_same_end(stop: signal.Signals, tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", BODIES * 500)
+    arguments = ["in.jsonl", "-o", "out", "--processes", "1", "--checkpoint", "0.001"]
+    status, _ = stopped(stop, arguments, tmp_path)
+    assert status == (130 if stop == signal.SIGINT else -stop)
+    assert (tmp_path / "out/.kept.jsonl.state").is_dir()
+    done = dedup(*arguments, folder=tmp_path)
+    assert done.returncode == 2
+    assert "1,499 more were rejected" in done.stderr
+    assert files_of(tmp_path) == {"in.jsonl"}
+    assert dedup(*arguments, "--text-field", "body", folder=tmp_path).returncode == 0
+
+
+def test_one_document_is_enough(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
+    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rejected    3     in.jsonl:1: has neither" in done.stdout
+    assert rows_of(tmp_path / "out/kept.jsonl") == [{"text": "one"}]
+
+
+@pytest.mark.parametrize(("name", "data"), [("in.jsonl", ""), ("in.jsonl", "\n\n"), ("in.csv", "id,text\n")])
+def test_of_no_documents_none_are_kept(name: str, data: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(data, encoding="utf-8")
+    done = dedup(name, "-o", "out", "--json", folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == "dedup files: there are no documents in the inputs: what is written is empty\n"
+    assert json.loads(done.stdout)["documents"] == 0
+    assert rows_of(tmp_path / "out/kept.jsonl") == []

@@ -1,0 +1,163 @@
+"""Documents in worker processes: in order, few at a time, and one that kills its worker harms no other."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lxml.html import HtmlElement
+
+from dedup.corpus.deciding.deciding import CorpusDeduplicator
+from dedup.corpus.job.job import Job
+from dedup.corpus.job.run import _Run, run_job
+from dedup.corpus.reading import line_ranges
+from dedup.corpus.reading import portions as reading
+from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
+from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.line_ranges import LineRange
+from dedup.corpus.reading.portions import gather
+from dedup.corpus.signing import signing
+from dedup.corpus.signing.batches import Contents, Entries, Signatures, SignedBatch
+from dedup.corpus.signing.signing import sign_all, sign_contents, sign_lines
+from dedup.errors import InputError
+from dedup.rules.settings import DedupSettings
+from dedup.signature import extraction
+from dedup.signature.extraction import parse_html
+from dedup.workers.pool import WorkerPool
+
+DEADLY = "kill this worker"
+
+
+def sign_or_die(contents: Contents, scheme: str, *, with_words: bool) -> Signatures:
+    if any(contents.texts.bytes_of(place) == DEADLY.encode() for place in range(contents.documents)):
+        os._exit(1)
+    return sign_contents(contents, scheme, with_words=with_words)
+
+
+def sign_lines_or_die(lines: LineRange, scheme: str) -> tuple[Entries, Signatures]:
+    if any(isinstance(item, CorpusDocument) and item.text == DEADLY for item in lines.read()):
+        os._exit(1)
+    return sign_lines(lines, scheme)
+
+
+def items(count: int, deadly: int = -1) -> Iterator[Item]:
+    for i in range(count):
+        position = Position(0, i + 1, i)
+        if i % 7 == 3 and i != deadly:
+            yield Rejected("a.jsonl", position, "bad")
+        else:
+            yield CorpusDocument(str(i), DEADLY if i == deadly else f"text {i}", None, "a.jsonl", position, b"{}")
+
+
+async def signed(portions: Iterator[list[Item]], workers: int) -> list[SignedBatch]:
+    pool = WorkerPool(workers, 60, bundled=1)
+    try:
+        return [each async for each in sign_all(portions, pool, workers, "words")]
+    finally:
+        pool.close()
+
+
+def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signing, "sign_contents", sign_or_die)
+    monkeypatch.setattr(reading, "_MOST_ITEMS", 5)
+    found = asyncio.run(signed(gather(items(24, deadly=12)), 2))
+    assert [len(batch) + len(batch.rejected) for batch in found] == [5, 5, 5, 5, 4]
+    read = [batch.position(place).ordinal for batch in found for place in range(len(batch))]
+    assert read == [each for each in range(1, 25) if each not in (4, 11, 18)]
+    without = [batch.position(place).ordinal for batch in found for place in batch.unanalysed]
+    assert without == [13]
+
+
+def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_MOST_ITEMS", 2)
+    read = 0
+
+    def counted() -> Iterator[Item]:
+        nonlocal read
+        for item in items(100):
+            read += 1
+            yield item
+
+    async def first_few() -> None:
+        pool = WorkerPool(0, bundled=1)
+        stream = sign_all(gather(counted()), pool, 1, "words")
+        for _ in range(2):
+            await anext(stream)
+        await stream.aclose()
+        pool.close()
+
+    asyncio.run(first_few())
+    assert read <= 10
+
+
+def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse_or_fail(page: bytes) -> HtmlElement | None:
+        if page == DEADLY.encode():
+            raise RecursionError
+        return parse_html(page)
+
+    monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
+    contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
+    found = sign_contents(Contents.of(contents), "words", with_words=True)
+    assert found.unanalysed == [2]
+    assert found.rows["tokens"].tolist() == [1, 0, 0, 0, 0]
+    assert found.pages.keys() == {1, 3}
+    assert [bool(words) for words in found.words] == [True, True, False, True, True]
+
+
+def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(signing, "sign_contents", sign_or_die)
+    monkeypatch.setattr(signing, "sign_lines", sign_lines_or_die)
+    path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
+    path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, tmp_path / ".state", 1)
+    result = run_job(job, io.StringIO())
+    assert kept.read_bytes().splitlines() == path.read_bytes().splitlines()[:2]
+    assert result.tally.first_unanalysed == [f"{path}:2"]
+    assert (result.tally.documents, result.tally.kept, result.tally.exact) == (3, 2, 1)
+
+
+def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise InputError("changed while it was read")
+
+    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
+    monkeypatch.setattr(CorpusDeduplicator, "decide_lines", fail)
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, None, 0)
+    with pytest.raises(InputError, match="changed while it was read"):
+        run_job(job, io.StringIO())
+    # What was raised and not looked at would be logged by now.
+    gc.collect()
+    assert caplog.messages == []
+
+
+def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    interrupted = []
+
+    def interrupt(_: object, decided: object) -> None:
+        if decided is not None and not interrupted:
+            interrupted.append(decided)
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
+    monkeypatch.setattr(_Run, "_write_decided", interrupt)
+    path, kept, state = tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / ".state"
+    path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
+    job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, state, 0)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(job, io.StringIO())
+    # Without a checkpoint there is nothing to go on with.
+    assert not state.exists()

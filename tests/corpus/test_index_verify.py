@@ -1,0 +1,192 @@
+"""`dedup index verify`: whatever is damaged is found, by checksums or, where these are right, by what does not fit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dedup.cli.main import main
+from dedup.corpus.deciding.known import ROW
+from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, checksum
+from dedup.corpus.saved.verifying import verify
+from dedup.errors import DedupError, IndexFileError
+from dedup.index.memory import index_file
+from dedup.index.memory.checking import find_damage
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.memory.segment import Segment
+from dedup.index.probes import ProbePlan
+from tests.saved_indexes import save_index
+from tests.texts import document, edited
+
+EXACT = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index that nobody changes."""
+    texts = [document(150, i) for i in range(12)]
+    documents = [(f"key {i}", text) for i, text in enumerate([*texts, *(edited(text, 1) for text in texts[:4])])]
+    return save_index(tmp_path_factory.mktemp("saved") / "index", documents)
+
+
+@pytest.fixture
+def copy(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "copy"))
+
+
+def test_an_index_that_is_whole(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["index", "verify", str(saved), str(saved / "fingerprints")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{saved}: whole, 16 documents", f"{saved / 'fingerprints'}: whole, 16 documents"]
+
+
+@pytest.mark.parametrize("name", [*CHECKED, CHECKSUMS])
+def test_every_flipped_bit_and_every_cut_is_found(copy: Path, name: str) -> None:
+    whole = (copy / name).read_bytes()
+    random = Random(name)
+    places = range(len(whole)) if len(whole) < 300 else sorted(random.sample(range(len(whole)), 40))
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << random.randrange(8)
+        (copy / name).write_bytes(damaged)
+        with pytest.raises(DedupError) as error:
+            verify(copy)
+        assert "\n" not in str(error.value)
+        assert str(copy) in str(error.value)
+    for length in (0, 1, len(whole) // 2, len(whole) - 1):
+        (copy / name).write_bytes(whole[:length])
+        with pytest.raises(DedupError):
+            verify(copy)
+    (copy / name).write_bytes(whole + b"\0")
+    with pytest.raises(DedupError):
+        verify(copy)
+    (copy / name).unlink()
+    with pytest.raises(DedupError):
+        verify(copy)
+    (copy / name).write_bytes(whole)
+    assert verify(copy) == 16
+
+
+def test_a_damaged_index_among_others_is_named(saved: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = (copy / "keys").read_bytes()
+    (copy / "keys").write_bytes(data[:-1] + b"!")
+    assert main(["index", "verify", str(copy), str(saved)]) == 1
+    printed = capsys.readouterr()
+    message = f"error: {copy}: damaged index, the checksum of keys is wrong: build it again, or take a copy\n"
+    assert printed.err == message
+    assert printed.out == f"{saved}: whole, 16 documents\n"
+
+
+def seal(folder: Path) -> None:
+    """Let the checksums of an index be right."""
+    sums = json.loads((folder / CHECKSUMS).read_text())
+    sums["files"] = {name: checksum(folder / name) for name in CHECKED}
+    (folder / CHECKSUMS).write_text(json.dumps(sums))
+
+
+def set_row(number: int, **values: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        rows = np.fromfile(folder / "documents", ROW)
+        for name, value in values.items():
+            rows[name][number] = value
+        rows.tofile(folder / "documents")
+
+    return change
+
+
+def swap_fingerprints(folder: Path) -> None:
+    index = MemoryIndex.open(folder / "fingerprints", EXACT)
+    index.add(5, 77)
+    index.save(folder / "fingerprints")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (set_row(3, leader=3), "a document is led by one that is not before it"),
+        (set_row(3, leader=-7), "a document is led by one that is not before it"),
+        (set_row(15, leader=14), "a leader is led by another document"),
+        (set_row(3, indexed=2), "a document neither stands among the fingerprints nor does not"),
+        (set_row(3, indexed=0), "fingerprints has 16 documents that are not the 15 of the others"),
+        (set_row(3, fingerprint=5), "fingerprints has 16 documents that are not the 16 of the others"),
+        (set_row(slice(3, 5), digest=7), "two documents have the same content"),
+        (set_row(3, key=2), "keys has nothing where a document says it has"),
+        (set_row(3, words=-1), "words has nothing where a document says it has"),
+        (swap_fingerprints, "fingerprints has 17 documents that are not the 16 of the others"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_does_not_fit_is_found_though_the_checksums_are_right(
+    copy: Path, change: Callable[[Path], None], reason: str
+) -> None:
+    change(copy)
+    seal(copy)
+    with pytest.raises(IndexFileError, match=reason):
+        verify(copy)
+
+
+def segment_of(count: int, seed: int) -> tuple[Segment, dict[tuple[int, int], int]]:
+    """Return a segment in which fingerprints are near each other, crowd, and are shared, and what stands in it."""
+    random = np.random.default_rng(seed)
+    fingerprints = random.integers(0, 2**64, count, dtype=np.uint64)
+    fingerprints[: count // 3] &= np.uint64(0xFFFF)
+    fingerprints[: count // 6] = fingerprints[: count // 6] & np.uint64(3)
+    ids = random.permutation(count) + 5
+    index = MemoryIndex(EXACT)
+    for part in np.array_split(np.arange(count), 3):
+        index.add_many(ids[part], fingerprints[part])
+    entries = zip(fingerprints.tolist(), ids.tolist(), strict=True)
+    return index._parts.compact(), dict.fromkeys(sorted(entries), 1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 50, 100_000])
+def test_what_the_index_writes_fits_together(count: int) -> None:
+    segment, entries = segment_of(count, count)
+    assert find_damage(segment) is None
+    ids, fingerprints = segment.entries()
+    assert list(zip(fingerprints.tolist(), ids.tolist(), strict=True)) == list(entries)
+
+
+@pytest.mark.parametrize("name", ["fingerprints", "owners", "starts", "members", "directories"])
+def test_every_number_of_a_segment_matters(name: str) -> None:
+    assert_found(name, ...)
+
+
+@pytest.mark.parametrize("table", range(3))
+@pytest.mark.parametrize("name", ["tags", "positions"])
+def test_every_entry_of_a_table_matters(name: str, table: int) -> None:
+    assert_found(name, table)
+
+
+def assert_found(name: str, table: Any) -> None:
+    segment, _ = segment_of(600, 1)
+    array = getattr(segment, name)[table].reshape(-1)
+    used = len(segment) if name == "tags" else len(array)
+    random = Random(name)
+    for _ in range(40):
+        place = random.randrange(used)
+        before = array[place]
+        array[place] ^= array.dtype.type(1 << random.randrange(8 * array.itemsize - 1))
+        # An owner may be another document's id: that is for the documents of the index to say.
+        if name not in ("owners", "members"):
+            assert find_damage(segment) is not None, (name, place)
+        array[place] = before
+    array[-1 if used == len(array) else 0] ^= array.dtype.type(1)
+    if name in ("owners", "members"):
+        array[:] = np.iinfo(array.dtype).max
+    assert find_damage(segment) is not None
+
+
+def test_damage_in_a_file_of_fingerprints_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    segment, _ = segment_of(600, 2)
+    segment.positions[1, :2] = segment.positions[1, 1::-1]
+    index_file.write(tmp_path / "file", segment, "a scheme", str(DESIGN))
+    assert main(["index", "verify", str(tmp_path / "file")]) == 1
+    assert "damaged index file, " in capsys.readouterr().err

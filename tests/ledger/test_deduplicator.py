@@ -1,0 +1,1297 @@
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import func, select, text, update
+
+from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
+from dedup.index.design import TableDesign
+from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.rules.settings import DedupSettings, Mode
+from dedup.rules.verification import Rule, belongs_to_cluster, check, check_sketches
+from dedup.signature.signature import SCHEME, Signature, digest, distance
+from dedup.signature.sketch import Similarity, compare
+from dedup.sql import schema
+from dedup.sql.database import Database, open_dedup_database, open_existing_database
+from tests.deciding import Crawl, empty, signature_of
+from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, jaccard, words
+
+NEW, UNCHANGED, UPDATED = Verdict.NEW, Verdict.UNCHANGED, Verdict.UPDATED
+EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+
+TEXT = document(300, "text")
+NEAR_TEXT = edited(TEXT, 5)
+OTHER_TEXT = document(300, "other")
+
+
+def similarity(a: str, b: str) -> float:
+    return compare(signature_of(a).sketch, signature_of(b).sketch).jaccard
+
+
+def is_near(a: str, b: str) -> bool:
+    ours, theirs = signature_of(a), signature_of(b)
+    return check(ours.sketch, theirs.sketch, lambda: (ours.words, theirs.words), DedupSettings()).is_duplicate
+
+
+def bits_apart(a: str, b: str) -> int:
+    return distance(signature_of(a).fingerprint, signature_of(b).fingerprint)
+
+
+def text_at(bits: Callable[[int], bool], edits: int) -> str:
+    """Return an edited text whose distance from the original is as asked."""
+    for seed in range(1000):
+        changed = edited(TEXT, edits, seed)
+        if bits(bits_apart(TEXT, changed)):
+            return changed
+    raise AssertionError("no such text")
+
+
+# Verdicts
+
+
+def test_the_first_document_is_new(crawl: Crawl) -> None:
+    assert crawl.see("a", TEXT) == Decision(NEW)
+
+
+def test_an_unlike_document_is_new(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    assert crawl.see("b", OTHER_TEXT) == Decision(NEW)
+
+
+def test_an_equal_text_is_an_exact_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    assert crawl.see("b", TEXT) == Decision(EXACT, original="a", matched="a", distance=0, similarity=1.0)
+
+
+def test_a_text_that_is_equal_once_normalised_is_an_exact_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    assert crawl.see("b", f"  {TEXT.upper()}\n").verdict is EXACT
+
+
+def test_a_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    decision = crawl.see("b", NEAR_TEXT)
+    assert decision == Decision(
+        NEAR, original="a", matched="a", distance=bits_apart(TEXT, NEAR_TEXT), similarity=similarity(TEXT, NEAR_TEXT)
+    )
+    assert 0 < decision.similarity < 1
+
+
+def test_a_chinese_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Crawl) -> None:
+    original = chinese_words(300)
+    copy = list(original)
+    copy[50], copy[150], copy[250] = "河流", "比赛", "牛奶"
+    crawl.see("a", chinese(original))
+    assert crawl.see("b", chinese(copy)).verdict is NEAR
+    assert crawl.see("c", chinese(chinese_words(300, "other"))).verdict is NEW
+
+
+def test_a_copy_without_its_second_half_is_a_near_duplicate(crawl: Crawl) -> None:
+    vocabulary = words(40)
+    for seed in range(1000):
+        whole = Random(seed).choices(vocabulary, k=400)
+        original, copy = " ".join(whole), " ".join(whole[:210])
+        found = compare(signature_of(original).sketch, signature_of(copy).sketch)
+        if bits_apart(original, copy) <= 3 and found.jaccard < 0.575 and found.containment >= 0.925:
+            break
+    crawl.see("a", original)
+    assert crawl.see("b", copy).verdict is NEAR
+
+
+def test_a_near_fingerprint_with_other_shingles_is_new(crawl: Crawl) -> None:
+    # The same words in another order: an equal fingerprint and no word triple in common.
+    crawl.see("a", TEXT)
+    shuffled = " ".join(sorted(TEXT.split()))
+    assert bits_apart(TEXT, shuffled) == 0
+    assert crawl.see("b", shuffled) == Decision(NEW)
+
+
+def test_of_several_near_duplicates_the_most_similar_one_is_matched_and_not_the_closest_one(crawl: Crawl) -> None:
+    close = text_at(lambda bits: bits <= 3, 22)
+    similar = text_at(lambda bits: bits >= 5, 4)
+    assert bits_apart(TEXT, close) < bits_apart(TEXT, similar) <= 12
+    assert similarity(TEXT, similar) > similarity(TEXT, close)
+    assert not is_near(close, similar)
+    crawl.see("close", close)
+    crawl.see("similar", similar)
+    assert crawl.see("a", TEXT).matched == "similar"
+
+
+def test_the_same_url_is_never_a_duplicate_of_itself(crawl: Crawl) -> None:
+    assert crawl.see("a", TEXT).verdict is NEW
+    assert crawl.see("a", TEXT) == Decision(UNCHANGED)
+    assert crawl.see("a", NEAR_TEXT) == Decision(UPDATED)
+    assert crawl.see("a", NEAR_TEXT) == Decision(UNCHANGED)
+    assert crawl.see("a", OTHER_TEXT) == Decision(UPDATED)
+    assert crawl.see("a", TEXT) == Decision(UPDATED)
+
+
+def test_the_same_url_twice_in_one_batch(crawl: Crawl) -> None:
+    documents = [crawl.document("a", TEXT), crawl.document("a", TEXT), crawl.document("a", NEAR_TEXT)]
+    assert crawl.see_all(documents) == [Decision(NEW), Decision(UNCHANGED), Decision(UPDATED)]
+
+
+def test_copies_in_one_batch_are_duplicates_of_the_first(crawl: Crawl) -> None:
+    decisions = crawl.see_all([crawl.document(key, TEXT) for key in "abc"])
+    assert [(each.verdict, each.original) for each in decisions] == [(NEW, None), (EXACT, "a"), (EXACT, "a")]
+
+
+def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
+    assert crawl.see_all([]) == []
+
+
+# The check
+
+
+@pytest.mark.parametrize(
+    ("jaccard", "containment", "length_ratio", "expected"),
+    [
+        (1.0, 1.0, 1.0, True),
+        (0.55, 0.0, 0.0, True),
+        (0.549, 0.899, 1.0, False),
+        (0.0, 0.9, 0.45, True),
+        (0.0, 1.0, 0.449, False),
+        (0.0, 0.0, 1.0, False),
+    ],
+)
+def test_near_duplicates_share_enough_shingles_or_one_contains_the_other(
+    jaccard: float, containment: float, length_ratio: float, expected: bool
+) -> None:
+    similarity = Similarity(jaccard, containment, length_ratio)
+    assert check_sketches(similarity, DedupSettings()).is_duplicate is expected
+
+
+@pytest.mark.parametrize(
+    ("jaccard", "containment", "expected"),
+    [(1.0, 1.0, True), (0.4, 0.0, True), (0.0, 0.7, True), (0.399, 0.699, False), (0.0, 0.0, False)],
+)
+def test_a_member_is_loosely_like_its_leader(jaccard: float, containment: float, expected: bool) -> None:
+    assert belongs_to_cluster(Similarity(jaccard, containment, 1.0), DedupSettings()) is expected
+
+
+def test_the_check_has_settings() -> None:
+    similarity = Similarity(jaccard=0.5, containment=0.6, length_ratio=0.2)
+    assert check_sketches(similarity, DedupSettings(min_jaccard=0.5)) is Rule.JACCARD
+    assert check_sketches(similarity, DedupSettings(min_containment=0.6, min_length_ratio=0.2)) is Rule.CONTAINMENT
+    assert not belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51))
+    assert belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51, leader_containment=0.6))
+
+
+def filled_in(text: str, changes: int, seed: object = 0) -> str:
+    """Return an edited text that its fingerprint brings and whose sketch leaves a doubt."""
+    for attempt in range(1000):
+        changed = edited(text, changes, f"{seed} {attempt}")
+        if within_reach(text, changed) and 0.56 < similarity(text, changed) < 0.74:
+            return changed
+    raise AssertionError("no such text")
+
+
+def test_a_form_that_was_filled_in_anew_is_no_duplicate(crawl: Crawl) -> None:
+    form = document(400, "form")
+    crawl.see("a", form)
+    assert crawl.see("b", filled_in(form, 25)).verdict is NEW
+    assert crawl.see("c", form).verdict is EXACT
+
+
+def test_without_the_words_the_sketches_decide(start: Callable[..., Crawl]) -> None:
+    crawl = start(max_compared=0)
+    form = document(400, "form")
+    crawl.see("a", form)
+    assert crawl.count(schema.words) == 0
+    assert crawl.see("b", filled_in(form, 25)).verdict is NEAR
+
+
+def test_more_may_be_replaced_by_a_setting(start: Callable[..., Crawl]) -> None:
+    crawl = start(max_replaced=10)
+    form = document(400, "form")
+    crawl.see("a", form)
+    assert crawl.see("b", filled_in(form, 25)).verdict is NEAR
+
+
+def test_a_member_stays_with_an_updated_leader_only_if_no_form_was_filled_in_anew(crawl: Crawl) -> None:
+    form = document(400, "form")
+    crawl.see("a", form)
+    crawl.see("b", form)
+    crawl.see("c", extended(form, 3))
+    assert crawl.see("a", filled_in(form, 25)).verdict is UPDATED
+    assert [crawl.stored()[key].leader_id for key in "bc"] == [None, None]
+
+
+def test_the_words_of_a_text_known_by_its_bytes_are_those_that_are_stored(crawl: Crawl) -> None:
+    form = document(400, "form")
+    other = filled_in(form, 25)
+    crawl.see("a", form)
+    crawl.see("b", form)
+    crawl.see("c", other, b"<html>")
+    crawl.see("a", body=b"<html>")
+    assert crawl.stored()["b"].leader_id is None
+
+
+# Short and empty texts
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [(19, NEW), (20, NEAR)])
+def test_texts_of_less_than_20_tokens_are_compared_exactly_and_in_no_other_way(
+    crawl: Crawl, tokens: int, expected: Verdict
+) -> None:
+    longer = document(tokens + 1)
+    shorter = longer.rsplit(" ", 1)[0]
+    crawl.see("a", longer)
+    assert crawl.see("b", longer).verdict is EXACT
+    assert crawl.see("c", shorter).verdict is expected
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [(63, NEW), (64, NEAR)])
+def test_in_texts_of_less_than_64_tokens_no_word_may_be_another(crawl: Crawl, tokens: int, expected: Verdict) -> None:
+    original = document(tokens)
+    crawl.see("a", original)
+    assert crawl.see("b", edited(original, 1)).verdict is expected
+
+
+def test_a_short_text_is_a_near_duplicate_only_of_one_with_the_same_numbers(crawl: Crawl) -> None:
+    crawl.see("a", ENGLISH)
+    assert crawl.see("b", f"{ENGLISH} Read more.").verdict is NEAR
+    assert crawl.see("c", f"{ENGLISH} Read 2 more.").verdict is NEW
+    assert crawl.see("d", ENGLISH.replace("waits", "wait")).verdict is NEAR
+
+
+def test_a_short_text_is_no_near_duplicate_of_a_long_one(crawl: Crawl) -> None:
+    long = document(90)
+    crawl.see("a", long)
+    assert crawl.see("b", " ".join(long.split()[:63])).verdict is NEW
+
+
+def test_a_short_text_stays_no_near_duplicate_when_its_original_changes(crawl: Crawl) -> None:
+    short = document(40)
+    changed = edited(short, 1)
+    assert similarity(short, changed) > DedupSettings().min_jaccard
+    crawl.see("a", short)
+    assert crawl.see("b", short).verdict is EXACT
+    assert crawl.see("a", changed).verdict is UPDATED
+    assert crawl.see("b", short).verdict is NEW
+
+
+@pytest.mark.parametrize("content", ["", "?!…", "😀 😀"], ids=["nothing", "punctuation", "emoji"])
+def test_texts_without_words_are_duplicates_only_if_their_bytes_are_equal(crawl: Crawl, content: str) -> None:
+    assert crawl.see("a", content).verdict is NEW
+    assert crawl.see("b", content).verdict is NEW
+    assert crawl.see("c", content, b"<html>").verdict is NEW
+    assert crawl.see("d", content, b"<body>").verdict is NEW
+    assert crawl.see("e", content, b"<html>") == Decision(EXACT, "c", "c", distance=0, similarity=1.0)
+
+
+def test_a_text_without_words_whose_bytes_changed_is_no_duplicate_any_more(crawl: Crawl) -> None:
+    crawl.see("a", "", b"<html>")
+    assert crawl.see("b", "", b"<html>").verdict is EXACT
+    assert not crawl.see("b", "", b"<body>").verdict.is_duplicate
+
+
+def test_a_text_without_words_seen_again_is_unchanged(crawl: Crawl) -> None:
+    crawl.see("a", "", b"<html>")
+    assert crawl.see("a", "", b"<html>") == Decision(UNCHANGED)
+    assert crawl.see("a", "", b"<body>") == Decision(UNCHANGED)
+
+
+def test_no_text_without_words_and_no_short_text_is_in_the_tables(crawl: Crawl) -> None:
+    crawl.see("a", "", b"<html>")
+    crawl.see("b", document(19))
+    assert crawl.indexed() == {}
+
+
+# Known bytes
+
+
+def test_unknown_bytes_without_a_signature_get_no_decision_and_nothing_is_written(crawl: Crawl) -> None:
+    assert crawl.see_all([crawl.document("a", None, b"<html>")]) == [None]
+    assert crawl.see_all([Document("a", None)]) == [None]
+    assert crawl.count(schema.documents) == crawl.count(schema.verdicts) == 0
+
+
+def test_known_bytes_need_no_signature(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"<html>")
+    assert crawl.see("b", body=b"<html>") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("a", body=b"<html>") == Decision(UNCHANGED)
+
+
+def test_a_text_known_by_its_bytes_is_in_the_tables_once(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"<html>")
+    crawl.see("b", body=b"<html>")
+    assert crawl.indexed().keys() == {"a"}
+
+
+def test_bytes_of_the_same_batch_are_known(crawl: Crawl) -> None:
+    documents = [crawl.document("a", TEXT, b"<html>"), crawl.document("b", None, b"<html>")]
+    assert [each and each.verdict for each in crawl.see_all(documents)] == [NEW, EXACT]
+
+
+def test_bytes_of_a_near_duplicate_lead_to_its_original(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"a")
+    crawl.see("b", NEAR_TEXT, b"b")
+    decision = crawl.see("c", body=b"b")
+    assert (decision.verdict, decision.original, decision.matched) == (NEAR, "a", "b")
+
+
+def test_a_document_that_changes_to_known_bytes_becomes_their_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"a")
+    crawl.see("b", OTHER_TEXT, b"b")
+    assert crawl.see("b", body=b"a") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.indexed().keys() == {"a"}
+
+
+def test_a_leader_that_changes_to_the_known_bytes_of_its_own_duplicate_is_updated(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"a")
+    crawl.see("b", NEAR_TEXT, b"b")
+    assert crawl.see("a", body=b"b") == Decision(UPDATED)
+    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+
+
+def test_bytes_are_known_as_long_as_some_document_has_them(crawl: Crawl) -> None:
+    first, second, never = (digest(body) for body in (b"1", b"2", b"3"))
+    crawl.see("a", TEXT, b"1")
+    crawl.see("b", OTHER_TEXT, b"2")
+    assert crawl.deduplicator.known_bodies([first, second, never]) == {first, second}
+    crawl.see("a", NEAR_TEXT, b"3")
+    assert crawl.deduplicator.known_bodies([first, second, never]) == {second, never}
+    assert crawl.deduplicator.known_bodies([]) == set()
+
+
+def test_an_unchanged_text_in_other_bytes_makes_these_known(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"1")
+    assert crawl.see("a", TEXT, b"2").verdict is UNCHANGED
+    assert crawl.see("a", body=b"2").verdict is UNCHANGED
+
+
+def test_a_decision_tells_the_size_of_the_text_even_if_it_is_known_by_its_bytes(crawl: Crawl) -> None:
+    documents = [crawl.document("a", TEXT, b"a"), crawl.document("b", None, b"a"), crawl.document("c", "", b"c")]
+    decisions = crawl.deduplicator.decide(documents, crawl.run)
+    assert [each and each.text_bytes for each in decisions] == [len(TEXT), len(TEXT), 0]
+
+
+# Clusters
+
+
+@cache
+def chain(edits: int, condition: Callable[[str, str, str], bool]) -> tuple[str, str, str]:
+    """Return a leader, a member and a third text, each edited from the one before, of which something holds."""
+    for seed in range(200):
+        leader = document(400, seed)
+        member = extended(leader, edits, f"member {seed}")
+        third = extended(member, edits, f"third {seed}")
+        if is_near(leader, member) and is_near(member, third) and condition(leader, member, third):
+            return leader, member, third
+    raise AssertionError("no such texts")
+
+
+def is_of_cluster(a: str, b: str) -> bool:
+    return belongs_to_cluster(compare(signature_of(a).sketch, signature_of(b).sketch), DedupSettings())
+
+
+def within_reach(a: str, b: str) -> bool:
+    """Say whether two fingerprints are found by each other for certain."""
+    return bits_apart(a, b) <= 3
+
+
+def third_is_loosely_of_the_cluster(leader: str, member: str, third: str) -> bool:
+    return within_reach(member, third) and not is_near(leader, third) and is_of_cluster(leader, third)
+
+
+def third_is_not_of_the_cluster(leader: str, member: str, third: str) -> bool:
+    return within_reach(member, third) and not is_of_cluster(leader, third)
+
+
+def test_a_document_is_found_by_a_member_and_assigned_to_its_leader(crawl: Crawl) -> None:
+    leader, member, third = chain(21, third_is_loosely_of_the_cluster)
+    crawl.see("leader", leader)
+    assert crawl.see("member", member).original == "leader"
+    decision = crawl.see("third", third)
+    assert decision == Decision(
+        NEAR, "leader", "member", distance=bits_apart(leader, third), similarity=similarity(leader, third)
+    )
+
+
+def test_a_document_like_a_member_but_unlike_its_leader_is_not_in_the_cluster(crawl: Crawl) -> None:
+    leader, member, third = chain(32, third_is_not_of_the_cluster)
+    assert jaccard(member, third) > jaccard(leader, third)
+    crawl.see("leader", leader)
+    assert crawl.see("member", member).original == "leader"
+    assert crawl.see("third", third) == Decision(NEW)
+
+
+def test_a_member_too_far_from_its_leader_does_not_hide_another_match(crawl: Crawl) -> None:
+    leader, member, third = chain(32, third_is_not_of_the_cluster)
+    cousin = next(
+        each
+        for each in (extended(third, 32, f"cousin {seed}") for seed in range(2000))
+        if within_reach(third, each) and is_near(third, each) and not is_near(member, each)
+        if similarity(third, each) < similarity(third, member)
+    )
+    crawl.see("leader", leader)
+    crawl.see("member", member)
+    assert crawl.see("cousin", cousin).verdict is NEW
+    assert crawl.see("third", third).original == "cousin"
+
+
+def test_an_exact_copy_of_a_member_is_a_near_duplicate_of_the_leader(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", NEAR_TEXT)
+    decision = crawl.see("c", NEAR_TEXT)
+    assert decision == Decision(
+        NEAR, "a", "b", distance=bits_apart(TEXT, NEAR_TEXT), similarity=similarity(TEXT, NEAR_TEXT)
+    )
+
+
+def test_an_exact_duplicate_adds_nothing_to_the_tables_and_a_near_duplicate_does(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", TEXT)
+    crawl.see("c", NEAR_TEXT)
+    crawl.see("d", NEAR_TEXT)
+    assert crawl.indexed().keys() == {"a", "c"}
+
+
+def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    near, exact = crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)
+    assert crawl.see("b", NEAR_TEXT) == near
+    assert crawl.see("c", TEXT) == exact
+
+
+# Updates
+
+
+def test_the_old_fingerprint_of_an_updated_document_leaves_every_table(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("a", OTHER_TEXT)
+    assert crawl.indexed() == {"a": signature_of(OTHER_TEXT).fingerprint}
+    assert crawl.see("b", edited(TEXT, 3)).verdict is NEW
+    assert crawl.see("c", TEXT).verdict is NEAR  # of b
+    assert crawl.see("d", OTHER_TEXT).original == "a"
+    assert crawl.see("e", edited(OTHER_TEXT, 3)).original == "a"
+
+
+def test_a_document_that_becomes_short_leaves_every_table(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    assert crawl.see("a", document(10)).verdict is UPDATED
+    assert crawl.indexed() == {}
+
+
+def test_a_short_document_that_becomes_long_enters_the_tables(crawl: Crawl) -> None:
+    crawl.see("a", document(10))
+    assert crawl.see("a", TEXT).verdict is UPDATED
+    assert crawl.see("b", NEAR_TEXT).original == "a"
+
+
+def test_a_document_that_changes_to_a_copy_of_another_is_its_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", OTHER_TEXT)
+    assert crawl.see("b", NEAR_TEXT).original == "a"
+    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.indexed().keys() == {"a"}
+
+
+def test_a_duplicate_that_changes_to_a_text_of_its_own_is_updated(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", NEAR_TEXT)
+    assert crawl.see("b", OTHER_TEXT) == Decision(UPDATED)
+    assert crawl.see("c", OTHER_TEXT).original == "b"
+
+
+def test_a_duplicate_that_changes_a_little_stays_a_duplicate_of_its_original(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", NEAR_TEXT)
+    decision = crawl.see("b", edited(NEAR_TEXT, 2, "again"))
+    assert (decision.verdict, decision.original, decision.matched) == (NEAR, "a", "a")
+
+
+def test_members_that_an_updated_leader_is_still_like_stay_in_its_cluster(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("exact", TEXT)
+    crawl.see("near", NEAR_TEXT)
+    changed = edited(TEXT, 3, "changed")
+    assert crawl.see("a", changed) == Decision(UPDATED)
+    assert crawl.see("exact", TEXT).original == "a"
+    assert crawl.see("near", NEAR_TEXT).original == "a"
+    assert crawl.see("exact", TEXT).verdict is NEAR
+
+
+def test_members_that_an_updated_leader_is_unlike_are_decided_anew(crawl: Crawl) -> None:
+    crawl.see("a", TEXT, b"a")
+    crawl.see("exact", TEXT, b"exact")
+    crawl.see("near", NEAR_TEXT, b"near")
+    assert crawl.see("a", OTHER_TEXT, b"other") == Decision(UPDATED)
+    assert crawl.indexed().keys() == {"a"}
+    assert crawl.deduplicator.known_bodies([digest(b"exact"), digest(b"near")]) == set()
+    assert crawl.see("exact", TEXT, b"exact") == Decision(NEW)
+    assert crawl.see("near", NEAR_TEXT, b"near").original == "exact"
+
+
+def test_nothing_is_dropped_because_of_a_document_that_is_to_be_decided_anew(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("exact", TEXT)
+    crawl.see("near", NEAR_TEXT)
+    crawl.see("a", OTHER_TEXT)
+    assert crawl.see("b", TEXT) == Decision(NEW)
+    assert crawl.see("exact", TEXT).original == "b"
+
+
+def test_members_of_a_leader_that_becomes_a_duplicate_are_decided_anew(crawl: Crawl) -> None:
+    crawl.see("other", OTHER_TEXT)
+    crawl.see("a", TEXT)
+    crawl.see("b", TEXT)
+    assert crawl.see("a", OTHER_TEXT).original == "other"
+    assert crawl.see("b", TEXT) == Decision(NEW)
+
+
+def test_a_leader_may_change_to_the_text_of_its_own_duplicate(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", NEAR_TEXT)
+    assert crawl.see("a", NEAR_TEXT) == Decision(UPDATED)
+    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("c", NEAR_TEXT).original == "a"
+
+
+def test_a_leader_may_change_to_the_text_of_its_own_duplicate_and_on_from_there(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", NEAR_TEXT)
+    crawl.see("a", NEAR_TEXT)
+    assert crawl.see("a", edited(NEAR_TEXT, 3, "on")) == Decision(UPDATED)
+    assert crawl.see("b", NEAR_TEXT).original == "a"
+
+
+def test_a_leader_may_change_to_and_fro(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", TEXT)
+    for content in (NEAR_TEXT, TEXT, NEAR_TEXT, TEXT):
+        assert crawl.see("a", content) == Decision(UPDATED)
+        assert crawl.see("b", TEXT).original == "a"
+
+
+def test_the_text_of_a_member_is_still_found_by_its_copy_when_the_member_changes(crawl: Crawl) -> None:
+    leader, member, third = chain(21, third_is_loosely_of_the_cluster)
+    crawl.see("leader", leader)
+    crawl.see("member", member)
+    assert crawl.see("copy", member).matched == "member"
+    crawl.see("member", OTHER_TEXT)
+    decision = crawl.see("third", third)
+    assert (decision.original, decision.matched) == ("leader", "copy")
+
+
+def test_of_equal_members_the_earliest_stands_in_for_a_changed_leader(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", TEXT)
+    crawl.see("c", TEXT)
+    crawl.see("b", TEXT)  # moves its row to the end of the table on PostgreSQL
+    crawl.see("a", NEAR_TEXT)
+    assert crawl.indexed().keys() == {"a", "b"}
+
+
+# The paper's mode
+
+
+@pytest.fixture
+def paper(start: Callable[..., Crawl]) -> Crawl:
+    return start(mode=Mode.PAPER)
+
+
+def test_in_paper_mode_fingerprints_within_three_bits_are_near_duplicates_without_a_check(paper: Crawl) -> None:
+    paper.see("a", TEXT)
+    assert paper.see("b", " ".join(sorted(TEXT.split()))) == Decision(NEAR, "a", "a", distance=0, similarity=0.0)
+    assert paper.see("c", text_at(lambda bits: bits == 3, 5)).verdict is NEAR
+
+
+def test_in_paper_mode_fingerprints_more_than_three_bits_apart_are_not(paper: Crawl) -> None:
+    paper.see("a", TEXT)
+    assert paper.see("b", text_at(lambda bits: bits == 4, 5)).verdict is NEW
+
+
+def test_in_paper_mode_duplicates_are_not_indexed(paper: Crawl) -> None:
+    paper.see("a", TEXT)
+    near = text_at(lambda bits: bits == 3, 5)
+    assert paper.see("b", near).verdict is NEAR
+    assert paper.indexed().keys() == {"a"}
+    beyond = next(
+        each
+        for each in (edited(near, 3, seed) for seed in range(1000))
+        if bits_apart(near, each) <= 3 < bits_apart(TEXT, each)
+    )
+    assert paper.see("c", beyond).verdict is NEW
+
+
+def test_in_paper_mode_short_texts_are_compared_exactly(paper: Crawl) -> None:
+    short = document(40)
+    paper.see("a", short)
+    assert paper.see("b", " ".join(sorted(short.split()))).verdict is NEW
+    assert paper.see("c", short).verdict is EXACT
+
+
+def test_in_paper_mode_members_within_three_bits_of_an_updated_leader_stay(paper: Crawl) -> None:
+    reordered = " ".join(sorted(TEXT.split()))
+    paper.see("a", TEXT)
+    paper.see("b", TEXT, b"b")
+    assert paper.see("a", reordered).verdict is UPDATED
+    assert paper.deduplicator.known_bodies([digest(b"b")]) == {digest(b"b")}
+    assert paper.see("b", TEXT).original == "a"
+
+
+def test_in_paper_mode_members_beyond_three_bits_of_an_updated_leader_are_decided_anew(paper: Crawl) -> None:
+    changed = text_at(lambda bits: bits > 3, 10)
+    assert is_near(TEXT, changed)
+    paper.see("a", TEXT)
+    paper.see("b", TEXT)
+    paper.see("a", changed)
+    assert paper.see("b", TEXT) == Decision(NEW)
+
+
+# Settings
+
+
+@pytest.mark.parametrize("design", ["4 choose 1", "2 choose 1", "5 choose 2", "6 choose 3"])
+def test_every_design_finds_near_duplicates(start: Callable[..., Crawl], design: str) -> None:
+    crawl = start(tables=TableDesign.parse(design), weak_bits=3)
+    crawl.see("a", TEXT)
+    assert crawl.see("b", NEAR_TEXT).original == "a"
+    assert crawl.see("c", OTHER_TEXT).verdict is NEW
+
+
+def test_the_radius_bounds_the_distance_of_a_match(start: Callable[..., Crawl]) -> None:
+    bits = bits_apart(TEXT, NEAR_TEXT)
+    crawl = start(radius=bits - 1, weak_bits=10)
+    crawl.see("a", TEXT)
+    assert crawl.see("b", NEAR_TEXT).verdict is NEW
+
+
+def test_candidates_beyond_the_limit_are_not_checked(start: Callable[..., Crawl]) -> None:
+    crawl = start(max_candidates=1)
+    crawl.see("shuffled", " ".join(sorted(TEXT.split())))
+    crawl.see("far", edited(TEXT, 8))
+    assert crawl.see("b", TEXT).verdict is NEW
+
+
+# Law: whatever is seen in whatever order
+
+
+POOL = [
+    TEXT,
+    NEAR_TEXT,
+    edited(TEXT, 20, 1),
+    edited(edited(TEXT, 20, 1), 20, 2),
+    edited(edited(edited(TEXT, 20, 1), 20, 2), 20, 3),
+    OTHER_TEXT,
+    document(40),
+    edited(document(40), 1),
+    "",
+]
+SIGNATURES = [signature_of(each) for each in POOL]
+SIGHTS = st.tuples(st.sampled_from("abcd"), st.sampled_from(range(len(POOL))), st.sampled_from([-1, 0, 0, 1, 2]))
+"""A key, a text, and bytes: none, or one of two of that text; 2: the bytes of the last page that had any, alone."""
+
+
+class Sight(NamedTuple):
+    document: Document
+    signature: Signature
+    """Of the text of the page, whether the document has it or not."""
+
+
+def sighted(sights: list[tuple[str, int, int]]) -> list[Sight]:
+    result = []
+    last = 0, 0
+    for key, place, version in sights:
+        page = last if version == 2 else (place, version)
+        if page[1] >= 0:
+            last = page
+        body_digest = None if page[1] < 0 else digest("{} {}".format(*page).encode())
+        signature = SIGNATURES[page[0]]
+        sight = Document(key, None if version == 2 else signature, len(POOL[page[0]]), body_digest)
+        result.append(Sight(sight, signature))
+    return result
+
+
+def runs_of(crawl: Crawl, on_sqlite: int, on_postgresql: int) -> settings:
+    # To explain a failure, hypothesis would take longer than to find it.
+    phases = (Phase.explicit, Phase.generate, Phase.shrink)
+    return settings(max_examples=on_sqlite if crawl.database.is_sqlite else on_postgresql, phases=phases)
+
+
+def assert_means_what_it_says(sight: Sight, decision: Decision, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Check a verdict against what was stored before it and after it."""
+    (key, signature), tokens = (sight.document.key, sight.signature), sight.signature.sketch.tokens
+    assert key not in (decision.original, decision.matched)
+    if decision.verdict is EXACT:
+        assert after[decision.original or ""].text_digest == signature.text_digest
+    if tokens < 64:
+        assert decision.verdict is not NEAR
+    own = before.get(key)
+    twins = [
+        row
+        for row in before.values()
+        if row.text_digest == signature.text_digest and row.key != key and (own is None or row.leader_id != own.id)
+    ]
+    if twins and tokens and decision.verdict is not UNCHANGED:
+        assert decision.verdict.is_duplicate
+
+
+def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgresql: int) -> None:
+    @runs_of(crawl, on_sqlite, on_postgresql)
+    @given(st.lists(SIGHTS, min_size=8, max_size=16))
+    def law(sights: list[tuple[str, int, int]]) -> None:
+        empty(crawl)
+        keys_with: dict[bytes | None, set[str]] = {None: set()}
+        before: dict[str, Any] = {}
+        last: tuple[Document, Decision] | None = None
+        for sight in sighted(sights):
+            key, body_digest = sight.document.key, sight.document.body_digest
+            (decision,) = crawl.see_all([sight.document])
+            if decision is None:
+                assert sight.document.signature is None
+                assert body_digest not in {row.body_digest for row in before.values()}
+                continue
+            after = crawl.stored()
+            assert_means_what_it_says(sight, decision, before, after)
+            crawl.assert_consistent()
+            if body_digest is not None:
+                keys_with.setdefault(body_digest, set()).add(key)
+            if not sight.signature.sketch.tokens and decision.verdict.is_duplicate:
+                assert keys_with[body_digest] - {key}
+            before = after
+            last = sight.document, decision
+        if last is None:
+            return
+        document, decision = last
+        (again,) = crawl.see_all([document])
+        assert again is not None
+        if decision.verdict.is_duplicate:
+            assert replace(again, matched=None) == replace(decision, matched=None)
+        else:
+            assert again == Decision(UNCHANGED)
+
+    law()
+
+
+def test_whatever_is_seen_the_database_stays_consistent_and_the_verdicts_keep_their_meaning(crawl: Crawl) -> None:
+    assert_consistent_whatever_is_seen(crawl, on_sqlite=120, on_postgresql=15)
+
+
+def test_whatever_is_seen_in_paper_mode_the_database_stays_consistent(paper: Crawl) -> None:
+    assert_consistent_whatever_is_seen(paper, on_sqlite=50, on_postgresql=8)
+
+
+def test_verdicts_do_not_depend_on_how_documents_are_cut_into_batches(crawl: Crawl) -> None:
+    @runs_of(crawl, on_sqlite=15, on_postgresql=5)
+    @given(st.lists(SIGHTS, min_size=1, max_size=30), st.lists(st.integers(1, 30), min_size=1))
+    def law(sights: list[tuple[str, int, int]], sizes: list[int]) -> None:
+        documents = [sight.document for sight in sighted(sights)]
+        empty(crawl)
+        singly = [crawl.see_all([document])[0] for document in documents]
+        empty(crawl)
+        in_batches: list[Decision | None] = []
+        while len(in_batches) < len(documents):
+            start = len(in_batches)
+            in_batches += crawl.see_all(documents[start : start + sizes[start % len(sizes)]])
+        assert in_batches == singly
+
+    law()
+
+
+def test_thirty_documents_in_one_batch_get_the_verdicts_that_they_get_one_by_one(start: Callable[..., Crawl]) -> None:
+    crawl = start()
+    documents = [crawl.document(f"{base}/{edits}", edited(document(200, base), edits)) for base in range(6)
+                 for edits in (1, 3, 12, 20, 40)]  # fmt: skip
+    singly = [crawl.see_all([document])[0] for document in documents]
+    assert {each.verdict for each in singly if each} == {NEW, NEAR}
+    empty(crawl)
+    assert crawl.see_all(documents) == singly
+
+
+def test_verdicts_are_the_same_on_both_databases(sqlite_url: str, postgresql_url: str) -> None:
+    crawls = [Crawl(sqlite_url), Crawl(postgresql_url)]
+    try:
+
+        @settings(max_examples=10)
+        @given(st.lists(SIGHTS, min_size=10, max_size=30))
+        def law(sights: list[tuple[str, int, int]]) -> None:
+            for crawl in crawls:
+                empty(crawl)
+            on_sqlite, on_postgresql = (
+                crawl.see_all([sight.document for sight in sighted(sights)]) for crawl in crawls
+            )
+            assert on_sqlite == on_postgresql
+
+        law()
+    finally:
+        for crawl in crawls:
+            crawl.database.close()
+
+
+# The ledger
+
+
+def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl) -> None:
+    """A page that was under way when its crawl was killed is fetched and decided again."""
+    decisions = [crawl.see("a", TEXT), crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)]
+    assert [crawl.see("a", TEXT).verdict, crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)] == [
+        UNCHANGED,
+        *decisions[1:],
+    ]
+    rows = crawl.query(select(schema.verdicts.c.verdict).order_by(schema.verdicts.c.id))
+    assert [row.verdict for row in rows] == ["new", "near duplicate", "exact duplicate"]
+    crawl.see("a", OTHER_TEXT)
+    assert crawl.count(schema.verdicts) == 4
+
+
+def test_every_decision_is_written_with_its_run_and_its_reason(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    crawl.see("b", NEAR_TEXT)
+    first, crawl.run = crawl.run, crawl.deduplicator.open_run("again")
+    crawl.see("a", TEXT)
+    ids = {row.id: key for key, row in crawl.stored().items()}
+    rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+    assert [(ids[row.document_id], row.verdict, ids.get(row.original_id), ids.get(row.matched_id)) for row in rows] == [
+        ("a", "new", None, None),
+        ("b", "near duplicate", "a", "a"),
+        ("a", "unchanged", None, None),
+    ]
+    assert [row.run_id for row in rows] == [first, first, crawl.run]
+    assert rows[1].distance == bits_apart(TEXT, NEAR_TEXT)
+    assert rows[1].similarity == pytest.approx(similarity(TEXT, NEAR_TEXT))
+    assert all(abs(row.decided - time.time()) < 60 for row in rows)
+
+
+def test_a_run_of_the_same_name_is_gone_on_with(crawl: Crawl) -> None:
+    crawl.deduplicator.close_run(crawl.run, "shutdown")
+    ((outcome, finished),) = crawl.query(select(schema.runs.c.outcome, schema.runs.c.finished))
+    assert outcome == "shutdown"
+    assert finished is not None
+    assert crawl.deduplicator.open_run("test") == crawl.run
+    assert crawl.deduplicator.open_run("another") != crawl.run
+    rows = crawl.query(select(schema.runs.c.name, schema.runs.c.outcome, schema.runs.c.finished))
+    assert sorted(rows) == [("another", None, None), ("test", None, None)]
+
+
+def test_a_second_deduplicator_goes_on_where_the_first_one_was(start: Callable[..., Crawl]) -> None:
+    start().see("a", TEXT, b"a")
+    crawl = start()
+    assert crawl.see("b", NEAR_TEXT).original == "a"
+    assert crawl.see("c", body=b"a").original == "a"
+    assert crawl.see("a", TEXT).verdict is UNCHANGED
+
+
+@pytest.mark.parametrize("key", ["x" * 100_000, "http://example.org/港口?q=ü#'\";--", "%s %(a)s :b ?"])
+def test_any_url_can_be_a_key(crawl: Crawl, key: str) -> None:
+    assert crawl.see(key, TEXT).verdict is NEW
+    assert crawl.see("b", TEXT).original == key
+    assert crawl.see(key, TEXT).verdict is UNCHANGED
+
+
+@pytest.mark.parametrize("key", ["a\0b", "caf\udce9.txt"], ids=["NUL", "surrogate"])
+def test_a_key_that_no_database_takes_does_no_harm(crawl: Crawl, key: str) -> None:
+    # A file name that is not UTF-8 comes from the file system with a lone surrogate.
+    assert crawl.see(key, TEXT).verdict is NEW
+    assert crawl.see(key, TEXT).verdict is UNCHANGED
+
+
+# Transactions
+
+
+class Failure(Exception):
+    """Something in the middle of a batch."""
+
+
+class FailingDocument:
+    def __getattr__(self, name: str) -> object:
+        raise Failure
+
+
+def test_an_exception_in_the_middle_of_a_batch_leaves_nothing_behind(crawl: Crawl) -> None:
+    crawl.see("a", TEXT)
+    tables = (schema.documents, schema.fingerprints, schema.verdicts)
+    before = [crawl.query(select(table)) for table in tables]
+    documents: list[Any] = [crawl.document("b", OTHER_TEXT), crawl.document("a", NEAR_TEXT), FailingDocument()]
+    with pytest.raises(Failure):
+        crawl.see_all(documents)
+    assert [crawl.query(select(table)) for table in tables] == before
+    assert crawl.see("b", OTHER_TEXT).verdict is NEW
+
+
+def test_a_verdict_that_cannot_be_written_leaves_nothing_behind(crawl: Crawl) -> None:
+    with pytest.raises(DatabaseError) as caught:
+        crawl.deduplicator.decide([crawl.document("a", TEXT)], run_id=999)
+    assert "\n" not in str(caught.value)
+    assert crawl.count(schema.documents) == crawl.count(schema.fingerprints) == 0
+
+
+def test_a_writer_sees_what_every_writer_before_it_has_written(database_url: str) -> None:
+    assert_second_writer_sees_first(database_url)
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_writer_sees_what_every_writer_before_it_has_written_whatever_the_server_defaults_to(
+    postgresql_url: str, level: str
+) -> None:
+    database = Database(postgresql_url)
+    with database.write() as connection:
+        connection.execute(
+            text(f"ALTER DATABASE {database.url.database} SET default_transaction_isolation = '{level}'")
+        )
+    database.close()
+    assert_second_writer_sees_first(postgresql_url)
+
+
+def assert_second_writer_sees_first(url: str) -> None:
+    first, second = Database(url), Database(url)
+    first.create(schema.metadata)
+    seen: list[int] = []
+
+    def count_runs() -> None:
+        with second.write() as connection:
+            seen.append(connection.execute(select(func.count()).select_from(schema.runs)).scalar_one())
+
+    try:
+        with second.read() as connection:  # a connection is ready
+            connection.execute(select(schema.runs.c.id))
+        with first.write() as connection:
+            thread = threading.Thread(target=count_runs)
+            thread.start()
+            thread.join(0.3)
+            assert thread.is_alive(), "the second writer did not wait"
+            connection.execute(schema.runs.insert().values(name="first", started=0))
+        thread.join(20)
+        assert seen == [1]
+    finally:
+        first.close()
+        second.close()
+
+
+def test_readers_wait_for_no_writer_and_see_only_what_is_committed(crawl: Crawl) -> None:
+    other = Database(crawl.settings.database_url)
+    try:
+        with other.write() as connection:
+            connection.execute(schema.runs.insert().values(name="uncommitted", started=0))
+            assert crawl.count(schema.runs) == 1
+    finally:
+        other.close()
+
+
+def test_a_deduplicator_can_be_used_from_any_thread(crawl: Crawl) -> None:
+    decisions: list[Decision] = []
+    for _ in range(2):
+        thread = threading.Thread(target=lambda: decisions.append(crawl.see("a", TEXT)))
+        thread.start()
+        thread.join(20)
+    assert [each.verdict for each in decisions] == [NEW, UNCHANGED]
+
+
+def test_a_database_in_memory_works_from_threads_or_is_refused() -> None:
+    with suppress(SettingsError):
+        crawl = Crawl("sqlite://")
+        failures: list[DedupError] = []
+
+        def see() -> None:
+            try:
+                crawl.see("a", TEXT)
+            except DedupError as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=see)
+        thread.start()
+        thread.join(20)
+        crawl.database.close()
+        assert failures == []
+
+
+# Databases that cannot be used
+
+
+def one_line(error: pytest.ExceptionInfo[DedupError]) -> str:
+    message = str(error.value)
+    assert "\n" not in message
+    assert "secret" not in message
+    return message
+
+
+def test_another_scheme_is_refused(database_url: str) -> None:
+    open_dedup_database(database_url, "2:other", "3 choose 1").close()
+    with pytest.raises(IncompatibleDatabaseError) as caught:
+        Deduplicator(DedupSettings(database_url=database_url))
+    message = one_line(caught)
+    assert "'2:other'" in message
+    assert repr(SCHEME) in message
+    assert "name another database" in message
+
+
+def test_another_table_design_is_refused_with_the_setting_that_fits(database_url: str) -> None:
+    Deduplicator(DedupSettings(database_url=database_url, tables=TableDesign(3, 1))).database.close()
+    with pytest.raises(IncompatibleDatabaseError) as caught:
+        Deduplicator(DedupSettings(database_url=database_url))
+    assert "DEDUP_TABLES = '3 choose 1'" in one_line(caught)
+
+
+def make_newer(url: str) -> None:
+    database = open_dedup_database(url, SCHEME, "3 choose 1")
+    with database.write() as connection:
+        connection.execute(
+            update(schema.properties).where(schema.properties.c.name == "schema version").values(value="999")
+        )
+        connection.execute(text("DROP TABLE dedup_verdicts"))
+    database.close()
+
+
+def test_a_newer_schema_is_refused(database_url: str) -> None:
+    make_newer(database_url)
+    for attempt in (
+        lambda: Deduplicator(DedupSettings(database_url=database_url)),
+        lambda: open_existing_database(database_url),
+    ):
+        with pytest.raises(IncompatibleDatabaseError) as caught:
+            attempt()
+        message = one_line(caught)
+        assert "schema version '999'" in message
+        assert "install the version" in message
+
+
+def test_a_newer_schema_is_left_as_it_is(database_url: str) -> None:
+    make_newer(database_url)
+    with pytest.raises(IncompatibleDatabaseError):
+        Deduplicator(DedupSettings(database_url=database_url))
+    with closing(Database(database_url)) as database, database.read() as connection:
+        assert not database.engine.dialect.has_table(connection, "dedup_verdicts")
+
+
+def test_the_same_settings_are_accepted_again(database_url: str) -> None:
+    for _ in range(2):
+        Deduplicator(DedupSettings(database_url=database_url)).database.close()
+
+
+def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(sqlite_url: str, tmp_path: Path) -> None:
+    crawl = Crawl(sqlite_url, lock_timeout=0.2)
+    with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        started = time.monotonic()
+        with pytest.raises(DatabaseError) as caught:
+            crawl.see("a", TEXT)
+        assert 0.15 < time.monotonic() - started < 5
+        assert "locked; another process is writing to it" in one_line(caught)
+        other.execute("ROLLBACK")
+    assert crawl.see("a", TEXT).verdict is NEW
+    crawl.database.close()
+
+
+def test_a_locked_sqlite_database_is_waited_for(sqlite_url: str, tmp_path: Path) -> None:
+    crawl = Crawl(sqlite_url, lock_timeout=20)
+    with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.5, other.execute, ["ROLLBACK"])
+        timer.start()
+        assert crawl.see("a", TEXT).verdict is NEW
+        timer.join()
+    crawl.database.close()
+
+
+def test_a_new_sqlite_database_that_another_process_is_making_is_waited_for(sqlite_url: str, tmp_path: Path) -> None:
+    # The first one to come switches the file to WAL; the second one must wait, not fail.
+    with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None, check_same_thread=False)) as other:
+        other.execute("CREATE TABLE t (c)")
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.5, other.execute, ["COMMIT"])
+        timer.start()
+        try:
+            Crawl(sqlite_url, lock_timeout=20).database.close()
+        finally:
+            timer.join()
+
+
+def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(postgresql_url: str) -> None:
+    crawl = Crawl(postgresql_url, lock_timeout=0.2)
+    other = Database(postgresql_url)
+    results: list[object] = []
+
+    def see() -> None:
+        try:
+            results.append(crawl.see("a", TEXT))
+        except DatabaseError as error:
+            results.append(error)
+
+    thread = threading.Thread(target=see)
+    with other.write():
+        thread.start()
+        thread.join(2)
+        waited = thread.is_alive()
+    thread.join(20)
+    crawl.database.close()
+    other.close()
+    assert not waited, "waited for longer than the time allowed"
+    assert isinstance(results[0], DatabaseError)
+
+
+def test_a_lost_connection_is_an_error_and_the_next_batch_has_a_new_one(postgresql_url: str) -> None:
+    def lose_connection() -> None:
+        with crawl.database.write() as connection, closing(Database(postgresql_url)) as other, other.read() as killer:
+            process = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            killer.execute(text(f"SELECT pg_terminate_backend({process})"))
+            connection.execute(text("SELECT 1"))
+
+    crawl = Crawl(postgresql_url)
+    with pytest.raises(DatabaseError) as caught:
+        lose_connection()
+    one_line(caught)
+    assert crawl.see("a", TEXT).verdict is NEW
+    crawl.database.close()
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("This is no database. " * 100)
+    with pytest.raises(DatabaseError, match="name another") as caught:
+        Deduplicator(DedupSettings(database_url=f"sqlite:///{path}"))
+    assert str(path) in one_line(caught)
+    assert path.read_text() == "This is no database. " * 100
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'missing' / 'test.db'}"
+    with pytest.raises(DatabaseError, match="check that the folder exists") as caught:
+        Deduplicator(DedupSettings(database_url=url))
+    assert str(tmp_path / "missing" / "test.db") in one_line(caught)
+
+
+@pytest.fixture
+def closed_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://user:secret@127.0.0.1:{port}/crawl", "postgresql://user@127.0.0.1:{port}/crawl?password=secret"],
+    ids=["before the host", "as a parameter"],
+)
+def test_an_unreachable_server_is_one_line_without_the_password(closed_port: int, url: str) -> None:
+    with pytest.raises(DatabaseError, match="check that the server runs") as caught:
+        Deduplicator(DedupSettings(database_url=url.format(port=closed_port)))
+    assert f"127.0.0.1:{closed_port}" in one_line(caught)
+
+
+def test_a_database_that_the_server_does_not_have_is_one_line(postgresql_url: str) -> None:
+    url = postgresql_url.replace("postgres:@/test_", "postgres:secret@/missing_")
+    assert url != postgresql_url
+    with pytest.raises(DatabaseError, match=r'database "missing_\d+" does not exist') as caught:
+        Deduplicator(DedupSettings(database_url=url))
+    one_line(caught)
+
+
+def test_the_password_is_not_in_the_message_of_a_refused_database(postgresql_url: str) -> None:
+    url = postgresql_url.replace("postgres:@", "postgres:secret@")
+    open_dedup_database(url, "2:other", "3 choose 1").close()
+    with pytest.raises(IncompatibleDatabaseError) as caught:
+        Deduplicator(DedupSettings(database_url=url))
+    assert "postgres:***@" in one_line(caught)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "crawl.db",
+        "postgresql//user:secret@host/crawl",
+        "postgresql://user:secret@host:port/crawl",
+        "postgresql://user:top/secret@host:port/crawl",
+        "postgresql//user:top:secret@host/crawl",
+        "mysql://h/db",
+    ],
+)
+def test_a_url_that_is_none_is_refused_in_one_line_without_the_password(url: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Deduplicator(DedupSettings(database_url=url))
+    one_line(caught)
+
+
+def test_a_refused_database_keeps_no_connection(postgresql_url: str) -> None:
+    open_dedup_database(postgresql_url, "2:other", "3 choose 1").close()
+    with pytest.raises(IncompatibleDatabaseError):
+        Deduplicator(DedupSettings(database_url=postgresql_url))
+    database = Database(postgresql_url)
+    with database.read() as connection:
+        others = connection.execute(
+            text("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()")
+        ).scalar_one()
+    database.close()
+    assert others == 0
+
+
+# Databases that are only read
+
+
+def test_a_database_is_opened_for_reports_by_any_file_name(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl #1 100% done.db'}"
+    Crawl(url).database.close()
+    open_existing_database(url).close()
+
+
+def test_a_missing_database_is_not_made_by_reading_it(tmp_path: Path) -> None:
+    path = tmp_path / "missing.db"
+    with pytest.raises(DatabaseError, match="run a crawl first") as caught:
+        open_existing_database(f"sqlite:///{path}")
+    one_line(caught)
+    assert not path.exists()
+
+
+def test_a_database_without_verdicts_is_no_report(database_url: str) -> None:
+    with closing(Database(database_url)) as database, database.write() as connection:
+        connection.execute(text("CREATE TABLE bookmarks (url TEXT)"))
+    with pytest.raises(DatabaseError, match="holds no verdicts") as caught:
+        open_existing_database(database_url)
+    one_line(caught)
+
+
+def test_the_database_of_another_program_is_left_as_it_is_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "bookmarks.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE bookmarks (url TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError):
+        open_existing_database(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_processes_that_open_a_new_database_at_once_all_succeed(sqlite_url: str) -> None:
+    code = (
+        "import sys\nfrom dedup.ledger.deduplicator import Deduplicator\n"
+        "from dedup.rules.settings import DedupSettings\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
+        "Deduplicator(DedupSettings(database_url=sys.argv[1], lock_timeout=600))"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, sqlite_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONWARNINGS": "ignore"},
+        )
+        for _ in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    errors = [process.communicate(timeout=60)[1] for process in processes]
+    assert errors == ["", "", ""]

@@ -1,0 +1,177 @@
+"""DEDUP_MEMORY = a time: documents that no run has seen for so long are forgotten when a run is opened."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select, update
+
+from dedup.ledger import forget
+from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.runs.cancelling import cancel_run
+from dedup.sql import schema
+from tests.deciding import Crawl, signature_of
+from tests.texts import document, edited
+
+NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
+EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+DAY = 86_400
+TEXT, OTHER = document(120, "memory"), document(120, "other")
+COPY = edited(TEXT, 3)
+
+
+class Times(Crawl):
+    """A crawl whose runs start on days that are given."""
+
+    today = 0
+
+    def on_day(self, day: int, run: str, *, ends: bool = True) -> None:
+        """End the run and start another one, or go on with one, by another process."""
+        if ends:
+            self.deduplicator.close_run(self.run, "finished")
+        self.deduplicator.close()
+        self.today = day
+        self.deduplicator = Deduplicator(self.settings)
+        self.database = self.deduplicator.database
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dedup.ledger.document_rows.time.time", lambda: 1_000_000_000.0 + day * DAY)
+            self.run = self.deduplicator.open_run(run)
+
+
+@pytest.fixture
+def start(database_url: str) -> Iterator[Callable[..., Times]]:
+    crawls: list[Times] = []
+
+    def starter(**values: Any) -> Times:
+        crawl = Times(database_url, **({"memory": "30d"} | values))
+        crawl.on_day(0, "first")
+        crawls.append(crawl)
+        return crawl
+
+    yield starter
+    for crawl in crawls:
+        crawl.database.close()
+
+
+def see(crawl: Crawl, key: str, text: str, size: int = 100) -> Decision:
+    [decision] = crawl.deduplicator.decide([Document(key, signature_of(text), size)], crawl.run)
+    assert decision is not None
+    return decision
+
+
+@pytest.mark.parametrize("index", ["sql", "memory"])
+@pytest.mark.parametrize(("day", "verdicts"), [(29, [NEAR, UNCHANGED]), (31, [NEW, NEAR])])
+def test_what_was_not_seen_for_so_long_is_forgotten(
+    start: Callable[..., Times], index: str, day: int, verdicts: list[Verdict]
+) -> None:
+    crawl = start(index=index)
+    see(crawl, "a", TEXT)
+    see(crawl, "b", OTHER)
+    crawl.on_day(day, "later")
+    crawl.assert_consistent()
+    assert [see(crawl, "c", COPY).verdict, see(crawl, "a", TEXT).verdict] == verdicts
+    crawl.assert_consistent()
+
+
+def test_for_ever_nothing_is_forgotten(start: Callable[..., Times]) -> None:
+    crawl = start(memory="for ever")
+    see(crawl, "a", TEXT)
+    crawl.on_day(10_000, "later")
+    assert see(crawl, "a", TEXT).verdict is UNCHANGED
+
+
+def test_what_was_seen_again_stays_and_the_log_says_how_many_went(
+    start: Callable[..., Times], caplog: pytest.LogCaptureFixture
+) -> None:
+    crawl = start()
+    see(crawl, "a", TEXT)
+    see(crawl, "b", OTHER)
+    crawl.on_day(20, "second")
+    see(crawl, "a", TEXT)
+    with caplog.at_level(logging.INFO, "dedup"):
+        crawl.on_day(40, "third")
+    assert caplog.messages == ["forgotten: 1 document not seen for 30d (DEDUP_MEMORY)"]
+    assert [see(crawl, "a", TEXT).verdict, see(crawl, "b", OTHER).verdict] == [UNCHANGED, NEW]
+
+
+def test_what_a_run_that_has_not_ended_has_seen_stays(start: Callable[..., Times]) -> None:
+    crawl = start()
+    see(crawl, "a", TEXT)
+    crawl.on_day(50, "second", ends=False)
+    assert see(crawl, "a", TEXT).verdict is UNCHANGED
+
+
+def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Times]) -> None:
+    crawl = start()
+    see(crawl, "a", TEXT)
+    crawl.on_day(50, "first")
+    assert see(crawl, "a", TEXT).verdict is UNCHANGED
+
+
+@pytest.mark.parametrize("at_once", [1, 500])
+def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
+    start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forget, "_LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "_MEMBERS_AT_ONCE", at_once)
+    crawl = start()
+    for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
+        see(crawl, key, text)
+    crawl.on_day(20, "second")
+    see(crawl, "a copy", COPY)
+    see(crawl, "b", OTHER)
+    crawl.on_day(40, "third")
+    crawl.assert_consistent()
+    stored = crawl.stored()
+    assert {key for key, row in stored.items() if row.text_digest is not None} == {"b"}
+    assert see(crawl, "a copy", COPY).verdict is NEW
+    # The verdicts that speak of them stand.
+    assert crawl.count(schema.verdicts) == 8
+    crawl.deduplicator.close_run(crawl.run, "finished")
+    for run in ("second", "third", "first"):
+        cancel_run(crawl.database, run)
+        crawl.assert_consistent()
+
+
+def test_a_cluster_goes_with_the_copy_that_stands_in_its_leaders_place(start: Callable[..., Times]) -> None:
+    crawl = start(swap_keeper=True)
+    see(crawl, "a", TEXT)
+    assert see(crawl, "b", TEXT, size=500).outcome.replaces == ("a",)
+    crawl.on_day(20, "second")
+    assert see(crawl, "a", TEXT).outcome.is_replaced
+    crawl.on_day(40, "third")
+    assert see(crawl, "c", TEXT).verdict is NEW
+
+
+law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+seen = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([TEXT, COPY, OTHER, document(5, 1)])), max_size=6)
+
+
+@law
+@given(days=st.lists(st.tuples(st.integers(0, 40), st.booleans(), seen), min_size=2, max_size=5), swap=st.booleans())
+def test_whatever_is_forgotten_what_is_left_holds_together(
+    tmp_path_factory: pytest.TempPathFactory, days: list[tuple[int, bool, list[tuple[str, str]]]], swap: bool
+) -> None:
+    folder = tmp_path_factory.mktemp("memory")
+    crawl = Times(f"sqlite:///{folder / 'test.db'}", memory="30d", swap_keeper=swap)
+    with crawl.database.write() as connection:
+        connection.execute(update(schema.runs).values(started=1_000_000_000.0))
+    today = 0
+    for number, (days_later, ends, documents) in enumerate(days):
+        today += days_later
+        crawl.on_day(today, f"run {number}", ends=ends)
+        crawl.assert_consistent()
+        runs = {row.id: row for row in crawl.query(select(schema.runs))}
+        for row in crawl.stored().values():
+            run = runs[row.last_run_id]
+            is_old = run.finished is not None and run.started < 1_000_000_000.0 + (today - 30) * DAY
+            assert not (is_old and row.text_digest is not None)
+        for key, text in documents:
+            see(crawl, key, text, size=ord(key))
+        crawl.assert_consistent()
+    crawl.database.close()

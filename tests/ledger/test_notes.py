@@ -1,0 +1,227 @@
+"""What a run could not decide: noted, reported, and taken back with the run."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from dedup.ledger.deduplicator import Document
+from dedup.ledger.notes import Skipped
+from dedup.ledger.runs.cancelling import cancel_run
+from dedup.report.contents import Selection
+from dedup.report.queries import open_report
+from dedup.report.render import Format, write_report
+from dedup.sql import schema
+from dedup.sql.database import open_existing_database
+from tests.deciding import Crawl, signature_of
+from tests.texts import document
+
+GONE = Skipped("http://news.example/gone", "not found", "404", "http://news.example/")
+SLOW = Skipped("http://other.example/slow", "timed out")
+TEXT = document(60, "notes")
+
+
+@pytest.fixture
+def crawl(database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(database_url)
+    yield crawl
+    crawl.database.close()
+
+
+def written(crawl: Crawl, output_format: Format = Format.TABLE, **selection: Any) -> str:
+    stream = io.StringIO()
+    with (
+        closing(open_existing_database(crawl.settings.database_url)) as database,
+        open_report(database, Selection(**selection)) as report,
+    ):
+        write_report(report, output_format, stream)
+    return stream.getvalue()
+
+
+def see(crawl: Crawl, key: str = "http://news.example/1", **values: Any) -> None:
+    crawl.deduplicator.decide([Document(key, signature_of(TEXT), 100, **values)], crawl.run)
+
+
+def test_items_that_were_not_examined_are_counted_by_class_and_reason(crawl: Crawl) -> None:
+    noted = [("Quote", ("author", "tags"), "no text", 20), ("Quote", ("author",), "no key", 1), ("", (), "no text", 2)]
+    crawl.deduplicator.note_unexamined(crawl.run, noted)
+    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author", "likes"), "no text", 5)] * 2)
+    crawl.deduplicator.note_unexamined(crawl.run, [])
+    rows = crawl.query(select(schema.unexamined).order_by(schema.unexamined.c["items"].desc()))
+    assert [(row.item_class, row.reason, row.fields, row[4]) for row in rows] == [
+        ("Quote", "no text", "author, likes", 30),
+        ("", "no text", "", 2),
+        ("Quote", "no key", "author", 1),
+    ]
+
+
+def test_a_page_that_is_noted_again_is_one_page(crawl: Crawl) -> None:
+    crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW, GONE])
+    other = crawl.deduplicator.open_run("other")
+    crawl.deduplicator.note_skipped(other, [GONE])
+    crawl.deduplicator.note_skipped(crawl.run, [GONE._replace(reason="timed out", detail="")])
+    rows = crawl.query(select(schema.skipped).order_by(schema.skipped.c.id))
+    assert [(row.run_id, row.key, row.reason) for row in rows] == [
+        (crawl.run, GONE.key, "timed out"),
+        (crawl.run, SLOW.key, "timed out"),
+        (other, GONE.key, "not found"),
+    ]
+
+
+def test_what_sites_and_items_bring_cannot_upset_a_database(crawl: Crawl) -> None:
+    hostile = "a\x00\x1b[2J\ud800" + "x" * 10_000
+    crawl.deduplicator.note_unexamined(crawl.run, [(hostile, (hostile,), hostile, 1)])
+    crawl.deduplicator.note_skipped(crawl.run, [Skipped(hostile, hostile, hostile, hostile)])
+    assert "\x1b" not in written(crawl)
+
+
+def test_what_a_database_remembers(crawl: Crawl) -> None:
+    started = crawl.query(select(schema.runs.c.started))[0][0]
+    assert crawl.deduplicator.knows() == (0, 1, started)
+    see(crawl)
+    crawl.deduplicator.open_run("second")
+    assert crawl.deduplicator.knows() == (1, 2, started)
+
+
+@pytest.mark.parametrize("at_once", [1, 1000])
+def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dedup.ledger.notes._ROWS_AT_ONCE", at_once)
+    other = crawl.deduplicator.open_run("other")
+    for run in (crawl.run, other):
+        crawl.deduplicator.note_skipped(run, [GONE, SLOW])
+        crawl.deduplicator.note_unexamined(run, [("Quote", ("author",), "no text", 3)])
+    crawl.deduplicator.close_run(crawl.run, "finished")
+    cancel_run(crawl.database, "test")
+    assert {row.run_id for row in crawl.query(select(schema.skipped))} == {other}
+    assert {row.run_id for row in crawl.query(select(schema.unexamined))} == {other}
+
+
+# The report
+
+
+def test_a_run_that_decided_nothing_says_what_it_did_not(crawl: Crawl) -> None:
+    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author", "tags"), "no text", 2000)])
+    crawl.deduplicator.note_skipped(crawl.run, [SLOW, GONE])
+    assert written(crawl).splitlines() == [
+        "run test",
+        "",
+        "no documents",
+        "",
+        "       items  not examined",
+        "       2,000  Quote: no text",
+        "              has author, tags: set DEDUP_TEXT_FIELD",
+        "",
+        "skipped    pages",
+        "not found      1",
+        "timed out      1",
+        "",
+        "not found (404)",
+        "              http://news.example/gone",
+        " linked from  http://news.example/",
+        "timed out",
+        "              http://other.example/slow",
+    ]
+
+
+def test_json_has_all_of_it_and_the_table_the_first_ones(crawl: Crawl) -> None:
+    see(crawl)
+    crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW])
+    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
+    table = written(crawl, max_skipped=1)
+    assert "/gone" in table
+    assert "/slow" not in table
+    assert table.endswith("and 1 more page\n")
+    facts = json.loads(written(crawl, Format.JSON, max_skipped=1))
+    assert facts["skip_counts"] == {"not found": 1, "timed out": 1}
+    assert facts["skipped"] == [
+        {**GONE._asdict(), "run": "test"},
+        {**SLOW._asdict(), "run": "test"},
+    ]
+    [noted] = facts["not_examined"]
+    assert noted == {
+        "item_class": "Quote",
+        "count": 3,
+        "reason": "no text",
+        "fields": "author",
+        "setting": "DEDUP_TEXT_FIELD",
+    }
+    assert "gone" not in written(crawl, Format.CSV)
+
+
+def test_a_report_on_a_host_has_its_skipped_pages_alone(crawl: Crawl) -> None:
+    crawl.deduplicator.note_skipped(crawl.run, [GONE, SLOW])
+    crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
+    facts = json.loads(written(crawl, Format.JSON, host="news.example"))
+    assert [page["key"] for page in facts["skipped"]] == [GONE.key]
+    assert facts["not_examined"] == []
+
+
+def test_all_runs_are_added_up(crawl: Crawl) -> None:
+    for run in (crawl.run, crawl.deduplicator.open_run("other")):
+        crawl.deduplicator.note_skipped(run, [GONE])
+        crawl.deduplicator.note_unexamined(run, [("Quote", ("author",), "no text", 3)])
+    facts = json.loads(written(crawl, Format.JSON, all_runs=True))
+    assert facts["skip_counts"] == {"not found": 2}
+    assert [each["count"] for each in facts["not_examined"]] == [6]
+
+
+@pytest.mark.parametrize("content", ["decided", "skipped", "unexamined"])
+def test_an_empty_run_hides_no_run_with_content(crawl: Crawl, content: str) -> None:
+    if content == "decided":
+        see(crawl)
+    elif content == "skipped":
+        crawl.deduplicator.note_skipped(crawl.run, [GONE])
+    else:
+        crawl.deduplicator.note_unexamined(crawl.run, [("Quote", ("author",), "no text", 3)])
+    crawl.deduplicator.open_run("empty")
+    assert written(crawl).startswith("run test\n")
+
+
+def test_of_empty_runs_the_last_one_is_told_of(crawl: Crawl) -> None:
+    crawl.deduplicator.open_run("empty")
+    assert written(crawl).startswith("run empty\n")
+
+
+def test_the_same_text_again_makes_no_cluster_and_is_told_of(crawl: Crawl) -> None:
+    see(crawl, separate=True)
+    see(crawl, separate=True)
+    facts = json.loads(written(crawl, Format.JSON))
+    assert (facts["clusters"], facts["cluster_count"], facts["keeper_count"]) == ([], 0, 0)
+    assert [row["dropped"] == row["original"] for row in facts["duplicates"]] == [True]
+    assert "1 of 2 documents dropped: 1 exact, 0 near" in written(crawl)
+
+
+def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
+    crawl = Crawl(database_url, mark_only=True)
+    see(crawl)
+    see(crawl, "http://news.example/2")
+    assert "* 1 duplicate was kept: as nothing is dropped (DEDUP_MARK_ONLY)" in written(crawl)
+    facts = json.loads(written(crawl, Format.JSON))
+    assert facts["kept"] == {"keeper": 0, "brake": 0, "joined": 0, "marked": 1}
+    crawl.database.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "status"), [("x.html", 2), ("x.xlsx", 2), ("x.txt", 0), ("x", 0), ("x.JSON", 0), ("x.csv", 0)]
+)
+def test_a_name_that_says_another_format_is_refused(tmp_path: Path, name: str, status: int) -> None:
+    url = f"sqlite:///{tmp_path / 'crawl.db'}"
+    crawl = Crawl(url)
+    see(crawl)
+    crawl.database.close()
+    command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, "-o", name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == status, done.stderr
+    assert (tmp_path / name).exists() == (status == 0)
+    if status:
+        [line] = done.stderr.splitlines()
+        assert all(word in line for word in (name, *Format))

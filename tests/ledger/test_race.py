@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import multiprocessing
+from contextlib import closing
+from pathlib import Path
+from queue import Empty
+
+import pytest
+from sqlalchemy import func, select
+
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.settings import DedupSettings, IndexKind
+from dedup.sql import schema
+from dedup.sql.database import Database
+from tests.race_jobs import decide_copies
+
+PAIRS = 200
+SIDES = (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("at_once", "indexes"),
+    [(1, ("sql", "sql")), (20, ("sql", "sql")), (20, ("memory", "sql"))],
+)
+def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_is_kept(
+    database_url: str, at_once: int, indexes: tuple[str, str], tmp_path: Path
+) -> None:
+    Deduplicator(DedupSettings(database_url=database_url)).database.close()
+    context = multiprocessing.get_context("spawn")
+    barrier, results = context.Barrier(len(SIDES)), context.Queue()
+    settings = [
+        DedupSettings(database_url=database_url, index=IndexKind(index), index_file=str(tmp_path / "saved.index"))
+        for index in indexes
+    ]
+    processes = [
+        context.Process(target=decide_copies, args=(each, side, PAIRS, at_once, barrier, results))
+        for side, each in enumerate(settings)
+    ]
+    for process in processes:
+        process.start()
+    decisions: dict[str, tuple[str, str | None]] = {}
+    while len(decisions) < PAIRS * len(SIDES):
+        try:
+            decisions.update([results.get(timeout=1)])
+        except Empty:
+            assert not any(process.exitcode for process in processes), "a process failed"
+    for process in processes:
+        process.join(60)
+        assert process.exitcode == 0
+    kept = [key for key, (verdict, _) in decisions.items() if verdict == "new"]
+    assert len(kept) == PAIRS
+    assert {key.split("/")[0] for key in kept} == {str(pair) for pair in range(PAIRS)}
+    for key, (verdict, original) in decisions.items():
+        if key not in kept:
+            pair, side = key.split("/")
+            assert verdict in ("near duplicate", "exact duplicate")
+            assert original == f"{pair}/{1 - int(side)}"
+    with closing(Database(database_url)) as database, database.read() as connection:
+        assert connection.execute(select(func.count()).select_from(schema.runs)).scalar_one() == 1
+        assert connection.execute(select(func.count()).select_from(schema.verdicts)).scalar_one() == 2 * PAIRS

@@ -1,0 +1,320 @@
+"""Several items under one key: each text is a document of its own, and none is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from dedup.errors import OutageError
+from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.runs.cancelling import cancel_run
+from dedup.rules.decision import Kept
+from dedup.rules.scope import host_of
+from dedup.signature.signature import digest
+from dedup.sql import schema
+from tests.deciding import Crawl, empty, signature_of
+from tests.texts import document, extended
+
+NEW, UNCHANGED, UPDATED = Verdict.NEW, Verdict.UNCHANGED, Verdict.UPDATED
+EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+
+PAGE, ELSEWHERE = "http://quotes.example/page/1", "http://quotes.example"
+# Short texts, and long ones that stand in the tables.
+TEXTS = {
+    PAGE: [document(length, f"page {length}") for length in (60, 70, 5, 6)],
+    ELSEWHERE: [document(length, f"elsewhere {length}") for length in (65, 7)],
+}
+
+
+def item(text: str, key: str = PAGE, **values: Any) -> Document:
+    return Document(key, signature_of(text), len(text), separate=True, **values)
+
+
+def own_key(text: str, key: str = PAGE) -> str:
+    return f"{key} (text {signature_of(text).text_digest.hex()[:12]})"
+
+
+@pytest.fixture
+def crawl(database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(database_url)
+    yield crawl
+    crawl.database.close()
+
+
+def decide(crawl: Crawl, *documents: Document) -> list[Decision]:
+    decisions = [decision for decision in crawl.deduplicator.decide(documents, crawl.run) if decision]
+    assert len(decisions) == len(documents)
+    crawl.assert_consistent()
+    return decisions
+
+
+def reopen(crawl: Crawl, run: str = "test") -> None:
+    """Go on as another process does."""
+    crawl.deduplicator.close()
+    crawl.deduplicator = Deduplicator(crawl.settings)
+    crawl.database = crawl.deduplicator.database
+    crawl.run = crawl.deduplicator.open_run(run)
+
+
+A, B, SHORT_A, SHORT_B = TEXTS[PAGE]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_another_text_under_a_key_gets_a_key_of_its_own(crawl: Crawl, at_once: bool) -> None:
+    documents = [item(text) for text in (A, B, SHORT_A)]
+    decisions = decide(crawl, *documents) if at_once else [decide(crawl, each)[0] for each in documents]
+    assert [each.verdict for each in decisions] == [NEW, NEW, NEW]
+    assert [each.key for each in decisions] == [PAGE, own_key(B), own_key(SHORT_A)]
+    assert [each.is_separate for each in decisions] == [False, True, True]
+    assert host_of(own_key(B, ELSEWHERE)) == "quotes.example"
+
+
+def test_the_same_text_again_is_a_duplicate_of_itself_and_not_led_by_itself(crawl: Crawl) -> None:
+    decide(crawl, item(A), item(B))
+    [again, other] = decide(crawl, item(A), item(B))
+    assert (again.verdict, again.original, again.matched, again.distance, again.similarity) == (EXACT, PAGE, PAGE, 0, 1)
+    assert (other.verdict, other.original) == (EXACT, own_key(B))
+    assert {row.leader_id for row in crawl.stored().values()} == {None}
+    told = [(row.verdict, row.document_id == row.original_id) for row in crawl.query(select(schema.verdicts))]
+    assert told == [(NEW, False), (NEW, False), (EXACT, True), (EXACT, True)]
+
+
+def test_a_text_that_was_a_duplicate_is_that_duplicate_again(crawl: Crawl) -> None:
+    decide(crawl, item(A, ELSEWHERE), item(B))
+    [first] = decide(crawl, item(A))
+    [again] = decide(crawl, item(A))
+    assert (first.verdict, first.original, first.key) == (EXACT, ELSEWHERE, own_key(A))
+    assert (again.verdict, again.original, again.matched) == (EXACT, ELSEWHERE, own_key(A))
+    reopen(crawl, "next")
+    assert [each.verdict for each in decide(crawl, item(A), item(B))] == [EXACT, UNCHANGED]
+
+
+def test_in_the_next_run_all_are_unchanged_whatever_comes_first(crawl: Crawl) -> None:
+    decide(crawl, item(A), item(B), item(SHORT_A))
+    reopen(crawl, "next")
+    decisions = decide(crawl, item(SHORT_A), item(B), item(A))
+    assert [each.verdict for each in decisions] == [UNCHANGED] * 3
+    assert [each.key for each in decisions] == [own_key(SHORT_A), own_key(B), PAGE]
+
+
+def test_a_text_that_changes_is_an_update_where_nothing_else_has_its_key(crawl: Crawl) -> None:
+    decide(crawl, item(A), item(B))
+    reopen(crawl, "next")
+    [changed, other] = decide(crawl, item(SHORT_B), item(B))
+    assert (changed.verdict, changed.key, other.verdict) == (UPDATED, PAGE, UNCHANGED)
+
+
+def test_without_separate_another_text_is_an_update(crawl: Crawl) -> None:
+    decisions = decide(crawl, replace(item(A), separate=False), replace(item(B), separate=False))
+    assert [each.verdict for each in decisions] == [NEW, UPDATED]
+    assert [row.key for row in crawl.stored().values()] == [PAGE]
+
+
+def test_a_run_that_goes_on_passes_on_once_more_what_was_under_way(crawl: Crawl) -> None:
+    decide(crawl, item(A), item(B))
+    reopen(crawl)
+    assert [each.verdict for each in decide(crawl, item(B), item(A))] == [UNCHANGED, UNCHANGED]
+    assert crawl.count(schema.verdicts) == 2
+    # And from then on this process has decided them, too.
+    assert [each.verdict for each in decide(crawl, item(A), item(SHORT_A))] == [EXACT, NEW]
+
+
+def test_another_process_of_the_run_does_not_drop_what_this_one_had_under_way(crawl: Crawl) -> None:
+    other = Deduplicator(crawl.settings)
+    decide(crawl, item(A))
+    [decision] = other.decide([item(A)], crawl.run)
+    other.close()
+    assert decision is not None
+    assert decision.verdict is UNCHANGED
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_a_batch_that_is_repeated_after_an_outage_loses_nothing(
+    crawl: Crawl, is_written: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [item(A), item(B), item(SHORT_A, ELSEWHERE)]
+    deduplicator = crawl.deduplicator
+    real, calls = deduplicator.database.write, iter([True, False])
+
+    class Lost:
+        """A connection that breaks as its transaction is committed."""
+
+        def __enter__(self) -> Any:
+            self._transaction = real()
+            return self._transaction.__enter__()
+
+        def __exit__(self, *_: object) -> None:
+            if not next(calls):
+                self._transaction.__exit__(None, None, None)
+                return
+            error = OutageError("the server is away", "test")
+            if is_written:
+                self._transaction.__exit__(None, None, None)
+                raise error
+            self._transaction.__exit__(OutageError, error, None)
+            raise error
+
+    monkeypatch.setattr(deduplicator.database, "write", Lost)
+    with pytest.raises(OutageError):
+        deduplicator.decide(documents, crawl.run)
+    decisions = deduplicator.decide(documents, crawl.run)
+    assert [each and each.verdict for each in decisions] == [UNCHANGED if is_written else NEW] * 3
+    monkeypatch.undo()
+    assert crawl.count(schema.verdicts) == 3
+    assert [each.verdict for each in decide(crawl, *documents)] == [EXACT] * 3
+
+
+def test_documents_without_text_are_told_apart_by_their_bytes(crawl: Crawl) -> None:
+    first, second = (replace(item("..."), body_digest=digest(body)) for body in (b"1", b"2"))
+    decisions = decide(crawl, first, second, first, second)
+    assert [each.verdict for each in decisions] == [NEW, NEW, EXACT, EXACT]
+    assert decisions[1].key == f"{PAGE} (bytes {digest(b'2').hex()[:12]})"
+    unknown = item("...")
+    assert [each.verdict for each in decide(crawl, unknown, unknown)] == [NEW, UNCHANGED]
+
+
+def test_bytes_that_are_known_are_the_same_document_as_their_text(crawl: Crawl) -> None:
+    first, second = (replace(item(text), body_digest=digest(text.encode())) for text in (A, B))
+    decide(crawl, first, second)
+    reopen(crawl, "next")
+    known = [replace(each, signature=None) for each in (second, first)]
+    decisions = decide(crawl, *known)
+    assert [(each.verdict, each.key) for each in decisions] == [(UNCHANGED, own_key(B)), (UNCHANGED, PAGE)]
+    assert [each.verdict for each in decide(crawl, *known)] == [EXACT, EXACT]
+
+
+def test_a_page_that_is_gone_takes_all_its_items_along(crawl: Crawl) -> None:
+    decide(crawl, item(A), item(B), item(extended(B, 2, "more")))
+    crawl.deduplicator.let_go([PAGE])
+    crawl.assert_consistent()
+    assert {row.text_digest for row in crawl.stored().values()} == {None}
+    assert [each.verdict for each in decide(crawl, item(B), item(A))] == [NEW, NEW]
+
+
+def test_a_cluster_that_joins_another_takes_the_verdicts_on_its_leader_along(crawl: Crawl) -> None:
+    both = document(200, 0)
+    first, second = extended(both, 16, "a"), extended(both, 16, "b")
+    decide(crawl, item(first, "http://a.example/"), item(second), item(second))
+    [decision] = decide(crawl, item(both, "http://c.example/"))
+    assert decision.outcome.joined == PAGE
+    told = [(row.verdict, row.kept) for row in crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))]
+    assert told == [(NEW, None), (NEAR, Kept.JOINED), (NEAR, None), (NEAR, None)]
+    # It was passed on in this run, and dropped once: so it is again.
+    assert decide(crawl, item(second))[0].outcome.kept is None
+    reopen(crawl)
+    assert decide(crawl, item(second))[0].outcome.kept is Kept.JOINED
+
+
+def test_a_run_with_items_of_one_key_is_taken_back(crawl: Crawl) -> None:
+    decide(crawl, item(A), item(B), item(A), item(B))
+    crawl.deduplicator.close_run(crawl.run, "finished")
+    cancel_run(crawl.database, "test")
+    assert crawl.stored() == {}
+
+
+@pytest.mark.parametrize("is_better", [True, False])
+def test_where_copies_are_swapped_the_same_text_again_is_dropped(database_url: str, is_better: bool) -> None:
+    crawl = Crawl(database_url, swap_keeper=True)
+    decide(crawl, item(A), replace(item(A, "http://quotes.example/2"), redirected=is_better))
+    again = decide(crawl, item(A), replace(item(A, "http://quotes.example/2"), redirected=is_better))
+    assert [(each.verdict, each.outcome.kept, each.outcome.is_replaced) for each in again] == [(EXACT, None, False)] * 2
+    crawl.database.close()
+
+
+# Whatever comes
+
+shown = st.lists(
+    st.tuples(st.sampled_from([PAGE, PAGE, ELSEWHERE]), st.integers(0, 3), st.booleans()), min_size=1, max_size=8
+)
+segments = st.lists(st.tuples(st.booleans(), shown, st.integers(1, 4)), min_size=1, max_size=5)
+
+
+@pytest.fixture(scope="module")
+def make_crawl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Crawl]]:
+    crawl = Crawl(f"sqlite:///{tmp_path_factory.mktemp('separate') / 'test.db'}")
+    yield lambda: crawl
+    crawl.database.close()
+
+
+@given(processes=segments)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_comes_in_whatever_order_no_text_is_lost_and_none_is_passed_on_twice(
+    make_crawl: Callable[[], Crawl], processes: list[tuple[bool, list[tuple[str, int, bool]], int]]
+) -> None:
+    crawl = make_crawl()
+    empty(crawl)
+    passed_in_run: set[str] = set()
+    for number, (is_new_run, items, at_once) in enumerate(processes):
+        if is_new_run or number == 0:
+            run = f"run {number}"
+            passed_in_run = set()
+        reopen(crawl, run)
+        passed: list[str] = []
+        texts = [(TEXTS[key][at % len(TEXTS[key])], key, by_bytes) for key, at, by_bytes in items]
+        for start in range(0, len(texts), at_once):
+            some = texts[start : start + at_once]
+            for (text, *_), decision in zip(some, _decide(crawl, some), strict=True):
+                passed += [] if decision.verdict.is_duplicate else [text]
+        crawl.assert_consistent()
+        assert len(passed) == len(set(passed)), "a text was passed on twice"
+        passed_in_run |= set(passed)
+        assert passed_in_run >= {text for text, *_ in texts}, "a text was lost"
+
+
+def _decide(crawl: Crawl, some: list[tuple[str, str, bool]]) -> list[Decision]:
+    """Decide texts; some by their bytes alone, where these are known, as a crawl does."""
+    documents = []
+    for text, key, by_bytes in some:
+        full = item(text, key, body_digest=digest(text.encode()))
+        assert full.body_digest is not None
+        is_known = by_bytes and crawl.deduplicator.known_bodies([full.body_digest])
+        documents.append(replace(full, signature=None) if is_known else full)
+    decisions = crawl.deduplicator.decide(documents, crawl.run)
+    for at, (decision, (text, key, _)) in enumerate(zip(decisions, some, strict=True)):
+        if decision is None:
+            decisions[at] = crawl.deduplicator.decide([item(text, key, body_digest=digest(text.encode()))], crawl.run)[
+                0
+            ]
+    return [decision for decision in decisions if decision]
+
+
+def test_renamed_item_class_is_no_copy_of_what_came_before(crawl: Crawl) -> None:
+    texts = TEXTS[PAGE]
+    decide(crawl, *(item(text, f"{PAGE}{n}", item_class="Article") for n, text in enumerate(texts)))
+    for run, name in enumerate(("Story", "Tale", "Story", "", "Article")):
+        reopen(crawl, f"run {run}")
+        again = decide(crawl, *(item(text, f"{PAGE}{n}", item_class=name) for n, text in enumerate(texts)))
+        assert [decision.verdict for decision in again] == [UNCHANGED] * len(texts)
+        # In one run they are two things of the same text, one of which is passed on.
+        assert decide(crawl, item(texts[0], f"{PAGE}0", item_class="Other"))[0].verdict is EXACT
+
+
+def test_renamed_item_class_of_several_texts_under_one_key(crawl: Crawl) -> None:
+    texts = TEXTS[PAGE]
+    decide(crawl, *(item(text, item_class="Article") for text in texts))
+    reopen(crawl, "later")
+    again = decide(crawl, *(item(text, item_class="Story") for text in reversed(texts)))
+    assert [decision.verdict for decision in again] == [UNCHANGED] * len(texts)
+
+
+def test_item_of_a_renamed_class_that_was_under_way_at_a_crash_passes(crawl: Crawl) -> None:
+    text = TEXTS[PAGE][0]
+    decide(crawl, item(text, item_class="Article"))
+    for _ in range(3):
+        reopen(crawl, "later")
+        assert decide(crawl, item(text, item_class="Story"))[0].verdict is UNCHANGED
+    assert decide(crawl, item(text, item_class="Story"))[0].verdict is EXACT
+
+
+def test_texts_of_another_item_class_under_a_key_are_left_alone(crawl: Crawl) -> None:
+    first, other = TEXTS[PAGE][:2]
+    decide(crawl, item(first, item_class="Book"))
+    reopen(crawl, "later")
+    assert decide(crawl, item(other, item_class="Author"))[0].verdict is NEW
+    assert decide(crawl, item(first, item_class="Book"))[0].verdict is UNCHANGED

@@ -1,0 +1,247 @@
+"""Documents that never meet: of other spiders, of other runs; and keys of other item classes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from dedup.errors import IncompatibleDatabaseError
+from dedup.ledger.deduplicator import Decision, Document, Verdict
+from dedup.ledger.runs.cancelling import cancel_run
+from dedup.report.explanation.stored import find_dropped, find_page
+from dedup.rules.scope import Scope, Scopes
+from dedup.signature.signature import digest
+from dedup.sql import schema
+from dedup.sql.database import open_existing_database
+from tests.deciding import Crawl, signature_of
+from tests.texts import document, edited
+
+NEW, UNCHANGED, UPDATED = Verdict.NEW, Verdict.UNCHANGED, Verdict.UPDATED
+EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+TEXT = document(120, "spaces")
+COPY = edited(TEXT, 3)
+OTHER = document(120, "something else")
+SHORT = document(5, "short")
+KEY = "http://news.example/1"
+
+
+@pytest.fixture
+def start(database_url: str) -> Iterator[Callable[..., Crawl]]:
+    crawls: list[Crawl] = []
+
+    def starter(**values: Any) -> Crawl:
+        crawls.append(Crawl(database_url, **values))
+        return crawls[-1]
+
+    yield starter
+    for crawl in crawls:
+        crawl.database.close()
+
+
+def see(crawl: Crawl, key: str, text: str, **values: Any) -> Decision:
+    [decision] = crawl.deduplicator.decide([Document(key, signature_of(text), 100, **values)], crawl.run)
+    assert decision is not None
+    crawl.assert_consistent()
+    return decision
+
+
+# Spiders
+
+
+@pytest.mark.parametrize("index", ["sql", "memory"])
+@pytest.mark.parametrize(("key", "text"), [("a", TEXT), ("b", TEXT), ("b", COPY), ("b", SHORT)])
+def test_documents_of_two_spiders_never_meet(start: Callable[..., Crawl], index: str, key: str, text: str) -> None:
+    crawl = start(scope="spider", index=index)
+    for known in (TEXT, SHORT):
+        see(crawl, f"a {len(known)}" if known is SHORT else "a", known, spider="one")
+    assert see(crawl, key, text, spider="two").verdict is NEW
+    # And those of the same spider do.
+    assert see(crawl, "c", text, spider="two").verdict is EXACT
+    assert see(crawl, key, OTHER, spider="two").verdict is UPDATED
+    assert see(crawl, "a", TEXT, spider="one").verdict is UNCHANGED
+
+
+def test_without_that_scope_the_spider_makes_no_difference(start: Callable[..., Crawl]) -> None:
+    crawl = start()
+    see(crawl, "a", TEXT, spider="one")
+    assert see(crawl, "a", TEXT, spider="two").verdict is UNCHANGED
+    assert see(crawl, "b", COPY, spider="two").verdict is NEAR
+
+
+def test_the_scope_is_one_of_the_database(start: Callable[..., Crawl]) -> None:
+    start(scope="spider")
+    with pytest.raises(IncompatibleDatabaseError, match="set DEDUP_SCOPE = 'spider'"):
+        start()
+
+
+def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(
+    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedup.rules.scope._mask", lambda scope: 0)
+    crawl = start(scope="spider")
+    see(crawl, "a", TEXT, spider="one")
+    assert see(crawl, "b", COPY, spider="two").verdict is NEW
+
+
+def test_bytes_that_another_spider_knows_are_not_known(start: Callable[..., Crawl]) -> None:
+    crawl = start(scope="spider")
+    see(crawl, "a", TEXT, spider="one", body_digest=digest(b"page"))
+    deduplicator = crawl.deduplicator
+    ours, theirs = (deduplicator.scoped_bytes("b", digest(b"page"), crawl.run, spider) for spider in ("one", "two"))
+    assert deduplicator.known_bodies([ours, theirs]) == {ours}
+
+
+def test_a_vote_counts_among_the_documents_of_a_spider(start: Callable[..., Crawl]) -> None:
+    crawl = start(scope="spider", swap_keeper=True)
+    for spider in ("one", "two"):
+        see(crawl, "http://news.example/a", TEXT, spider=spider)
+        see(crawl, "http://news.example/long", TEXT, spider=spider)
+    last, named = "http://news.example/longest", "http://news.example/long"
+    assert see(crawl, last, TEXT, spider="one", canonical=named).outcome.keeper == named
+    assert see(crawl, last, TEXT, spider="two").outcome.keeper == "http://news.example/a"
+
+
+# Runs
+
+
+def test_documents_of_two_runs_never_meet_where_memory_is_that_of_a_run(start: Callable[..., Crawl]) -> None:
+    crawl = start(memory="run")
+    see(crawl, KEY, TEXT)
+    crawl.run = crawl.deduplicator.open_run("second")
+    assert see(crawl, "b", COPY).verdict is NEW
+    assert see(crawl, KEY, TEXT).verdict is NEAR
+    assert see(crawl, KEY, TEXT).verdict is NEAR
+    crawl.run = crawl.deduplicator.open_run("test")
+    assert see(crawl, KEY, TEXT).verdict is UNCHANGED
+    crawl.deduplicator.close_run(crawl.run, "finished")
+    cancel_run(crawl.database, "test")
+    crawl.assert_consistent()
+    assert [row.key for row in crawl.stored().values()] == ["b", KEY]
+
+
+def test_for_ever_does_not_meet_what_runs_kept_to_themselves(start: Callable[..., Crawl]) -> None:
+    see(start(memory="run"), KEY, TEXT)
+    crawl = start()
+    assert see(crawl, "b", COPY).verdict is NEW
+    assert see(crawl, KEY, TEXT).verdict is NEAR
+
+
+def test_a_page_that_is_gone_is_let_go_in_all_spaces(start: Callable[..., Crawl]) -> None:
+    crawl = start(scope="spider")
+    for spider in ("one", "two"):
+        see(crawl, KEY, TEXT, spider=spider)
+    crawl.deduplicator.let_go([KEY])
+    assert {row.text_digest for row in crawl.stored().values()} == {None}
+    crawl.assert_consistent()
+
+
+@pytest.mark.parametrize(
+    ("of_run", "scope", "space"),
+    [
+        (False, "all", ""),
+        (True, "host", "run 3"),
+        (False, "spider", "spider one"),
+        (True, "spider", "spider one\nrun 3"),
+    ],
+)
+def test_spaces(of_run: bool, scope: str, space: str) -> None:
+    scopes = Scopes(Scope(scope), of_run=of_run)
+    assert scopes.space_of("one", 3) == space
+    assert scopes.of(KEY, space) == (f"{space}\nnews.example" if scope == "host" else space)
+
+
+# Classes
+
+
+def test_keys_of_two_item_classes_do_not_meet_and_their_texts_do(start: Callable[..., Crawl]) -> None:
+    crawl = start()
+    see(crawl, "7", TEXT, item_class="Article")
+    review = see(crawl, "7", OTHER, item_class="Review")
+    assert (review.verdict, review.key, review.is_separate) == (NEW, "7", False)
+    assert see(crawl, "7", OTHER, item_class="Review").verdict is UNCHANGED
+    assert see(crawl, "7", TEXT, item_class="Article").verdict is UNCHANGED
+    assert see(crawl, "8", COPY, item_class="Review").verdict is NEAR
+    assert see(crawl, "7", SHORT, item_class="").verdict is NEW
+
+
+def test_the_first_class_has_plain_keys_for_ever(start: Callable[..., Crawl]) -> None:
+    first = start()
+    see(first, "7", TEXT, item_class="Article")
+    for crawl in (first, start()):
+        see(crawl, "9", SHORT, item_class="Review")
+        assert see(crawl, "7", TEXT, item_class="Article").verdict is UNCHANGED
+    plain = {row.key for row in first.stored().values() if row.given_digest is None}
+    assert plain == {"7"}
+
+
+def test_a_batch_that_is_not_written_makes_no_class_the_first(
+    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawl = start()
+    with monkeypatch.context() as patch:
+        patch.setattr("dedup.ledger.document_rows.add_verdicts", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            see(crawl, "1", TEXT, item_class="Review")
+    see(crawl, "7", TEXT, item_class="Article")
+    assert crawl.stored()["7"].given_digest is None
+
+
+_RACE = """
+import sys
+from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.signature.signature import make_signature
+from dedup.rules.settings import DedupSettings
+deduplicator = Deduplicator(DedupSettings(database_url=sys.argv[1]))
+run = deduplicator.open_run("test")
+for number in range(10):
+    text = f"{sys.argv[2]} {number}"
+    deduplicator.decide([Document(str(number), make_signature(text), item_class=sys.argv[2])], run)
+deduplicator.close()
+"""
+
+
+def test_of_processes_that_start_at_once_one_class_is_the_first(start: Callable[..., Crawl], database_url: str) -> None:
+    crawl = start()
+    names = ("Article", "Review", "Comment")
+    jobs = [subprocess.Popen([sys.executable, "-c", _RACE, database_url, name]) for name in names]
+    assert [job.wait(120) for job in jobs] == [0, 0, 0]
+    rows = crawl.query(select(schema.documents))
+    assert len(rows) == 30
+    assert len([row for row in rows if row.given_digest is None]) == 10
+
+
+# Looking for a document by its key
+
+
+@pytest.mark.parametrize("values", [{"item_class": "Review"}, {"spider": "one"}])
+def test_documents_are_found_by_their_plain_key(start: Callable[..., Crawl], values: dict[str, str]) -> None:
+    crawl = start(scope="spider" if "spider" in values else "all")
+    see(crawl, "first", OTHER, item_class="Article")
+    see(crawl, KEY, TEXT, **values)
+    see(crawl, KEY, document(120, "separate"), separate=True, **values)
+    dropped = see(crawl, KEY, COPY, separate=True, **values)
+    assert (dropped.verdict, dropped.is_separate) == (NEAR, True)
+    with closing(open_existing_database(crawl.settings.database_url)) as database:
+        found = find_page(database, KEY)
+        assert found is not None
+        assert found.side.signature.fingerprint == signature_of(TEXT).fingerprint
+        assert find_dropped(database, dropped.key).record.original == KEY
+        assert find_page(database, "http://news.example/2") is None
+        assert find_page(database, f"{KEY} (text 000000000000)") is None
+
+
+def test_pages_of_others_stay_with_a_document_that_stands_in_another_space(start: Callable[..., Crawl]) -> None:
+    crawl = start(scope="spider")
+    see(crawl, KEY, TEXT, spider="one")
+    stays = crawl.deduplicator.open_run("stays")
+    crawl.deduplicator.decide([Document(KEY, signature_of(TEXT), spider="two")], stays)
+    crawl.deduplicator.close_run(crawl.run, "finished")
+    taken = cancel_run(crawl.database, "test")
+    assert (taken.removed, taken.kept) == (1, 0)
+    assert [row.space for row in crawl.stored().values()] == ["spider two"]

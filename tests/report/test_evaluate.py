@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedup.report.evaluation.quality import Quality
+from tests.texts import document, edited
+
+STORY = document(200)
+TEXTS = {
+    "story": STORY,
+    "edited": edited(STORY, 2),
+    "rewritten": edited(STORY, 60),
+    "other": document(200, "other"),
+}
+PAIRS: list[dict[str, Any]] = [
+    {"a": "story", "b": "edited", "label": 1, "kind": "edit"},
+    {"a": "story", "b": "rewritten", "label": 1, "kind": "rewrite"},
+    {"a": "story", "b": "other", "label": 0, "kind": "unlike"},
+    {"a": "edited", "b": "other", "label": 0, "kind": "unlike"},
+    {"a": "edited", "b": "rewritten", "label": None, "kind": "rewrite"},
+]
+
+
+def write_set(folder: Path, documents: list[dict[str, Any]], pairs: list[dict[str, Any]]) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, lines in (("docs", documents), ("pairs", pairs)):
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("labelled")
+    documents: list[dict[str, Any]] = [{"id": name, "text": text} for name, text in TEXTS.items() if name != "edited"]
+    words = TEXTS["edited"].split()
+    page = "".join(f"<p>{' '.join(words[i : i + 50])}</p>" for i in range(0, len(words), 50))
+    (folder / "html").mkdir()
+    (folder / "html" / "edited.html.gz").write_bytes(gzip.compress(f"<html><body>{page}</body></html>".encode()))
+    documents.append({"id": "edited", "html": "html/edited.html.gz", "gold": TEXTS["edited"]})
+    return write_set(folder, documents, PAIRS)
+
+
+def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
+    done = evaluate(labelled, "--json")
+    assert done.returncode == 0, done.stderr
+    [found] = json.loads(done.stdout)["sets"]
+    assert found["name"] == labelled.name
+    figures = [found[name] for name in ("pairs", "true_positives", "false_positives", "false_negatives")]
+    assert figures == [4, 1, 0, 1]
+    assert (found["precision"], found["recall"], found["f1"]) == (1.0, 0.5, pytest.approx(2 / 3))
+    assert {kind: each["pairs"] for kind, each in found["kinds"].items()} == {"edit": 1, "rewrite": 1, "unlike": 2}
+    assert sum(half["pairs"] for half in found["halves"]) == 4
+
+
+def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> None:
+    done = evaluate(
+        labelled,
+        *(
+            "--json",
+            "--with",
+            "min_jaccard=0,max_replaced=100,radius=64,weak_bits=10,max_flips=1000",
+            "--with",
+            "scheme=python128",
+        ),
+        *("--reference", "containment=.15", "--reference", "cosine=.995", "--reference", "jaccard=1"),
+    )
+    assert done.returncode == 0, done.stderr
+    compared = {each["method"]: each["all"] for each in json.loads(done.stdout)["compared"]}
+    assert {name: each["true_positives"] for name, each in compared.items()} == {
+        "with min_jaccard=0,max_replaced=100,radius=64,weak_bits=10,max_flips=1000": 2,
+        "with scheme=python128": 1,
+        "exact containment 0.15": 2,
+        "exact cosine 0.995": 0,
+        "exact jaccard 1": 0,
+    }
+
+
+def test_paper_mode_and_single_settings_hold_for_the_main_method(labelled: Path) -> None:
+    done = evaluate(labelled, "--json", "--mode", "paper", "--set", "DEDUP_TABLES=5 choose 2")
+    assert json.loads(done.stdout)["all"]["true_positives"] == 1
+
+
+def test_the_table_and_the_errors(labelled: Path) -> None:
+    done = evaluate(labelled, "--show-errors", 5)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    row = next(line for line in lines if line.startswith("all "))
+    assert row.split() == ["all", "4", "1.0000", "0.5000", "0.6667", "0", "1"]
+    assert any(line.startswith("missed  story  rewritten  rewrite") for line in lines)
+    assert any(line.startswith("  - ") for line in lines)
+    assert any(line.startswith("  + ") for line in lines)
+    assert max(map(len, lines)) <= 160
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "min_jacquard=1"], "min_jacquard=1"),
+        (["--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
+        (["--with", "radius"], "NAME=VALUE"),
+        (["--reference", "dice=.5"], "expected one of cosine, jaccard, containment"),
+        (["--reference", "jaccard"], "MEASURE=LEAST"),
+        (["--reference", "jaccard=7"], "from 0 to 1"),
+        (["--scheme", "poems"], "no scheme 'poems'"),
+        (["--mode", "strict"], "DEDUP_MODE = 'strict'"),
+        (["--limit", "0"], "--limit 0"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(labelled: Path, arguments: list[str], said: str) -> None:
+    done = evaluate(labelled, *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("documents", "pairs", "said"),
+    [
+        ([{"id": "a"}], [], "docs.jsonl, line 1: expected 'id'"),
+        ([{"id": "a", "html": "missing.html"}], [], "missing.html cannot be read"),
+        ([{"id": "a", "text": "x"}], [{"a": "a", "b": "b", "label": 1}], "no document has the id 'b'"),
+        ([{"id": "a", "text": "x"}], [{"a": "a", "b": "a", "label": "yes"}], "label 'yes'"),
+        ([{"id": "a", "text": "x"}], [{"a": "a", "b": "a"}], "expected 'a', 'b' and 'label'"),
+    ],
+)
+def test_a_broken_set_is_refused_with_the_place(
+    documents: list[dict[str, Any]], pairs: list[dict[str, Any]], said: str, tmp_path: Path
+) -> None:
+    done = evaluate(write_set(tmp_path / "broken", documents, pairs))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_folder_that_is_no_set_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_text("{not json\n", encoding="utf-8")
+    assert "line 1: not JSON" in evaluate(tmp_path).stderr
+    assert "a labelled set has docs.jsonl and pairs.jsonl" in evaluate(tmp_path / "nowhere").stderr
+
+
+def test_quality_of_nothing_found_and_nothing_wanted() -> None:
+    quality = Quality.of([(False, False)])
+    assert (quality.precision, quality.recall, quality.f1) == (1.0, 1.0, 1.0)
+    assert (Quality.of([(False, True)]).precision, Quality.of([(True, False)]).recall) == (0.0, 0.0)
+    assert Quality.of([(False, True), (True, False)]).f1 == 0.0
+    assert Quality.of([(True, True), (False, True)]) == Quality(1, 1, 0, 0)

@@ -1,0 +1,369 @@
+"""`dedup explain` as a user runs it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.pages.store import PageStore, Settled
+from crawler.pages.visits import Visit
+from dedup import DedupSettings, make_signature
+from dedup.cli.main import main
+from dedup.index.design import TableDesign
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.documents import Document
+from dedup.sql.database import Database
+from dedup.sql.outages import Outages
+from tests.texts import CHINESE, ENGLISH, document, edited, extended
+
+ORIGINAL = "https://news.example/story"
+NEAR = "https://news.example/%E6%B8%AF?copy"
+EXACT = "https://news.example/exact"
+BY_MEMBER = "https://news.example/by-member"
+TEXT = document(200)
+NEAR_TEXT = edited(TEXT, 3)
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e\u200b\x9b31m"
+
+
+def explain(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dedup", "explain", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def explained(folder: Path, *options: str) -> str:
+    done = explain(folder, *options)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert all(letter.isprintable() for letter in done.stdout.replace("\n", ""))
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    return done.stdout
+
+
+def data(folder: Path, *options: str) -> dict[str, Any]:
+    """Explain in this process, which takes a tenth of the time, and read the JSON."""
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as stream:
+        assert main(["explain", *options, "--json"]) == 0
+    assert stream.getvalue().isascii()
+    content: dict[str, Any] = json.loads(stream.getvalue())
+    return content
+
+
+def fill(path: Path, rounds: Sequence[dict[str, str]], **settings: Any) -> None:
+    """Decide documents in the runs `run 0`, `run 1` and so on."""
+    deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{path}", **settings))
+    for number, texts in enumerate(rounds):
+        run_id = deduplicator.open_run(f"run {number}")
+        for key, text in texts.items():
+            deduplicator.decide([Document(key, make_signature(text), len(text))], run_id)
+    deduplicator.database.close()
+
+
+def keep(path: Path, texts: dict[str, str]) -> None:
+    """Store texts as the crawl does with pages that are kept."""
+    database = Database(f"sqlite:///{path}")
+    store = PageStore(database, Outages(0))
+    now = datetime.now(UTC)
+    rows = [{"url": url, "text": text, "html": b"", "fetched": now, "depth": 0} for url, text in texts.items()]
+    store.settle([Settled(Visit(row["url"], 0, None, None, None, 0.0, None), row) for row in rows])
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `crawl.db`, as a crawl leaves it, and without anything else."""
+    folder = tmp_path_factory.mktemp("crawled")
+    fill(folder / "crawl.db", [{ORIGINAL: TEXT, EXACT: TEXT, NEAR: NEAR_TEXT}])
+    keep(folder / "crawl.db", {ORIGINAL: TEXT})
+    return folder
+
+
+def test_two_files_are_told_in_full(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "b.txt").write_text(NEAR_TEXT, encoding="utf-8")
+    output = explained(tmp_path, "a.txt", "b.txt")
+    lines = output.splitlines()
+    assert lines[0] == "verdict      near duplicate: B is dropped because of A"
+    assert lines[1] == "rule         estimated Jaccard similarity reaches min_jaccard"
+    first, second = (make_signature(text).fingerprint for text in (TEXT, NEAR_TEXT))
+    [shown_first, shown_second, marks] = (
+        next(line for line in lines if line.startswith(label)).ljust(80)[13:]
+        for label in ("simhash A", "simhash B", "  differ")
+    )
+    assert int(shown_first.replace(" ", ""), 2) == first
+    assert int(shown_second.replace(" ", ""), 2) == second
+    differing = [one != other for one, other in zip(shown_first, shown_second, strict=True)]
+    assert [mark == "^" for mark in marks] == differing
+    assert sum(differing) == (first ^ second).bit_count()
+    assert sum(line.startswith("  weak") and line.count("~") == 32 for line in lines) == 2
+    assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B" in lines
+
+
+def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
+    content = data(tmp_path, f"text:{TEXT}", NEAR_TEXT)
+    first, second = make_signature(TEXT), make_signature(NEAR_TEXT)
+    assert (content["verdict"], content["is_certain"]) == ("near duplicate", True)
+    assert content["a"]["fingerprint"] == f"{first.fingerprint:016x}"
+    assert content["b"]["margins"] == second.margins.tolist()
+    assert len(content["differing_bits"]) == content["distance"]
+    assert content["probe"]["is_known"]
+    assert content["probe"]["table"] is not None
+    shingles = [set(zip(words, words[1:], words[2:], strict=False)) for words in (TEXT.split(), NEAR_TEXT.split())]
+    shared = len(shingles[0] & shingles[1])
+    assert content["exact"]["shared"] == shared
+    assert content["exact"]["jaccard"] == shared / len(shingles[0] | shingles[1])
+    assert content["exact"]["containment"] == shared / min(map(len, shingles))
+    assert [place["removed"] for place in content["diff"]["places"]] == [
+        old for old, new in zip(TEXT.split(), NEAR_TEXT.split(), strict=True) if old != new
+    ]
+    assert len(content["a"]["features"]) == 10
+
+
+def test_json_of_the_command_is_one_document(folder: Path) -> None:
+    done = explain(folder, "--dropped", EXACT, "--json")
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert json.loads(done.stdout)["record"]["verdict"] == "exact duplicate"
+
+
+def test_features_are_the_tokens_of_the_largest_weight(tmp_path: Path) -> None:
+    content = data(tmp_path, "text:sea sea SEA wall", "text:sea")
+    [sea, wall] = content["a"]["features"]
+    assert (sea["name"], sea["weight"], sea["weight_beside"]) == ("sea", 3, 1)
+    assert (wall["name"], wall["weight"], wall["weight_beside"]) == ("wall", 1, 0)
+    # Three of four tokens decide every bit, so that the fingerprints of both texts are that of "sea".
+    assert (content["distance"], sea["bits"]) == (0, 0)
+
+
+def test_a_feature_alone_pushes_all_the_differing_bits(tmp_path: Path) -> None:
+    content = data(tmp_path, "text:sea", "text:wall")
+    assert content["distance"] > 0
+    assert content["a"]["features"][0]["bits"] == content["b"]["features"][0]["bits"] == content["distance"]
+
+
+def test_html_is_extracted_by_its_name_or_by_its_start(tmp_path: Path) -> None:
+    page = f"<!-- x --> <html><body><nav>Menu</nav><article><p>{ENGLISH}</p><p>{ENGLISH}</p></article></body></html>"
+    (tmp_path / "a.html").write_text(page.removeprefix("<!-- x --> <html>"), encoding="utf-8")
+    (tmp_path / "b").write_text(page, encoding="utf-8")
+    content = data(tmp_path, "a.html", "b")
+    assert {content[side]["origin"] for side in "ab"} == {"file, the main text of its HTML"}
+    assert (content["verdict"], content["diff"]["place_count"]) == ("exact duplicate", 0)
+    assert content["a"]["tokens"] > 30
+
+
+def test_file_that_is_not_utf8_is_read_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"caf\xe9 " + TEXT.encode())
+    assert data(tmp_path, "a.txt", f"text:{TEXT}")["verdict"] == "near duplicate"
+
+
+def test_chinese_words_differ_as_they_are_written(tmp_path: Path) -> None:
+    output = explained(tmp_path, f"text:{CHINESE}", f"text:{CHINESE.replace('面包师傅', '老师')}")
+    assert "[-面包师傅-] {+老师+}" in output
+
+
+def test_texts_that_differ_in_punctuation_alone(tmp_path: Path) -> None:
+    assert "what differs no token, only what stands between them" in explained(
+        tmp_path, f"text:{TEXT}", f"text:{TEXT}."
+    )
+
+
+def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
+    texts = (f"text:{TEXT}", f"text:{edited(TEXT, 8)}")
+    assert data(tmp_path, *texts)["verdict"] == "near duplicate"
+    strict = data(tmp_path, *texts, "--set", "MIN_JACCARD=.99", "--set", "DEDUP_min_containment=.99")
+    assert strict["rule"] == "neither Jaccard similarity nor containment is high enough"
+    assert strict["settings"]["min_jaccard"] == 0.99
+    paper = data(tmp_path, *texts, "--mode", "paper")
+    assert (paper["verdict"], paper["rule"]) == ("new", "the fingerprints differ in more bits than radius")
+    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=3 choose 1")
+    assert "rule         a text has fewer than short_tokens tokens, and their words and pairs of words reach" in short
+    shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
+    assert shorter["rule"].startswith("a text has too few tokens for anything but an exact comparison")
+
+
+def test_stored_page_is_found_by_its_url(folder: Path) -> None:
+    content = data(folder, ORIGINAL, f"text:{NEAR_TEXT}")
+    assert content["a"]["origin"] == "stored page"
+    assert (content["verdict"], content["diff"]["place_count"], content["notes"]) == ("near duplicate", 3, [])
+
+
+def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_path: Path) -> None:
+    fill(tmp_path / "x.db", [{ORIGINAL: TEXT, EXACT: document(200, "before")}, {EXACT: TEXT}])
+    keep(tmp_path / "x.db", {ORIGINAL: TEXT, EXACT: document(200, "before")})
+    content = data(tmp_path, "--dropped", EXACT, "--database", "x.db")
+    assert (content["verdict"], content["record"]["run"]) == ("exact duplicate", "run 1")
+    assert content["b"]["origin"] == "stored words, its text is not stored"
+    assert content["diff"]["place_count"] == 0
+
+
+def test_what_takes_margins_is_not_made_up(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}], max_compared=0)
+    content = data(tmp_path, f"text:{TEXT}", NEAR)
+    assert content["b"]["origin"] == "stored fingerprint and sketch, its text is not stored"
+    assert [content["b"][name] for name in ("margins", "weak_bits", "features")] == [None, None, None]
+    assert [content[name] for name in ("exact", "diff", "replaced", "rewritten", "short_similarity")] == [None] * 5
+    assert content["probe"]["is_known"]
+    assert "note         The text of A and of B is not stored" in explained(tmp_path, "--dropped", NEAR)
+    far = document(200, "far")
+    assert data(tmp_path, f"text:{far}", NEAR)["probe"] == {"is_known": True, "table": None, "flipped": None}
+
+
+def test_probe_that_depends_on_margins_is_not_known(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{ORIGINAL: edited(TEXT, 8)}], max_compared=0)
+    options = (f"text:{TEXT}", ORIGINAL)
+    content = data(tmp_path, *options)
+    assert content["distance"] > 3
+    assert (content["probe"]["is_known"], content["is_certain"]) == (False, False)
+    output = explained(tmp_path, *options)
+    assert "verdict      near duplicate: B is dropped because of A, if a probe brings A\n" in output
+    assert "probe        not known: it takes the margins of B\n" in output
+
+
+def test_dropped_page_from_the_database(folder: Path) -> None:
+    output = explained(folder, "--dropped", NEAR)
+    assert output.startswith(
+        "verdict      near duplicate: B is dropped because of A\n"
+        "rule         estimated Jaccard similarity reaches min_jaccard\n"
+    )
+    assert f"A            {ORIGINAL}\n             stored page; 200 tokens, 198 shingles\n" in output
+    assert f"B            {NEAR}\n" in output
+    assert ", run run 0\n" in output
+    assert "             stored words, its text is not stored; 200 tokens, 198 shingles\n" in output
+    assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B\n" in output
+    assert "note" not in output
+
+
+def test_dropped_page_by_the_name_that_reports_show(folder: Path) -> None:
+    content = data(
+        folder, "--dropped", "https://news.example/港?copy", "--database", f"sqlite:///{folder / 'crawl.db'}"
+    )
+    record = content["record"]
+    assert (record["original"], record["matched"], record["run"]) == (ORIGINAL, ORIGINAL, "run 0")
+    assert record["distance"] == content["distance"]
+    assert record["similarity"] == content["estimated"]["jaccard"]
+
+
+def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
+    texts = [TEXT, extended(TEXT, 10), extended(extended(TEXT, 10), 8, "more")]
+    fill(tmp_path / "crawl.db", [dict(zip((ORIGINAL, NEAR, BY_MEMBER), texts, strict=True))])
+    content = data(tmp_path, "--dropped", BY_MEMBER)
+    assert (content["record"]["original"], content["record"]["matched"]) == (ORIGINAL, NEAR)
+    assert content["member"]["similarity"]["jaccard"] > content["estimated"]["jaccard"]
+    assert content["rule"] == "estimated Jaccard similarity reaches min_jaccard"
+    assert f"found by     {NEAR}\n" in explained(tmp_path, "--dropped", BY_MEMBER)
+
+
+def test_verdict_that_no_longer_follows_is_said_to_be_so(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}, {ORIGINAL: document(200, "changed")}])
+    content = data(tmp_path, "--dropped", NEAR)
+    assert (content["verdict"], content["record"]["distance"] < content["distance"]) == ("near duplicate", True)
+    assert content["rule"].startswith("not to be told from what is stored now (")
+    assert content["notes"][1] == ("Its original has changed since: it is decided anew when it is fetched again.")
+
+
+def test_dropped_in_the_mode_and_the_tables_of_the_crawl(tmp_path: Path) -> None:
+    near = edited(TEXT, 1)
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper", tables=TableDesign(6, 3))
+    content = data(tmp_path, "--dropped", NEAR, "--mode", "paper")
+    assert content["rule"] == "the fingerprints differ in at most 3 bits, and mode is paper"
+    assert content["settings"]["tables"] == "6 choose 3"
+
+
+def test_pages_without_text_are_dropped_for_their_bytes(tmp_path: Path) -> None:
+    deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{tmp_path / 'crawl.db'}"))
+    run_id = deduplicator.open_run("x")
+    for key in (ORIGINAL, EXACT):
+        deduplicator.decide([Document(key, make_signature(""), 0, b"0" * 16)], run_id)
+    deduplicator.database.close()
+    assert data(tmp_path, "--dropped", EXACT)["rule"] == "the pages have no text, and their bytes are the same"
+
+
+def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) -> None:
+    text = f"{TEXT} {HOSTILE} words{HOSTILE} \n\r"
+    key = f"https://news.example/{HOSTILE}"
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, key: NEAR_TEXT}])
+    (tmp_path / f"{HOSTILE}.txt").write_text(text, encoding="utf-8")
+    explained(tmp_path, f"text:{TEXT}", f"{HOSTILE}.txt")
+    explained(tmp_path, "--dropped", key)
+    (tmp_path / f"{HOSTILE}.bin").write_text("\0", encoding="utf-8")
+    for name in (HOSTILE, f"{HOSTILE}.bin"):
+        refused = explain(tmp_path, name, "x y")
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert refused.stderr.rstrip("\n").isprintable()
+
+
+def test_width_is_kept(tmp_path: Path) -> None:
+    texts = (f"text:{TEXT}", f"text:{'长' * 300} {NEAR_TEXT} {'x' * 300}")
+    assert max(map(len, explain(tmp_path, *texts, "--width", "80").stdout.splitlines())) <= 80
+    assert max(map(len, explain(tmp_path, *texts, "--width", "200").stdout.splitlines())) > 100
+
+
+def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:
+    output = explained(tmp_path, f"text:{document(1000)}", f"text:{edited(document(1000), 30)}")
+    assert "what differs 30 places: 30 of 1,000 tokens of A, 30 of 1,000 of B\n" in output
+    assert output.count("{+") == 20
+    assert "  and 10 more\n" in output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["a b"], "give two documents, or --dropped URL; 1 given: dedup explain -h"),
+        (["a b", "c d", "e f"], "give two documents, or --dropped URL; 3 given: dedup explain -h"),
+        (["a b", "--dropped", ORIGINAL], "--dropped explains one page of the database: give no other documents"),
+        (["missing.txt", "a b"], "'missing.txt' is no file, no page of database sqlite:///crawl.db, and no text, "),
+        (["x" * 5000, "a b"], f"'{'x' * 29}"),
+        (["", "a b"], "'' is no file, "),
+        (["--dropped", "https://news.example/x"], "database sqlite:///crawl.db knows no page https://news.example/x"),
+        (["--dropped", ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
+        (["a b", "c d", "--width", "79"], "--width '79': give a whole number from 80 to 1000"),
+        (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
+        (["a b", "c d", "--set", "radius"], "--set 'radius': write NAME=VALUE, such as min_jaccard=.6"),
+        (["a b", "c d", "--set", "x=1"], "--set 'x=1': DEDUP_X is no setting"),
+        (["a b", "c d", "--set", "radius=99"], "DEDUP_RADIUS = 99: expected 0 to 64 bits"),
+        (["a b", "c d", "--scheme", "poems"], "no scheme 'poems': take words, "),
+        (["a b", "c d", "--set", "scheme=words/count/mmh3/65"], "scheme 'words/count/mmh3/65': the width of mmh3 "),
+        (["--dropped", NEAR, "--scheme", "pairs"], "scheme pairs: database sqlite:///crawl.db was made with words/"),
+        ([ORIGINAL, "c d", "--set", "scheme=python128"], "scheme python128: database sqlite:///crawl.db was made "),
+        (["a b", "c d", "--mode", "x"], "DEDUP_MODE = 'x': expected one of checked, paper"),
+        (["a", "c d", "--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),
+    ],
+)
+def test_wrong_use_is_one_line_and_status_2(
+    folder: Path,
+    options: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["explain", *options]) == 2
+    output, errors = capsys.readouterr()
+    assert errors.startswith(f"error: {message}")
+    assert (errors.count("\n"), output) == (1, "")
+
+
+def test_database_that_is_not_there_is_one_line_and_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for options in (["--dropped", ORIGINAL], [ORIGINAL, "a b", "--database", "crawl.db"]):
+        assert main(["explain", *options]) == 1
+        output, errors = capsys.readouterr()
+        assert errors == "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
+        assert output == ""
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,174 @@
+"""`dedup explain` where the words of a text are stored and the text is not, and how it shows what the words decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dedup import make_signature
+from dedup.report.explanation.rejoined import rejoin
+from dedup.report.explanation.words import diff_words
+from dedup.signature.normalise import normalise
+from dedup.signature.tokens import tokenise
+from tests.report.test_explain import data, explained, fill
+from tests.texts import CHINESE, document, edited, extended, words
+
+A, B, C = (f"https://news.example/{name}" for name in "abc")
+TEXT = document(200)
+NOTICE = "the office in the old town hall is closed on monday 3 may because of the feast and opens again on tuesday"
+
+
+def rejoined(text: str, *, segmenter: bool = True) -> str:
+    tokens = tokenise(normalise(text).encode(), segmenter=segmenter)
+    again = rejoin(tokens.joined())
+    assert again.parts() == tokens.parts()
+    return again.data.decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The cat, the dog: 7 birds!", "the cat the dog 7 birds"),
+        ("我们在北京大学看书。天天天气好", "我们在北京大学看书天天天气好"),
+        ("我们用 Python 3 写", "我们用 python 3 写"),
+        ("すべての人間は、自由である", "すべての人間は 自由である"),
+        ("สวัสดี ครับ", "สวัสดี ครับ"),
+        ("ソ", "ソ"),
+        ("x", "x"),
+    ],
+)
+def test_words_are_joined_as_their_script_is_written(text: str, expected: str) -> None:
+    assert rejoined(text) == expected
+
+
+def test_pairs_of_characters_are_laid_over_each_other() -> None:
+    assert rejoined("我们在北京大学，看书", segmenter=False) == "我们在北京大学 看书"
+
+
+@given(st.text("ab 7é我们的京天かなสวั.,", min_size=1, max_size=60), st.booleans())
+def test_rejoined_words_are_the_same_words(text: str, segmenter: bool) -> None:
+    tokens = tokenise(normalise(text).encode(), segmenter=segmenter)
+    if len(tokens):
+        again = rejoin(tokens.joined())
+        assert again.parts() == tokens.parts()
+        assert again.joined() == tokens.joined()
+
+
+def test_changed_pairs_are_shown_without_what_their_neighbours_share() -> None:
+    a, b = (tokenise(text.encode(), segmenter=False) for text in ("我们在北京看书", "我们在上海看书"))
+    [place] = diff_words(a, b).places
+    assert (place.before, place.removed, place.added, place.after) == ("我们在", "北京", "上海", "看书")
+    a, b = (tokenise(text.encode(), segmenter=False) for text in ("我们在大大学看书", "我们在大学看书"))
+    [place] = diff_words(a, b).places
+    assert (place.removed, place.added) == ("大大", "")
+
+
+def test_stored_words_give_all_that_the_text_gave(tmp_path: Path) -> None:
+    near = edited(TEXT, 8)
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: near}])
+    signature = make_signature(near)
+    content = data(tmp_path, "--dropped", B)
+    assert {content[side]["origin"] for side in "ab"} == {"stored words, its text is not stored"}
+    assert content["b"]["margins"] == signature.margins.tolist()
+    assert content["notes"] == []
+    of_texts = data(tmp_path, f"text:{TEXT}", f"text:{near}")
+    for name in ("rule", "distance", "probe", "estimated", "exact", "replaced", "rewritten", "diff"):
+        assert content[name] == of_texts[name]
+    for name in ("weak_bits", "features"):
+        assert [content[side][name] for side in "ab"] == [of_texts[side][name] for side in "ab"]
+    assert len(content["diff"]["places"]) == 8
+
+
+def test_stored_chinese_words_are_written_without_spaces(tmp_path: Path) -> None:
+    story = CHINESE * 3
+    fill(tmp_path / "crawl.db", [{A: story, B: story.replace("早上", "清晨", 1)}])
+    assert "小岛的渡船每天 [-早上-] {+清晨+} 7 点 40 分" in explained(tmp_path, "--dropped", B)
+
+
+def test_exact_duplicates_share_the_words_of_their_original(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: TEXT}])
+    content = data(tmp_path, "--dropped", B)
+    assert content["b"]["features"] == content["a"]["features"] != None  # noqa: E711
+    assert content["diff"]["place_count"] == 0
+
+
+def test_probe_of_stored_words_is_known(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: edited(TEXT, 8)}])
+    content = data(tmp_path, f"text:{TEXT}", A)
+    assert content["distance"] > 3
+    assert (content["probe"]["is_known"], content["is_certain"]) == (True, True)
+
+
+def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
+    anew = edited(TEXT, 14)
+    options = (f"text:{TEXT}", f"text:{anew}", "--set", "sure_jaccard=1")
+    content = data(tmp_path, *options)
+    assert content["rule"].startswith("a form filled in anew")
+    assert 1.5 < content["replaced"] <= 7
+    assert (content["rewritten"], content["short_similarity"], content["has_other_numbers"]) == (0, None, False)
+    figure = f"replaced     {content['replaced']:.2f} short stretches of 100 words"
+    assert f"{figure} (at most 1.5 where Jaccard is below 1.00)\n" in explained(tmp_path, *options)
+
+
+def test_another_text_in_the_same_frame_shows_what_was_rewritten(tmp_path: Path) -> None:
+    frame = words(300)
+    texts = [" ".join([*frame[:150], *words(60, seed), *frame[150:]]) for seed in "ab"]
+    options = [f"text:{text}" for text in texts]
+    content = data(tmp_path, *options)
+    assert content["rewritten"] == 60 / 360
+    assert "rewritten    .17 of the shorter text, in long stretches (at most .10)\n" in explained(tmp_path, *options)
+
+
+def test_of_short_texts_the_words_are_what_is_needed(tmp_path: Path) -> None:
+    options = (f"text:{NOTICE}", f"text:{NOTICE} morning")
+    content = data(tmp_path, *options)
+    assert content["rule"].startswith("a text has fewer than short_tokens tokens")
+    # 18 different words and 21 pairs of words in 22; one word and one pair are new.
+    own = {*NOTICE.split(), *zip(NOTICE.split(), NOTICE.split()[1:], strict=False)}
+    assert content["short_similarity"] == len(own) / (len(own) + 2)
+    output = explained(tmp_path, *options)
+    assert f"  words, pairs       -    {content['short_similarity']:.2f}".replace("0.", ".") in output
+    # What the sketches say is not asked for.
+    assert [line.split()[-1] for line in output.splitlines() if line.startswith("  Jaccard")] == ["-"]
+    assert "replaced     0.00 short stretches of 100 words (at most 1.5)\n" in output
+    assert "\nrewritten" not in output
+
+
+def test_short_texts_with_other_numbers_say_so(tmp_path: Path) -> None:
+    options = (f"text:{NOTICE}", f"text:{NOTICE.replace('3', '4')}")
+    content = data(tmp_path, *options)
+    assert (content["verdict"], content["short_similarity"], content["has_other_numbers"]) == ("new", 0, True)
+    assert "words and pairs of words count for nothing: the numbers are not the same\n" in explained(tmp_path, *options)
+    unlike = data(tmp_path, f"text:{document(30)}", f"text:{document(30, 'other')}")
+    assert (unlike["short_similarity"], unlike["has_other_numbers"]) == (0, False)
+
+
+def test_words_that_a_database_would_not_have_are_not_compared(tmp_path: Path) -> None:
+    options = (f"text:{TEXT}", f"text:{edited(TEXT, 14)}", "--set", "sure_jaccard=1", "--set", "max_compared=199")
+    content = data(tmp_path, *options)
+    assert content["rule"] == "estimated Jaccard similarity reaches min_jaccard"
+    assert (content["replaced"], content["rewritten"]) == (None, None)
+    assert content["diff"]["place_count"] > 0
+    assert "replaced" not in explained(tmp_path, *options)
+
+
+def test_texts_too_long_for_a_word_diff_say_so(tmp_path: Path) -> None:
+    texts = [" ".join(words(32_000, start)) for start in "xy"]
+    (tmp_path / "a.txt").write_text(texts[0], encoding="utf-8")
+    (tmp_path / "b.txt").write_text(texts[1], encoding="utf-8")
+    content = data(tmp_path, str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
+    assert content["diff"] is None
+    assert content["notes"] == [
+        "With 32,000 and 32,000 tokens the texts are too long for the words that differ to be shown."
+    ]
+
+
+def test_member_that_brought_a_page_shows_what_was_replaced(tmp_path: Path) -> None:
+    texts = [TEXT, extended(TEXT, 10), extended(extended(TEXT, 10), 8, "more")]
+    fill(tmp_path / "crawl.db", [dict(zip((A, B, C), texts, strict=True))])
+    member = data(tmp_path, "--dropped", C)["member"]
+    assert (member["name"], member["replaced"]) == (B, 0)
+    assert "0.00 short stretches of 100 words replaced" in " ".join(explained(tmp_path, "--dropped", C).split())

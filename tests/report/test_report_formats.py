@@ -1,0 +1,260 @@
+"""A report as a table, as JSON and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import insert, select
+
+from dedup.display import columns_of, readable
+from dedup.report.render import Format, write_report
+from dedup.signature.signature import digest
+from dedup.sql.database import Database, open_existing_database
+from dedup.sql.schema import documents, verdicts
+from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, text_of
+
+
+@pytest.fixture
+def crawls(sqlite_url: str) -> Iterator[Crawls]:
+    crawls = Crawls(sqlite_url)
+    yield crawls
+    crawls.deduplicator.database.close()
+
+
+@pytest.fixture
+def database(crawls: Crawls, sqlite_url: str) -> Iterator[Database]:
+    crawl_twice(crawls)
+    database = open_existing_database(sqlite_url)
+    yield database
+    database.close()
+
+
+def written(database: Database, output_format: Format, stream: io.StringIO | None = None, **selection: object) -> str:
+    stream = stream or io.StringIO()
+    with report_on(database, **selection) as report:
+        write_report(report, output_format, stream)
+    return stream.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def table_in_terminal(database: Database, columns: int, monkeypatch: pytest.MonkeyPatch, **selection: object) -> str:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    return written(database, Format.TABLE, Terminal(), **selection)
+
+
+# JSON and CSV
+
+
+def test_json_holds_all_facts_exactly(database: Database) -> None:
+    facts = json.loads(written(database, Format.JSON))
+    with report_on(database) as report:
+        duplicates = [duplicate._asdict() for duplicate in report.duplicates]
+        assert facts["runs"] == ["tuesday"]
+        assert facts["host"] is None
+        assert facts["totals"]["exact duplicate"]["documents"] == 1
+        assert facts["hosts"][1] == {
+            "host": "news.example",
+            "kept": 2,
+            "exact": 1,
+            "near": 0,
+            "share_dropped": report.hosts[1].share_dropped,
+        }
+        assert facts["clusters"][0]["leader"] == BRIDGE
+        assert facts["duplicates"] == duplicates
+    assert len(duplicates) == 4
+
+
+def test_json_without_duplicates_is_valid(database: Database) -> None:
+    assert json.loads(written(database, Format.JSON, host="nowhere.example"))["duplicates"] == []
+
+
+def test_csv_holds_one_row_a_duplicate_exactly(database: Database) -> None:
+    rows = list(csv.DictReader(io.StringIO(written(database, Format.CSV))))
+    with report_on(database) as report:
+        expected = [
+            {name: "" if value is None else str(value) for name, value in duplicate._asdict().items()}
+            for duplicate in report.duplicates
+        ]
+    assert rows == expected
+    assert len(rows) == 4
+
+
+def test_csv_keeps_keys_with_commas_quotes_and_line_ends_together(crawls: Crawls, database: Database) -> None:
+    key = 'https://odd.example/?a,"b"\nc'
+    crawls.run("odd", (BUDGET, text_of(2)), (key, text_of(2)))
+    [row] = csv.DictReader(io.StringIO(written(database, Format.CSV)))
+    assert row["dropped"] == key
+
+
+def test_csv_has_no_control_characters(crawls: Crawls, database: Database) -> None:
+    crawls.run("odd", (BUDGET, text_of(2)), ("https://odd.example/\x1b[31mred", text_of(2)))
+    [row] = csv.DictReader(io.StringIO(written(database, Format.CSV)))
+    assert row["dropped"] == "https://odd.example/[31mred"
+
+
+def test_duplicates_are_written_without_being_held_in_memory(crawls: Crawls) -> None:
+    crawls.run("large", (BUDGET, text_of(2)))
+    add_duplicates(crawls.deduplicator.database, 10_000)
+
+    class Nowhere(io.StringIO):
+        def write(self, text: str) -> int:
+            return len(text)
+
+    tracemalloc.start()
+    try:
+        for output_format in Format:
+            written(crawls.deduplicator.database, output_format, Nowhere())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4_000_000
+
+
+def add_duplicates(database: Database, count: int) -> None:
+    with database.write() as connection:
+        original = connection.execute(select(documents)).mappings().one()
+        decision = connection.execute(select(verdicts)).mappings().one()
+        names = [f"https://copies.example/{'x' * 200}/{number}" for number in range(count)]
+        ids = range(original["id"] + 1, original["id"] + 1 + count)
+        copies = [
+            {**original, "id": key_id, "key": name, "key_digest": digest(name.encode())}
+            for key_id, name in zip(ids, names, strict=True)
+        ]
+        found = {
+            "run_id": decision["run_id"],
+            "verdict": "exact duplicate",
+            "original_id": original["id"],
+            "matched_id": original["id"],
+            "distance": 0,
+            "similarity": 1.0,
+            "decided": decision["decided"],
+        }
+        connection.execute(insert(documents), copies)
+        connection.execute(insert(verdicts), [{**found, "document_id": key_id} for key_id in ids])
+
+
+# The table
+
+
+def rows_of_dropped(table: str) -> list[list[str]]:
+    lines = table.splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("verdict  distance"))
+    return [line.split() for line in lines[start + 1 : lines.index("", start)]]
+
+
+def test_table_shows_each_dropped_page_with_its_original(database: Database) -> None:
+    bridge = readable(BRIDGE)
+    rows = rows_of_dropped(written(database, Format.TABLE))
+    assert [(row[0], row[3], row[4]) for row in rows] == [
+        ("near", "https://print.example/budget", BUDGET),
+        ("exact", bridge + "?sid=81", bridge),
+        ("near", "https://print.example:8080/bridge", "."),
+        ("near", "https://print.example:8080/wire", "."),
+    ]
+    assert rows[1][1:3] == ["0", "1.00"]
+    assert rows[0][2].startswith(".")
+
+
+def test_table_columns_line_up(database: Database) -> None:
+    lines = written(database, Format.TABLE).splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("verdict  distance"))
+    originals = [columns_of(line[: line.rindex(" ")]) for line in lines[start : lines.index("", start)]]
+    assert len(set(originals)) == 1
+    ends = {len(line) for line in lines[2:9]}
+    assert lines[2].startswith("verdict")
+    assert lines[8].startswith("total")
+    assert len(ends) == 1
+
+
+def test_table_ends_with_how_many_were_dropped(database: Database) -> None:
+    lines = written(database, Format.TABLE).splitlines()
+    assert lines[-2].startswith("4 of 7 documents dropped: 1 exact, 3 near (distance ")
+    assert lines[-1].endswith(" B of text saved")
+
+
+def test_table_says_how_many_hosts_and_clusters_are_left_out(database: Database) -> None:
+    lines = written(database, Format.TABLE, max_hosts=1, max_clusters=1).splitlines()
+    assert "and 3 more hosts" in lines
+    assert "and 1 more cluster" in lines
+
+
+def test_table_shows_dropped_pages_even_if_no_cluster_is_asked_for(database: Database) -> None:
+    assert len(rows_of_dropped(written(database, Format.TABLE, max_clusters=0))) == 4
+
+
+def test_table_without_documents_says_so(database: Database) -> None:
+    assert written(database, Format.TABLE, host="nowhere.example").splitlines() == [
+        "run tuesday, host nowhere.example",
+        "",
+        "no documents",
+    ]
+
+
+@pytest.mark.parametrize("columns", [72, 80, 120, 200])
+def test_no_line_is_wider_than_the_terminal(
+    database: Database, crawls: Crawls, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_path = "%E6%B8%AF%E5%8F%A3" * 20
+    crawls.run(
+        "long",
+        (f"https://{'sub.' * 12}news.example/{long_path}/1", text_of(5)),
+        (f"https://{'sub.' * 12}news.example/{long_path}/2", text_of(5, changed=1)),
+        (f"https://m.example/{'path/' * 40}", text_of(5)),
+    )
+    table = table_in_terminal(database, columns, monkeypatch)
+    assert max(map(columns_of, table.splitlines())) <= columns
+    assert "…" in table
+
+
+def test_nothing_is_cut_outside_a_terminal(database: Database, crawls: Crawls) -> None:
+    key = "https://m.example/" + "path/" * 100
+    crawls.run("long", (key, text_of(5)), (key + "copy", text_of(5)))
+    assert rows_of_dropped(written(database, Format.TABLE))[0][3:] == [key + "copy", key]
+
+
+def test_scheme_is_left_out_before_anything_is_cut(
+    database: Database, crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, short = "news.example/a-title-of-some-words", "a.example/1"
+    crawls.run("narrow", (f"https://{long}", text_of(5)), (f"https://{short}", text_of(5)))
+    assert rows_of_dropped(table_in_terminal(database, 80, monkeypatch))[0][3:] == [short, long]
+
+
+def test_short_originals_leave_room_for_long_dropped_keys(
+    database: Database, crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long, short = "https://news.example/a-long-title-that-needs-its-room", "https://a.example/1"
+    crawls.run("room", (short, text_of(5)), (long, text_of(5)))
+    assert rows_of_dropped(table_in_terminal(database, 110, monkeypatch))[0][3:] == [long, short]
+
+
+def test_keys_that_differ_only_in_their_escapes_are_told_apart(database: Database, crawls: Crawls) -> None:
+    crawls.run("escapes", (BRIDGE, text_of(1)), (BRIDGE.lower(), text_of(1)))
+    assert rows_of_dropped(written(database, Format.TABLE))[0][3:] == [BRIDGE.lower(), BRIDGE]
+
+
+def test_schemes_that_differ_are_told_apart_where_they_do_not_fit(
+    database: Database, crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "news.example/a-page-with-a-name/of-some-length"
+    crawls.run("schemes", (f"https://{path}", text_of(5)), (f"http://{path}", text_of(5)))
+    [row] = rows_of_dropped(table_in_terminal(database, 80, monkeypatch))
+    assert row[3].startswith("news.")
+    assert row[4].startswith("https://")
+
+
+def test_hostile_key_cannot_upset_a_terminal(database: Database, crawls: Crawls) -> None:
+    hostile = "https://evil.example/\x1b[31mred\x07\x9b2J\r\n\tnew line\u202e\u2028\u200b%1B%C2%9B%E2%80%AE"
+    crawls.run("evil", (BUDGET, text_of(2)), (hostile, text_of(2)), (hostile + "2", text_of(2)))
+    table = written(database, Format.TABLE)
+    assert all(line.isprintable() for line in table.split("\n"))
+    assert len(rows_of_dropped(table)) == 2

@@ -1,0 +1,171 @@
+"""Duplicates are looked for everywhere, on the same host, or on the same registrable domain."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from dedup.errors import IncompatibleDatabaseError
+from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.rules.scope import Scope, Scopes
+from dedup.rules.settings import DedupSettings
+from dedup.signature.signature import digest, distance, make_signature
+from tests.crawling import crawl
+from tests.localsite import LocalSite, article
+from tests.texts import document, edited
+
+TEXT = document(120, "scope")
+NEAR, EXACT, NEW = Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.NEW
+
+
+@pytest.mark.parametrize(
+    ("scope", "key", "expected"),
+    [
+        ("all", "https://a.example/x", ""),
+        ("host", "https://News.Example/x", "news.example"),
+        ("host", "http://news.example:8080/x", "news.example:8080"),
+        ("host", "report.txt", ""),
+        ("domain", "https://www.news.example.co.uk/x", "example.co.uk"),
+        ("domain", "https://me@a.b.example.com:8080/x", "example.com"),
+        ("domain", "https://alice.github.io/", "alice.github.io"),
+        ("domain", "https://WWW.例子.中国/", "例子.中国"),
+        ("domain", "http://127.0.0.1:8817/x", "127.0.0.1"),
+        ("domain", "http://[::1]:80/x", "[::1]"),
+        ("domain", "http://localhost/x", "localhost"),
+        ("domain", "https://co.uk/", "co.uk"),
+        ("domain", "report.txt", ""),
+    ],
+)
+def test_what_the_keys_of_a_scope_have_in_common(scope: str, key: str, expected: str) -> None:
+    assert Scopes(Scope(scope)).of(key) == expected
+
+
+def test_domains_are_told_without_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("something is fetched")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert Scopes(Scope.DOMAIN).of("https://shop.never-seen-before.com.au/") == "never-seen-before.com.au"
+
+
+def test_distances_within_a_scope_are_those_of_the_fingerprints() -> None:
+    scopes = Scopes(Scope.HOST)
+    ours, other = scopes.mask("http://a.example/1"), scopes.mask("http://b.example/1")
+    assert ours == scopes.mask("https://A.example/2")
+    assert distance(ours ^ 5, ours ^ 6) == distance(5, 6)
+    assert distance(ours, other) > 3
+    assert Scopes(Scope.ALL).mask("http://a.example/1") == 0
+
+
+class Shelf:
+    def __init__(self, url: str, **values: Any) -> None:
+        self.deduplicator = Deduplicator(DedupSettings(database_url=url, **values))
+        self.run = self.deduplicator.open_run("test")
+
+    def see(self, key: str, text: str | None, body: bytes | None = None) -> Decision | None:
+        signature = None if text is None else make_signature(text)
+        [decision] = self.deduplicator.decide(
+            [Document(key, signature, 100, None if body is None else digest(body))], self.run
+        )
+        return decision
+
+    def verdict(self, key: str, text: str) -> Verdict:
+        decision = self.see(key, text)
+        assert decision is not None
+        return decision.verdict
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Shelf]]:
+    shelves: list[Shelf] = []
+
+    def starter(url: str, **values: Any) -> Shelf:
+        shelves.append(Shelf(url, **values))
+        return shelves[-1]
+
+    yield starter
+    for shelf in shelves:
+        shelf.deduplicator.database.close()
+
+
+@pytest.mark.parametrize(
+    ("scope", "mirror", "other"), [("all", EXACT, NEAR), ("host", NEW, NEW), ("domain", EXACT, NEW)]
+)
+def test_copies_beyond_the_scope_are_kept(
+    scope: str, mirror: Verdict, other: Verdict, database_url: str, start: Callable[..., Shelf]
+) -> None:
+    shelf = start(database_url, scope=scope)
+    assert shelf.verdict("https://news.example.com/a", TEXT) is NEW
+    assert shelf.verdict("https://mirror.example.com/a", TEXT) is mirror
+    assert shelf.verdict("https://other.example.org/a", edited(TEXT, 2)) is other
+    assert shelf.verdict("https://news.example.com/b", edited(TEXT, 3)) is NEAR
+    assert shelf.verdict("https://news.example.com/c", TEXT) is EXACT
+
+
+def test_bytes_are_known_within_their_scope_alone(database_url: str, start: Callable[..., Shelf]) -> None:
+    shelf = start(database_url, scope="host")
+    shelf.see("http://a.example/1", TEXT, b"page")
+    assert shelf.see("http://b.example/1", None, b"page") is None
+    known = shelf.see("http://a.example/2", None, b"page")
+    assert known is not None
+    assert known.verdict is EXACT
+    ours, theirs = (shelf.deduplicator.scopes.mixed(f"http://{host}.example/3", digest(b"page")) for host in ("a", "b"))
+    assert shelf.deduplicator.known_bodies([ours, theirs]) == {ours}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_each_scope_is_decided_as_if_it_had_a_database_of_its_own(
+    seed: int, database_url: str, tmp_path: Path, start: Callable[..., Shelf]
+) -> None:
+    chance = Random(seed)
+    together = start(database_url, scope="host", max_candidates=2)
+    hosts = ["a.example", "b.example", "c.example"]
+    alone = {host: start(f"sqlite:///{tmp_path / host}.db", max_candidates=2) for host in hosts}
+    base = [document(100, f"{seed} {number}") for number in range(3)]
+    texts = [edited(text, edits, edits) if edits else text for text in base for edits in range(4)]
+    for _ in range(60):
+        host, text = chance.choice(hosts), chance.choice(texts)
+        key = f"http://{host}/{chance.randrange(12)}"
+        assert together.see(key, text) == alone[host].see(key, text)
+
+
+def test_candidates_of_other_scopes_take_no_places(
+    database_url: str, start: Callable[..., Shelf], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the numbers of all hosts were the same: only what is filtered out is left to tell them apart.
+    monkeypatch.setattr("dedup.rules.scope._mask", lambda scope: 0)
+    shelf = start(database_url, scope="host", max_candidates=1)
+    shelf.see("http://ours.example/a", TEXT)
+    copy = edited(TEXT, 4)
+    for number in range(20):
+        assert shelf.verdict(f"http://h{number}.example/a", copy) is NEW
+    assert shelf.verdict("http://ours.example/b", copy) is NEAR
+
+
+@pytest.mark.parametrize(("made_with", "opened_with"), [("all", "host"), ("host", "domain"), ("domain", "all")])
+def test_a_database_of_another_scope_is_refused_with_the_way_out(
+    made_with: str, opened_with: str, database_url: str
+) -> None:
+    Shelf(database_url, scope=made_with).deduplicator.database.close()
+    with pytest.raises(IncompatibleDatabaseError, match=f"set DEDUP_SCOPE = '{made_with}', or name another"):
+        Shelf(database_url, scope=opened_with)
+
+
+def test_a_crawl_of_two_hosts_keeps_one_copy_of_each(tmp_path: Path) -> None:
+    with LocalSite() as site:
+        site.pages |= {
+            "/": article("front", ["/story", "/copy", site.other_url + "/story"]),
+            "/story": article("story", text=TEXT),
+            "/copy": article("story", text=TEXT),
+        }
+        values = {"DEDUP_SCOPE": "host", "CONCURRENT_REQUESTS": 1}
+        done = crawl(tmp_path / "crawl.db", values, url=f"{site.url}/", allowed_domains="127.0.0.1,localhost")
+        assert {f"{site.url}/story", f"{site.other_url}/story"} < done.pages.keys()
+        assert f"{site.url}/copy" not in done.pages
+        assert all(page["text"] for page in done.pages.values())

@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from math import inf
+from typing import Any
+
+import pytest
+
+from dedup.corpus.state.checkpoint import about_settings
+from dedup.errors import SettingsError
+from dedup.index.design import TableDesign
+from dedup.rules.settings import DedupSettings, Mode, RuleSettings
+
+
+def read(**values: Any) -> DedupSettings:
+    return DedupSettings.read({f"DEDUP_{name.upper()}": value for name, value in values.items()}.get)
+
+
+def test_nothing_set_gives_the_defaults() -> None:
+    assert read() == DedupSettings()
+
+
+def test_an_index_is_stored_with_the_rules_alone() -> None:
+    crawl = DedupSettings(database_url="sqlite://", outage_timeout=5, run="monday", min_jaccard=0.6)
+    assert about_settings(crawl) == about_settings(RuleSettings(min_jaccard=0.6))
+    assert set(about_settings(crawl)) == {each.name for each in fields(RuleSettings)}
+
+
+def test_rules_are_read_from_the_settings_of_a_crawl_too() -> None:
+    values = {"DEDUP_RADIUS": "10", "DEDUP_OUTAGE_TIMEOUT": "no number"}
+    assert RuleSettings.read(values.get) == RuleSettings(radius=10)
+
+
+def test_the_defaults_are_those_that_were_measured() -> None:
+    settings = DedupSettings()
+    assert (settings.tables, settings.radius, settings.weak_bits, settings.max_flips) == (
+        TableDesign(4, 1),
+        16,
+        8,
+        32,
+    )
+    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.45)
+    assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
+    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.75, 1.5, 0.1)
+    assert settings.max_compared == 20_000
+    assert (settings.min_tokens, settings.short_tokens, settings.short_jaccard) == (20, 64, 0.7)
+    assert settings.mode is Mode.CHECKED
+
+
+def test_every_default_is_read_back_from_its_text_form() -> None:
+    settings = DedupSettings()
+    texts = {each.name: str(getattr(settings, each.name)) for each in fields(DedupSettings)}
+    assert read(**texts) == settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("enabled", False, False),
+        ("enabled", "False", False),
+        ("enabled", "0", False),
+        ("enabled", 1, True),
+        ("enabled", "yes", True),
+        ("database_url", "postgresql://h/db", "postgresql://h/db"),
+        ("lock_timeout", "2.5", 2.5),
+        ("lock_timeout", 3, 3.0),
+        ("scheme", "pairs", "pairs"),
+        ("scheme", "words/log/xxh3/64", "words/log/xxh3/64"),
+        ("mode", "paper", Mode.PAPER),
+        ("mode", Mode.PAPER, Mode.PAPER),
+        ("tables", "6 choose 3", TableDesign(6, 3)),
+        ("tables", TableDesign(6, 3), TableDesign(6, 3)),
+        ("radius", "10", 10),
+        ("radius", 0, 0),
+        ("weak_bits", 10, 10),
+        ("firm_margin", "inf", inf),
+        ("min_jaccard", "0.5", 0.5),
+        ("min_jaccard", 1, 1.0),
+        ("run", "", ""),
+        ("index_file", "a.index", "a.index"),
+        ("max_cluster", "0", 0),
+        ("batch_size", "1", 1),
+    ],
+)
+def test_a_value_is_understood(name: str, value: object, expected: object) -> None:
+    found = getattr(read(**{name: value}), name)
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("enabled", "maybe"),
+        ("enabled", ""),
+        ("enabled", 2),
+        ("scheme", "poems"),
+        ("scheme", "python128"),
+        ("mode", "exact"),
+        ("tables", "4"),
+        ("tables", "4 choose 4"),
+        ("tables", 4),
+        ("radius", "twelve"),
+        ("radius", ""),
+        ("radius", -1),
+        ("radius", 65),
+        ("radius", 3.7),
+        ("radius", [3]),
+        ("weak_bits", 11),
+        ("max_flips", 1025),
+        ("max_flips", -1),
+        ("firm_margin", -1),
+        ("firm_margin", "nan"),
+        ("weak_bits", -1),
+        ("max_candidates", 0),
+        ("batch_size", 0),
+        ("max_cluster", -1),
+        ("min_tokens", -1),
+        ("short_tokens", -1),
+        ("short_jaccard", 1.1),
+        ("sure_jaccard", -1),
+        ("max_replaced", -1),
+        ("max_rewritten", 1.1),
+        ("max_compared", -1),
+        ("lock_timeout", 0),
+        ("lock_timeout", -1),
+        ("lock_timeout", "nan"),
+        ("lock_timeout", "inf"),
+        ("lock_timeout", "soon"),
+        ("min_jaccard", 1.1),
+        ("min_jaccard", -0.1),
+        ("min_jaccard", "nan"),
+        ("min_containment", 2),
+        ("min_length_ratio", -1),
+        ("leader_jaccard", "57%"),
+        ("leader_containment", 1.5),
+        ("scope", "planet"),
+        ("keeper", "oldest"),
+        ("brake", "on"),
+        ("max_drop_share", 1.1),
+        ("brake_after", 0),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setting(name: str, value: object) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(**{name: value})
+    message = str(caught.value)
+    assert f"DEDUP_{name.upper()}" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "values", [{"radius": 65}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"max_cluster": -1}, {"batch_size": 0}]
+)
+def test_values_given_in_code_are_checked_too(values: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        DedupSettings(**values)
+
+
+def test_a_mode_given_in_code_by_its_name_is_that_mode_or_refused() -> None:
+    values: dict[str, Any] = {"mode": "paper"}
+    try:
+        settings = DedupSettings(**values)
+    except SettingsError:
+        return
+    assert settings.mode is Mode.PAPER
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError):
+        DedupSettings().radius = 3  # type: ignore[misc]
+
+
+def test_every_setting_is_described() -> None:
+    described = f"{RuleSettings.__doc__}{DedupSettings.__doc__}"
+    assert [each.name for each in fields(DedupSettings) if f"{each.name}:" not in described] == []

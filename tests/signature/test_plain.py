@@ -1,0 +1,45 @@
+"""Signatures without compiled code are the same."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dedup.signature.analysis import analyse
+from dedup.signature.plain import analyse_plainly
+from dedup.signature.schemes import find_scheme, named_schemes
+from dedup.signature.signature import Signature
+from tests.texts import CHINESE, ENGLISH
+
+SCRIPTS = st.sampled_from(
+    "abz19éя₂-.,!?' \n北京大学上海のをカー々ภาษมြခ္한국םेनأ😀\u0301\u3099\u200d\ufe0f𠮷_฿။१٣\U00016ff0\ud800"
+)
+# Half of all texts of these characters have hardly a shingle; those of words have many.
+WORDS = st.sampled_from(["we", "a1", "北京大学", "の"])
+TEXTS = st.lists(SCRIPTS, max_size=80).map("".join) | st.lists(WORDS).map(" ".join)
+
+
+def parts(signature: Signature) -> tuple[object, ...]:
+    margins = signature.margins.dtype, signature.margins.tolist()
+    return signature.text_digest, signature.fingerprint, margins, signature.sketch, signature.words
+
+
+@given(TEXTS | st.text())
+@example("")
+@example("\u0301a\u0301 \u0301")
+@example("日本語のテキスト")
+@example("ภาษาไทย မြန်မာ ភាសាខ្មែរ")
+def test_any_text(text: str) -> None:
+    assert parts(analyse_plainly(text)) == parts(analyse(text))
+
+
+@pytest.mark.parametrize("scheme", [*named_schemes(), "words/log/xxh3/128/tie1", "pairs/one/mmh3/64"])
+@pytest.mark.parametrize("text", ["", ENGLISH, CHINESE, ENGLISH + CHINESE + "日本語のテキスト 2024"])
+def test_any_scheme(scheme: str, text: str) -> None:
+    assert parts(analyse_plainly(text, find_scheme(scheme))) == parts(analyse(text, find_scheme(scheme)))
+
+
+def test_a_long_text() -> None:
+    text = " ".join(f"{number * 7919 % 20011} word" for number in range(10_000))
+    assert parts(analyse_plainly(text)) == parts(analyse(text))

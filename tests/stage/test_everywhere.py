@@ -1,0 +1,348 @@
+"""Wherever Scrapy runs the stage runs, or says in one line why it does not: versions, reactors, jobs, commands."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.crawling import Crawl, ask, crawl_here, finish, run, start
+from tests.localsite import LocalSite, article
+from tests.stage.test_reuse import ItemsSpider
+from tests.waiting import wait_until
+
+SETTINGS = """
+BOT_NAME = "shop"
+SPIDER_MODULES = ["shop.spiders"]
+ADDONS = {"dedup.DedupAddon": 500}
+TELNETCONSOLE_ENABLED = False
+DEDUP_DATABASE_URL = "sqlite:///dedup.db"
+DEDUP_WORKERS = 0
+DOWNLOAD_DELAY = 0
+"""
+
+SPIDER = """
+import os
+import scrapy
+
+
+class ShopSpider(scrapy.Spider):
+    name = "shop"
+
+    async def start(self):
+        yield scrapy.Request(os.environ["SITE"] + "/", callback=self.parse)
+
+    def parse(self, response):
+        yield {"url": response.url, "text": response.css("article p::text").get()}
+        yield from response.follow_all(css="a")
+
+
+class OtherSpider(ShopSpider):
+    name = "other"
+"""
+
+COMMAND = """
+from scrapy.commands import ScrapyCommand
+
+
+class Command(ScrapyCommand):
+    requires_crawler_process = True
+
+    def short_desc(self):
+        return "Run all spiders"
+
+    def run(self, args, opts):
+        for name in self.crawler_process.spider_loader.list():
+            self.crawler_process.crawl(name)
+        self.crawler_process.start()
+"""
+
+
+class Project:
+    """A project of somebody else, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.database_url = f"sqlite:///{folder / 'dedup.db'}"
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of it."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def scrapy(self, *arguments: str, code: Sequence[str] = ("-m", "scrapy"), accidents: bool = False) -> Crawl:
+        """Run a command of Scrapy."""
+        return run([sys.executable, *code, *arguments], folder=self.folder, accidents=accidents)
+
+    def verdicts(self) -> list[tuple[str, str]]:
+        """The keys of all documents and their verdicts, in order of the keys."""
+        query = (
+            "SELECT d.key AS name, v.verdict AS verdict FROM dedup_verdicts v"
+            " JOIN dedup_documents d ON d.id = v.document_id ORDER BY d.key, v.id"
+        )
+        return [(row["name"], row["verdict"]) for row in ask(self.database_url, query)]
+
+    def runs(self) -> list[str]:
+        """The names of all runs."""
+        if not (self.folder / "dedup.db").exists():
+            return []
+        return [row["name"] for row in ask(self.database_url, "SELECT name FROM dedup_runs ORDER BY id")]
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalSite]:
+    """A page and its copy behind a front page."""
+    pages = {
+        "/": article("front", ["/page"]),
+        "/page": article("page", ["/copy"]),
+        "/copy": article("page", ["/of-copy"]),
+        "/of-copy": article("of copy"),
+    }
+    with LocalSite(pages) as site:
+        monkeypatch.setenv("SITE", site.url)
+        yield site
+
+
+@pytest.fixture
+def project(tmp_path: Path, site: LocalSite) -> Project:
+    project = Project(tmp_path)
+    project.write("scrapy.cfg", "[settings]\ndefault = shop.settings\n")
+    project.write("shop/__init__.py", "")
+    project.write("shop/settings.py", SETTINGS)
+    project.write("shop/spiders/__init__.py", SPIDER)
+    return project
+
+
+def drops_the_copy(result: Crawl) -> None:
+    assert (result.status, result.errors) == (0, [])
+    assert result.stats["dedup/exact_duplicate"] == 1
+    assert result.stats["dedup/new"] == 3
+
+
+# Versions and reactors
+
+
+@pytest.mark.parametrize(
+    ("version", "is_too_old"), [("2.13.4", True), ("1.8.0", True), ("2.14.0", False), ("3.0", False)]
+)
+def test_old_scrapy_ends_with_one_line(version: str, is_too_old: bool, project: Project) -> None:
+    code = f"import scrapy; scrapy.__version__ = {version!r}; from scrapy.cmdline import execute; execute()"
+    result = project.scrapy("crawl", "shop", code=("-c", code))
+    if is_too_old:
+        assert result.status == 1
+        [line] = result.stderr.splitlines()
+        assert line.startswith(f"error: dedup needs Scrapy 2.14 or newer, and this is {version}: pip install ")
+    else:
+        drops_the_copy(result)
+
+
+SELECT = "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "line"),
+    [
+        ([SELECT], 1, "the dedup stage needs asyncio: take TWISTED_REACTOR out of the settings"),
+        (["FORCE_CRAWLER_PROCESS=1", "DEDUP_RADIUS=wide"], 2, "DEDUP_RADIUS = 'wide': expected a whole number"),
+        (["TWISTED_REACTOR_ENABLED=0", "DEDUP_RADIUS=wide"], 2, "DEDUP_RADIUS = 'wide': expected a whole number"),
+        (["FORCE_CRAWLER_PROCESS=1", "DEDUP_DATABASE_URL=sqlite:///no/x.db"], 1, "cannot write database sqlite:///no"),
+    ],
+)
+def test_what_cannot_work_ends_the_command_with_one_line(
+    settings: list[str], status: int, line: str, project: Project
+) -> None:
+    result = project.scrapy("crawl", "shop", *(part for setting in settings for part in ("-s", setting)))
+    assert (result.status, len(result.errors)) == (status, 1)
+    assert result.errors[0].startswith(line)
+
+
+@pytest.mark.parametrize("setting", ["FORCE_CRAWLER_PROCESS=1", "TWISTED_REACTOR_ENABLED=0"])
+def test_other_ways_to_run_a_crawl_work(setting: str, project: Project) -> None:
+    drops_the_copy(project.scrapy("crawl", "shop", "-s", setting))
+
+
+def test_stage_that_is_switched_off_says_so_in_one_line_on_any_reactor(project: Project) -> None:
+    result = project.scrapy("crawl", "shop", "-s", SELECT, "-s", "DEDUP_ENABLED=0")
+    assert (result.status, result.stats["item_scraped_count"]) == (0, 4)
+    [line] = [line for line in result.stderr.splitlines() if "dedup" in line and "WARNING" in line]
+    assert line.endswith("DEDUP_ENABLED is off")
+    assert not (project.folder / "dedup.db").exists()
+
+
+# Several spiders
+
+
+def test_spiders_of_one_process_share_a_database(project: Project) -> None:
+    project.write("shop/commands/__init__.py", "")
+    project.write("shop/commands/crawlall.py", COMMAND)
+    project.write("shop/settings.py", SETTINGS + "COMMANDS_MODULE = 'shop.commands'\n")
+    result = project.scrapy("crawlall")
+    assert (result.status, result.errors) == (0, [])
+    assert len(project.runs()) == 2
+    assert sum(verdict == "new" for _, verdict in project.verdicts()) == 3
+
+
+def test_spider_that_cannot_run_does_not_end_those_beside_it(project: Project) -> None:
+    project.write("shop/commands/__init__.py", "")
+    project.write("shop/commands/crawlall.py", COMMAND)
+    project.write("shop/settings.py", SETTINGS + "COMMANDS_MODULE = 'shop.commands'\n")
+    wrong = "\n\nclass WrongSpider(ShopSpider):\n    name = 'wrong'\n    custom_settings = {'DEDUP_RADIUS': 'wide'}\n"
+    project.write("shop/spiders/__init__.py", SPIDER + wrong)
+    result = project.scrapy("crawlall", accidents=True)
+    assert "DEDUP_RADIUS = 'wide': expected a whole number" in result.errors
+    assert len(project.runs()) == 2
+    assert result.stderr.count("Spider closed (finished)") == 2
+
+
+# Commands that are no crawl
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fetch", "--nolog", "SITE/page"],
+        ["shell", "SITE/page", "-c", "response.status"],
+        ["parse", "--spider=shop", "--nolog", "SITE/of-copy"],
+        ["check"],
+        ["list"],
+        ["view", "--help"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_commands_that_are_no_crawl_leave_no_run_behind(command: list[str], project: Project, site: LocalSite) -> None:
+    result = project.scrapy(*(part.replace("SITE", site.url) for part in command))
+    assert (result.status, result.errors) == (0, [])
+    assert project.runs() == []
+
+
+def test_crawl_that_finds_nothing_leaves_no_run_behind(project: Project, site: LocalSite) -> None:
+    site.pages.clear()
+    assert project.scrapy("crawl", "shop").status == 0
+    assert project.runs() == []
+
+
+# Jobs that are paused and go on
+
+
+def test_job_that_was_paused_goes_on_where_it_was(project: Project, site: LocalSite) -> None:
+    texts = {number: article(f"text {number // 2}", [f"/{number + 1}"]) for number in range(20)}
+    site.pages |= {f"/{number}": page for number, page in texts.items()}
+    site.pages["/"] = article("front", ["/0"])
+    options = ["crawl", "shop", "-s", "JOBDIR=job", "-s", "DOWNLOAD_DELAY=0.1", "-o", "items.jsonl"]
+    site.answers = 10
+    first = start([sys.executable, "-m", "scrapy", *options], folder=project.folder)
+    wait_until(lambda: len(site.asked) > 10)
+    first.send_signal(signal.SIGINT)
+    site.answers = None
+    assert finish(first).status == 0
+    assert site.hits["/19"] == 0
+    assert project.scrapy(*options).status == 0
+    items = [json.loads(line)["text"] for line in (project.folder / "items.jsonl").read_text().splitlines()]
+    assert len(items) == len(set(items)) == 11
+    assert site.hits["/19"] == 1
+    verdicts = [verdict for _, verdict in project.verdicts()]
+    assert (verdicts.count("new"), verdicts.count("exact duplicate")) == (11, 10)
+    assert len(project.runs()) == 1
+
+
+# What other pipelines make of items
+
+
+class ReturningNone:
+    def process_item(self, item: object) -> object:
+        return None
+
+
+class ReturningText:
+    def process_item(self, item: object) -> object:
+        return "text"
+
+
+@pytest.mark.parametrize("pipeline", [ReturningNone, ReturningText])
+def test_output_of_an_earlier_pipeline_that_is_no_item_is_no_error(pipeline: type, tmp_path: Path) -> None:
+    settings = {
+        "ADDONS": {"dedup.DedupAddon": 500},
+        "DEDUP_AFTER": 300,
+        "ITEM_PIPELINES": {pipeline: 100},
+        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+    }
+    outcome = crawl_here(ItemsSpider, settings, items=[{"url": "https://example.com/", "text": "some text"}] * 2)
+    assert (len(outcome.items), outcome.failed, outcome.tracebacks) == (2, 0, [])
+
+
+# As scrapyd starts a crawl
+
+
+def test_crawl_works_as_scrapyd_starts_it(project: Project) -> None:
+    """It sets these variables, and calls `scrapy.cmdline.execute` in a process of its own."""
+    code = "from scrapy.cmdline import execute; execute()"
+    command = ["-c", f"import os; os.environ.update(SCRAPY_PROJECT='default', SCRAPYD_JOB='6487ec79'); {code}"]
+    result = project.scrapy(
+        "crawl", "shop", "-s", "LOG_FILE=job.log", "-s", "FEEDS={}", "-a", "_job=6487ec79", code=command
+    )  # fmt: skip
+    assert (result.status, result.stderr) == (0, "")
+    log = (project.folder / "job.log").read_text()
+    assert "'dedup/exact_duplicate': 1" in log
+    result = project.scrapy("crawl", "shop", "-s", "LOG_FILE=second.log", "-s", "DEDUP_RADIUS=wide", code=command)
+    assert (result.status, result.stderr) == (2, "")
+    assert "ERROR: DEDUP_RADIUS = 'wide'" in (project.folder / "second.log").read_text()
+
+
+# Where no child process may be started
+
+DAEMONIC = """
+import multiprocessing, sys
+
+
+def crawl():
+    from scrapy.crawler import AsyncCrawlerProcess
+    from scrapy.utils.project import get_project_settings
+
+    settings = get_project_settings()
+    settings.set("DEDUP_WORKERS", 1)
+    process = AsyncCrawlerProcess(settings)
+    process.crawl("shop")
+    process.start()
+
+
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=crawl, daemon=True)
+    process.start()
+    process.join()
+    sys.exit(process.exitcode)
+"""
+
+
+def test_crawl_works_in_a_daemonic_process(project: Project) -> None:
+    project.write("crawl.py", DAEMONIC)
+    result = project.scrapy(code=["crawl.py"])
+    drops_the_copy(result)
+    assert "dedup/analysis_failed" not in result.stderr
+    assert result.says("daemonic", "in a thread")
+
+
+def test_database_that_is_locked_when_the_run_begins_is_waited_for_once_and_not_for_each_item(tmp_path: Path) -> None:
+    class LockingSpider(ItemsSpider):
+        def parse(self, response: object) -> Iterator[object]:
+            self.lock = sqlite3.connect(tmp_path / "dedup.db", isolation_level=None)
+            self.lock.execute("BEGIN EXCLUSIVE")
+            yield from self.items
+
+        def closed(self, reason: str) -> None:
+            self.lock.close()
+
+    settings = {
+        "ADDONS": {"dedup.DedupAddon": 500},
+        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+        "DEDUP_LOCK_TIMEOUT": 0.5,
+    }
+    items = [{"url": f"https://example.com/{number}", "text": f"some text {number}"} for number in range(100)]
+    outcome = crawl_here(LockingSpider, settings, items=items)
+    assert outcome.stats["finish_reason"] == "database_error"
+    assert len([record for record in outcome.log if record.levelname == "ERROR"]) == 1

@@ -1,0 +1,561 @@
+"""The dedup stage in other people's projects: one line switches it on, for items of every kind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import attrs
+import pydantic
+import pytest
+import scrapy
+from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.settings import Settings
+
+from dedup import make_signature
+from dedup.signature.signature import distance
+from dedup.signature.sketch import compare
+from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, run
+from tests.localsite import Asked, LocalSite, article
+from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
+from tests.texts import document, edited
+from tests.waiting import HANG
+
+PIPELINE = "dedup.NearDuplicatePipeline"
+
+
+def keeps_the_first_two(outcome: Outcome) -> None:
+    assert len(outcome.items) == 2
+    assert outcome.kinds_of_drops == {"ExactDuplicate": 1, "NearDuplicate": 1}
+    assert (outcome.failed, outcome.tracebacks) == (0, [])
+
+
+def test_tables_in_memory_are_saved_when_a_crawl_ends_and_read_by_the_next(
+    pass_on: Callable[..., Outcome], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_memory = {"DEDUP_INDEX": "memory"}
+    assert [item["text"] for item in pass_on([{"url": url(0), "text": A}], in_memory).items] == [A]
+    assert (tmp_path / "dedup.db.index").is_file()
+    again = pass_on(four()[1:], in_memory)
+    assert [item["text"] for item in again.items] == [B]
+    assert again.kinds_of_drops == {"ExactDuplicate": 1, "NearDuplicate": 1}
+    assert "built" not in caplog.text
+
+
+# Items of every kind
+
+
+@dataclass
+class DataclassItem:
+    url: str
+    text: str
+
+
+@attrs.define
+class AttrsItem:
+    url: str
+    text: str
+
+
+class PydanticItem(pydantic.BaseModel):
+    url: str
+    text: str
+
+
+class StrictPydanticItem(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+
+    url: pydantic.HttpUrl
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenItem:
+    url: str
+    text: str
+
+
+class ScrapyItem(scrapy.Item):
+    url = scrapy.Field()
+    text = scrapy.Field()
+
+
+@pytest.mark.parametrize(
+    "kind", [dict, DataclassItem, AttrsItem, PydanticItem, StrictPydanticItem, FrozenItem, ScrapyItem]
+)
+def test_near_duplicates_are_dropped_whatever_kind_the_items_are_of(
+    kind: Callable[..., Any], pass_on: Callable[..., Outcome]
+) -> None:
+    outcome = pass_on([kind(**fields) for fields in four()])
+    keeps_the_first_two(outcome)
+    assert {type(item) for item in outcome.items} == {kind}
+
+
+def test_items_are_handed_on_as_they_are(pass_on: Callable[..., Outcome]) -> None:
+    items = four()
+    outcome = pass_on(items)
+    assert all(any(kept is item for item in items) for kept in outcome.items)
+    assert items == four()
+
+
+def test_items_of_different_kinds_are_compared_with_each_other(pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on([DataclassItem(url(1), A), {"url": url(2), "text": A}, PydanticItem(url=url(3), text=NEAR_A)])
+    assert len(outcome.items) == 1
+
+
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_text_is_taken_from_html_where_there_is_none(as_bytes: bool, pass_on: Callable[..., Outcome]) -> None:
+    pages = [article("x", links, text=text) for links, text in (([], A), ([], B), (["/y", "/z"], A), ([], NEAR_A))]
+    items = [{"url": url(n), "html": page.encode() if as_bytes else page} for n, page in enumerate(pages)]
+    outcome = pass_on(items)
+    keeps_the_first_two(outcome)
+    assert all(set(item) == {"url", "html"} for item in outcome.items)
+
+
+def test_text_counts_where_there_are_both(pass_on: Callable[..., Outcome]) -> None:
+    page = article("frame", text=B)
+    assert len(pass_on([{"url": url(n), "html": page, "text": text} for n, text in enumerate((A, B))]).items) == 2
+
+
+def test_the_same_html_is_analysed_once(pass_on: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = article("x", text=A).encode()
+    first = pass_on([{"url": url(1), "html": page}])
+    again = pass_on([{"url": url(2), "html": page}])
+    assert (len(first.items), again.kinds_of_drops) == (1, {"ExactDuplicate": 1})
+
+
+def test_fields_may_have_other_names(pass_on: Callable[..., Outcome]) -> None:
+    items = [{"link": item["url"], "body": item["text"], "text": "no", "url": "no"} for item in four()]
+    outcome = pass_on(items, {"DEDUP_KEY_FIELD": "link", "DEDUP_TEXT_FIELD": "body"})
+    keeps_the_first_two(outcome)
+
+
+def test_html_field_may_have_another_name(pass_on: Callable[..., Outcome]) -> None:
+    items = [{"url": item["url"], "source": article("x", text=item["text"])} for item in four()]
+    keeps_the_first_two(pass_on(items, {"DEDUP_HTML_FIELD": "source"}))
+
+
+def test_signature_that_the_item_brings_along_is_used(pass_on: Callable[..., Outcome]) -> None:
+    items = [{**item, "signature": make_signature(item["text"]), "text": "x"} for item in four()]
+    keeps_the_first_two(pass_on(items))
+
+
+def test_verdict_is_written_into_a_field_of_the_item(pass_on: Callable[..., Outcome]) -> None:
+    setting = {"DEDUP_VERDICT_FIELD": "verdict"}
+    assert {item["verdict"] for item in pass_on(four(), setting).items} == {"new"}
+    assert {item["verdict"] for item in pass_on(four(), setting).items} == {"unchanged"}
+
+
+@pytest.mark.parametrize("kind", [DataclassItem, ScrapyItem, FrozenItem, StrictPydanticItem])
+def test_item_that_cannot_hold_the_verdict_is_not_lost(
+    kind: Callable[..., Any], pass_on: Callable[..., Outcome]
+) -> None:
+    outcome = pass_on([kind(**fields) for fields in four()], {"DEDUP_VERDICT_FIELD": "verdict"})
+    keeps_the_first_two(outcome)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {},
+        {"name": "x"},
+        {"url": url(1)},
+        {"url": url(1), "text": None},
+        {"url": url(1), "text": "", "html": ""},
+        {"url": url(1), "html": b""},
+    ],
+    ids=lambda item: ",".join(item) or "nothing",
+)
+def test_item_without_text_passes(item: dict[str, Any], pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on([item, dict(item)])
+    assert outcome.items == [item, item]
+    assert outcome.count("dedup/not_examined") == 2
+    assert outcome.tracebacks == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [["a", "list", "as", "item", "loaders", "make"], b"bytes", 17, {"a": 1}, ("a",), True],
+    ids=lambda text: type(text).__name__,
+)
+@pytest.mark.parametrize("field", ["text", "html"])
+def test_item_whose_text_is_none_is_not_lost(field: str, text: object, pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on([{"url": url(1), field: text}, {"url": url(2), "text": A}])
+    assert urls(outcome) == [url(1), url(2)]
+    assert (outcome.failed, outcome.tracebacks) == (0, [])
+
+
+def test_odd_texts_and_addresses_do_no_harm(pass_on: Callable[..., Outcome]) -> None:
+    odd = ["\0", "\ud800", "\x1b[31m", " ", "\u202e", "x" * 100_000, "港口", "\0\ud800" * 50]
+    outcome = pass_on([{"url": f"https://example.com/{text}", "text": text} for text in odd])
+    assert outcome.failed == 0
+    assert not [message for message in outcome.messages if set(message) & set("\0\x1b\ud800\u202e")]
+
+
+@pytest.mark.parametrize("nothing", [{}, {"url": None}, {"url": ""}])
+def test_item_without_a_url_is_compared_all_the_same(nothing: dict[str, Any], pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on([{**nothing, "text": text} for text in (A, B, A)], {"CONCURRENT_ITEMS": 1})
+    assert [item["text"] for item in outcome.items] == [A, B]
+
+
+def test_short_texts_are_duplicates_only_if_they_are_equal(pass_on: Callable[..., Outcome]) -> None:
+    texts = ["Three words here", "three  WORDS here", "Three words hare", "港口大桥", "港口大桥。"]
+    outcome = pass_on([{"url": url(n), "text": text} for n, text in enumerate(texts)])
+    assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
+
+
+# What is said of it
+
+
+def test_drops_are_counted_by_class_and_by_verdict(pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on(four())
+    assert outcome.count("item_dropped_reasons_count/ExactDuplicate") == 1
+    assert outcome.count("item_dropped_reasons_count/NearDuplicate") == 1
+    assert (outcome.count("dedup/new"), outcome.count("dedup/exact_duplicate")) == (2, 1)
+    assert outcome.count("dedup/near_duplicate") == 1
+    sizes = [len(text) for text in (A, B, A, NEAR_A)]
+    assert outcome.count("dedup/text_bytes") == sum(sizes)
+    assert outcome.count("dedup/text_bytes_dropped") == sum(sizes[2:])
+
+
+def test_each_drop_is_one_line_that_names_the_original(pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on(four(), {"CONCURRENT_ITEMS": 1})
+    exact = [message for message in outcome.messages if url(2) in message]
+    near = [message for message in outcome.messages if url(3) in message]
+    assert exact == [f"dropped {url(2)}: exact duplicate of {url(0)}"]
+    assert len(near) == 1
+    assert re.fullmatch(rf"dropped {url(3)}: near duplicate of {url(0)} \(distance \d+, similarity 0\.\d\d\)", near[0])
+    assert {record.levelno for record in outcome.log if "dropped" in record.getMessage()} == {logging.INFO}
+
+
+def test_exception_of_a_drop_tells_key_and_decision(pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on([{"url": url(1), "text": A}, {"url": url(2), "text": A}])
+    [dropped] = outcome.dropped
+    assert (dropped.key, dropped.decision.original) in ((url(2), url(1)), (url(1), url(2)))  # type: ignore[attr-defined]
+
+
+def test_verdicts_are_in_the_database(pass_on: Callable[..., Outcome], tmp_path: Path) -> None:
+    pass_on(four())
+    rows = ask(
+        f"sqlite:///{tmp_path / 'dedup.db'}", "SELECT verdict, count(*) AS n FROM dedup_verdicts GROUP BY verdict"
+    )
+    assert {row["verdict"]: row["n"] for row in rows} == {"new": 2, "exact duplicate": 1, "near duplicate": 1}
+
+
+def test_run_is_closed_with_the_reason_for_which_the_crawl_ended(tmp_path: Path) -> None:
+    class Stopping(ItemsSpider):
+        def parse(self, response: Any) -> Iterator[Any]:
+            yield from self.items
+            raise scrapy.exceptions.CloseSpider("enough")
+
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
+    assert crawl_here(Stopping, settings, items=four()).stats["finish_reason"] == "enough"
+    assert [row["outcome"] for row in ask(settings["DEDUP_DATABASE_URL"], "SELECT outcome FROM dedup_runs")] == [
+        "enough"
+    ]
+
+
+# Settings
+
+
+def test_second_crawl_passes_what_is_unchanged_and_drops_the_same_duplicates(pass_on: Callable[..., Outcome]) -> None:
+    pass_on(four())
+    outcome = pass_on(four())
+    keeps_the_first_two(outcome)
+    assert outcome.count("dedup/unchanged") == 2
+
+
+def test_unchanged_items_are_dropped_on_request_and_updated_ones_are_not(pass_on: Callable[..., Outcome]) -> None:
+    pass_on(four())
+    items = [
+        {"url": url(0), "text": A},
+        {"url": url(1), "text": document(200, "other")},
+        {"url": url(9), "text": "new"},
+    ]
+    outcome = pass_on(items, {"DEDUP_DROP_UNCHANGED": True})
+    assert urls(outcome) == [url(1), url(9)]
+    assert outcome.kinds_of_drops == {"Unchanged": 1}
+    assert (outcome.count("dedup/unchanged"), outcome.count("dedup/updated"), outcome.count("dedup/new")) == (1, 1, 1)
+
+
+def similar_text_at_distance(least: int, most: int) -> str:
+    """Return a text that shares most of its words with A, though its fingerprint lies this far away."""
+    original = make_signature(A)
+    for seed in range(500):
+        text = edited(A, 6, seed)
+        signature = make_signature(text)
+        if least <= distance(original.fingerprint, signature.fingerprint) <= most:
+            assert compare(original.sketch, signature.sketch).jaccard > 0.6
+            return text
+    raise AssertionError("no such text")
+
+
+def test_paper_mode_goes_by_three_bits_and_nothing_else(pass_on: Callable[..., Outcome]) -> None:
+    close, far = similar_text_at_distance(1, 3), similar_text_at_distance(5, 8)
+    items = [{"url": url(n), "text": text} for n, text in enumerate((A, close, far))]
+    outcome = pass_on(items, {"DEDUP_MODE": "paper", "CONCURRENT_ITEMS": 1})
+    assert urls(outcome) == [url(0), url(2)]
+
+
+def test_checked_mode_looks_further(pass_on: Callable[..., Outcome]) -> None:
+    close, far = similar_text_at_distance(1, 3), similar_text_at_distance(5, 8)
+    items = [{"url": url(n), "text": text} for n, text in enumerate((A, close, far))]
+    assert urls(pass_on(items, {"CONCURRENT_ITEMS": 1})) == [url(0)]
+
+
+def test_stage_can_be_switched_off(pass_on: Callable[..., Outcome], tmp_path: Path) -> None:
+    outcome = pass_on(four(), {"DEDUP_ENABLED": False})
+    assert len(outcome.items) == 4
+    assert not [name for name in outcome.stats if name.startswith("dedup/")]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("off", ["False", "no", 0])
+def test_stage_can_be_switched_off_by_any_word_for_no(off: object, pass_on: Callable[..., Outcome]) -> None:
+    assert len(pass_on(four(), {"DEDUP_ENABLED": off}).items) == 4
+
+
+def test_run_can_be_given_a_name(pass_on: Callable[..., Outcome], tmp_path: Path) -> None:
+    assert pass_on(four(), {"DEDUP_RUN": "Monday"}).stats["dedup/run"] == "Monday"
+    assert ask(f"sqlite:///{tmp_path / 'dedup.db'}", "SELECT name FROM dedup_runs") == [{"name": "Monday"}]
+
+
+def test_wrong_setting_refuses_to_start(pass_on: Callable[..., Outcome]) -> None:
+    with pytest.raises(ExitedError) as ended:
+        pass_on(four(), {"DEDUP_RADIUS": "wide", **NO_NETWORK})
+    assert ended.value.status == 2
+    assert "DEDUP_RADIUS = 'wide': expected a whole number" in ended.value.outcome.messages
+
+
+# Ways of switching it on
+
+
+class Recording:
+    """An item pipeline that remembers what reaches it."""
+
+    seen: list[Any] = []  # noqa: RUF012 -- emptied by each test
+
+    def process_item(self, item: Any) -> Any:
+        self.seen.append(item)
+        return item
+
+
+def test_pipeline_works_without_the_addon(tmp_path: Path) -> None:
+    settings = {"ITEM_PIPELINES": {PIPELINE: 300}, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
+    keeps_the_first_two(crawl_here(ItemsSpider, settings, items=four()))
+
+
+def test_addon_and_pipeline_together_examine_each_item_once(pass_on: Callable[..., Outcome]) -> None:
+    outcome = pass_on(four(), {"ITEM_PIPELINES": {PIPELINE: 150}})
+    keeps_the_first_two(outcome)
+    assert outcome.count("dedup/new") == 2
+
+
+def test_addon_respects_that_the_project_has_switched_the_pipeline_off(pass_on: Callable[..., Outcome]) -> None:
+    assert len(pass_on(four(), {"ITEM_PIPELINES": {PIPELINE: None}}).items) == 4
+
+
+@pytest.mark.parametrize("order", [0, 1, 100, 400])
+def test_pipelines_of_the_project_see_the_kept_items_only(order: int, pass_on: Callable[..., Outcome]) -> None:
+    Recording.seen.clear()
+    pass_on(four(), {"ITEM_PIPELINES": {Recording: order}})
+    assert len(Recording.seen) == 2
+
+
+def test_pipelines_that_are_named_see_all_items(pass_on: Callable[..., Outcome]) -> None:
+    Recording.seen.clear()
+    pass_on(four(), {"ITEM_PIPELINES": {Recording: 100}, "DEDUP_AFTER": "Recording"})
+    assert len(Recording.seen) == 4
+
+
+# Many at once
+
+
+def eight(near: bool) -> list[str]:
+    base = document(300, "base")
+    return [edited(base, 3, seed) if near else base for seed in range(8)]
+
+
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("batch_size", [1, 50])
+def test_of_eight_copies_from_one_callback_exactly_one_is_kept(
+    near: bool, batch_size: int, pass_on: Callable[..., Outcome]
+) -> None:
+    items = [{"url": url(n), "text": text} for n, text in enumerate(eight(near))]
+    outcome = pass_on(items, {"DEDUP_BATCH_SIZE": batch_size})
+    assert (len(outcome.items), len(outcome.dropped)) == (1, 7)
+
+
+class PagesSpider(scrapy.Spider):
+    """Fetches addresses at once and yields an item for each of them."""
+
+    name = "pages"
+
+    def __init__(self, urls: list[str]) -> None:
+        super().__init__()
+        self.urls = urls
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for address in self.urls:
+            yield scrapy.Request(address, self.parse)
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "html": response.body}
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_of_eight_copies_in_concurrent_responses_exactly_one_is_kept(near: bool, tmp_path: Path) -> None:
+    barrier = Barrier(8)
+
+    def together(asked: Asked) -> str:
+        barrier.wait(HANG)
+        return article("x", text=texts[int(asked.path[1:])])
+
+    texts = eight(near)
+    with LocalSite({f"/{number}": together for number in range(8)}) as site:
+        settings = {
+            "ADDONS": ADDONS,
+            "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}",
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 8,
+            "DOWNLOAD_DELAY": 0,
+        }
+        outcome = crawl_here(PagesSpider, settings, urls=[f"{site.url}/{number}" for number in range(8)])
+    assert (len(outcome.items), len(outcome.dropped)) == (1, 7)
+
+
+def test_of_copies_in_two_crawls_of_one_process_exactly_one_is_kept(tmp_path: Path) -> None:
+    base = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", "DEDUP_WORKERS": 0}
+    quiet = {"TWISTED_REACTOR_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False}
+    runner = AsyncCrawlerRunner(Settings({**base, **quiet}))
+    crawlers = [runner.create_crawler(ItemsSpider) for _ in range(2)]
+
+    async def crawl_both() -> None:
+        texts = [document(200, number) for number in range(20)]
+        await asyncio.gather(
+            *(
+                crawler.crawl_async(items=[{"url": url(f"{side}/{n}"), "text": text} for n, text in enumerate(texts)])
+                for side, crawler in enumerate(crawlers)
+            )
+        )
+
+    asyncio.run(crawl_both())
+    counts = [crawler.stats.get_stats() for crawler in crawlers if crawler.stats]
+    assert sum(count.get("dedup/new", 0) for count in counts) == 20
+    assert sum(count.get("dedup/exact_duplicate", 0) for count in counts) == 20
+
+
+# Whole projects and scripts
+
+SPIDER = """
+import scrapy
+
+
+class ShopSpider(scrapy.Spider):
+    name = "shop"
+
+    async def start(self):
+        yield scrapy.Request("SITE/")
+
+    def parse(self, response):
+        yield {"url": response.url, "html": response.text}
+        yield from response.follow_all(css="a")
+"""
+
+
+def test_project_with_one_more_line_in_its_settings_drops_its_duplicates(tmp_path: Path) -> None:
+    scrapy_command = [sys.executable, "-m", "scrapy"]
+    assert run([*scrapy_command, "startproject", "shop", "."], folder=tmp_path).status == 0
+    with (tmp_path / "shop" / "settings.py").open("a") as settings:
+        settings.write('\nADDONS = {"dedup.DedupAddon": 500}\n')
+    pages = {
+        "/": article("front", ["/a", "/copy", "/print"]),
+        "/a": article("a", text=A),
+        "/copy": article("copy", text=A),
+        "/print": article("print", text=NEAR_A),
+    }
+    with LocalSite(pages) as site:
+        (tmp_path / "shop" / "spiders" / "shop.py").write_text(SPIDER.replace("SITE", site.url))
+        options = ["-s", "DOWNLOAD_DELAY=0", "-s", "CONCURRENT_REQUESTS_PER_DOMAIN=1", "-o", "items.jsonl"]
+        result = run([*scrapy_command, "crawl", "shop", *options], folder=tmp_path)
+    assert (result.status, result.errors) == (0, [])
+    assert "'item_dropped_count': 2" in result.stderr
+    assert "'item_dropped_reasons_count/NearDuplicate': " in result.stderr
+    assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 2
+    report = run([*scrapy_command, "duplicates"], folder=tmp_path)
+    assert report.status == 0
+    assert "2 of 4 documents dropped: " in report.stdout
+    assert len(re.findall(r"^(?:exact|near) .*/(?:a|copy|print) ", report.stdout, re.MULTILINE)) == 2
+
+
+SCRIPT = """
+import scrapy
+from scrapy.crawler import <PROCESS>
+
+print("the script runs")
+
+
+class ShopSpider(scrapy.Spider):
+    name = "shop"
+
+    async def start(self):
+        yield scrapy.Request("data:text/plain,x")
+
+    def parse(self, response):
+        for number in range(4):
+            yield {"url": f"https://example.com/{number}", "html": <HTML>}
+
+
+settings = {
+    "ADDONS": {"dedup.DedupAddon": 500},
+    "DEDUP_DATABASE_URL": "sqlite:///<DATABASE>",
+    "LOG_LEVEL": "INFO",
+    "TELNETCONSOLE_ENABLED": False,
+    **<MORE>,
+}
+process = <PROCESS>(settings)
+process.crawl(ShopSpider)
+process.start()
+"""
+
+
+def script(folder: Path, process: str, database: str = "dedup.db", **more: object) -> Path:
+    path = folder / "script.py"
+    replacements = {"PROCESS": process, "HTML": repr(article("x", text=A)), "DATABASE": database, "MORE": repr(more)}
+    path.write_text(re.sub("<([A-Z]+)>", lambda found: replacements[found[1]], SCRIPT))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("process", "more"),
+    [("CrawlerProcess", {}), ("AsyncCrawlerProcess", {}), ("AsyncCrawlerProcess", {"TWISTED_REACTOR_ENABLED": False})],
+    ids=["CrawlerProcess", "AsyncCrawlerProcess", "without reactor"],
+)
+def test_script_without_a_main_guard_works(process: str, more: dict[str, object], tmp_path: Path) -> None:
+    result = run([sys.executable, str(script(tmp_path, process, **more))], folder=tmp_path)
+    assert (result.status, result.errors) == (0, [])
+    assert result.stdout == "the script runs\n"
+    assert "'dedup/new': 1" in result.stderr
+    assert "'dedup/exact_duplicate': 3" in result.stderr
+    assert not [line for line in result.stderr.splitlines() if "WARNING" in line and "Aiohttp" not in line]
+
+
+@pytest.mark.parametrize(
+    ("process", "more"),
+    [("CrawlerProcess", {}), ("AsyncCrawlerProcess", {"TWISTED_REACTOR_ENABLED": False, **NO_NETWORK})],
+    ids=["CrawlerProcess", "without reactor"],
+)
+def test_script_whose_database_cannot_be_opened_ends_with_one_clear_line(
+    process: str, more: dict[str, object], tmp_path: Path
+) -> None:
+    path = script(tmp_path, process, "missing/dedup.db", **more)
+    result = run([sys.executable, str(path)], folder=tmp_path)
+    assert result.status == 1
+    assert len(result.errors) == 1
+    assert "missing/dedup.db" in result.errors[0]
