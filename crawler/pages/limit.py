@@ -13,7 +13,7 @@ from crawler.page import OverLimit
 
 
 class PageLimitPipeline:
-    """Item pipeline, before deduplication: keeps exactly `max_pages` pages, then ends the crawl.
+    """Item pipeline, before deduplication: keeps `max_pages` pages (where workers share the run, some more), then ends the crawl.
 
     Duplicates do not count, so a page may only be looked at while it would still fit if it and
     all that are being looked at were kept; the others wait.
