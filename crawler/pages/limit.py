@@ -15,8 +15,8 @@ from crawler.page import OverLimit
 class PageLimitPipeline:
     """Item pipeline, before deduplication: ends the crawl once `max_pages` pages are kept.
 
-    Where workers share a run, each keeps to it by itself, and some more may be kept. Duplicates do not count, so a page may only be looked at while it would still fit if it and
-    all that are being looked at were kept; the others wait.
+    Where workers share a run, each keeps to it by itself, and some more may be kept. Duplicates do not count, so a page
+    may only be looked at while it would still fit if it and all that are being looked at were kept; the others wait.
     """
 
     def __init__(self, crawler: Crawler, limit: int) -> None:
