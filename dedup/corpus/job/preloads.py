@@ -34,7 +34,7 @@ def preloads(files: Sequence[CorpusFile], options: ReadOptions) -> tuple[str, ..
 def _is_plain(file: CorpusFile, options: ReadOptions) -> bool:
     """Say whether a file begins with texts that are not Chinese."""
     try:
-        read = import_module(f"dedup.corpus.reading.formats.{file.format}").read
+        read = import_module(f"dedup.corpus.reading.{file.format}").read
         first = list(islice(read(file, 0, options, None), _MOST_DOCUMENTS))
     except OSError:  # it was there when all were checked, and whoever reads it will say so
         return False

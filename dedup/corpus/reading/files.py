@@ -134,7 +134,7 @@ def _check(path: str, key_start: int) -> CorpusFile | None:
     if compression == "zstd":
         load_pyarrow(name)
     if format_.is_checked:
-        import_module(f"dedup.corpus.reading.formats.{format_.module}").check(path, name)
+        import_module(f"dedup.corpus.reading.{format_.module}").check(path, name)
     return CorpusFile(path, name, key_start, format_.module, compression, status.st_size)
 
 

@@ -117,7 +117,7 @@ def _remaining(
 
 
 def _reader(file: CorpusFile) -> Reader:
-    read: Reader = import_module(f"dedup.corpus.reading.formats.{file.format}").read
+    read: Reader = import_module(f"dedup.corpus.reading.{file.format}").read
     return read
 
 
