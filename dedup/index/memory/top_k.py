@@ -77,8 +77,10 @@ def note_documents(
         return found
     starts = array_at(row[STARTS], np.int64, row[GROUPS] + 1)
     members = array_at(row[MEMBER_IDS], np.int64, row[MEMBERS])
+    # Of a damaged file they may be any numbers, of which the difference may have no room in 64 bits.
+    after = max(np.int64(0), min(starts[~owner + 1], row[MEMBERS]))
     noted = 0
-    for member in range(max(np.int64(0), starts[~owner]), min(starts[~owner + 1], row[MEMBERS])):
+    for member in range(max(np.int64(0), min(starts[~owner], after)), after):
         if noted == limit:
             break
         slot = row[COUNT] + member
