@@ -150,13 +150,13 @@ def search(
     """
     for row in rows:
         for table in range(first_table, after_table):
-            for query, _ in asked:
+            for query in asked[:, 0]:
                 prefetch(row[DIRECTORIES] + 4 * (DIRECTORY_LENGTH * table + block_of(np.uint64(query), table)))
     for row in rows:
         for table in range(first_table, after_table):
             size = 8 if table == 0 else 2
             start = row[FINGERPRINTS] if table == 0 else row[TAGS] + 2 * (table - 1) * row[TAGS_LENGTH]
-            for query, _ in asked:
+            for query in asked[:, 0]:
                 first, after = range_of(row, table, block_of(np.uint64(query), table))
                 for line in range(first * size & -_LINE, min(after, first + LONG_RANGE) * size, _LINE):
                     prefetch(start + line)
@@ -179,9 +179,9 @@ def search(
             buffer[i] = place << _PLACE_BITS | position
         for i in range(have):
             place = buffer[i] >> _PLACE_BITS
-            query, number = asked[place // BLOCKS]
+            query, number = np.uint64(asked[place // BLOCKS, 0]), asked[place // BLOCKS, 1]
             position = buffer[i] & _PLACE
-            found = compare(row, place % BLOCKS, position, np.uint64(query), number, radius, limit, results, found)
+            found = compare(row, place % BLOCKS, position, query, number, radius, limit, results, found)
         if row[HAS_LONG]:
             for table in range(first_table, after_table):
                 for query, number in asked:
