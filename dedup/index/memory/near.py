@@ -156,8 +156,13 @@ def search(
         for table in range(first_table, after_table):
             size = 8 if table == 0 else 2
             start = row[FINGERPRINTS] if table == 0 else row[TAGS] + 2 * (table - 1) * row[TAGS_LENGTH]
+            before = -1
             for query in asked[:, 0]:
-                first, after = range_of(row, table, block_of(np.uint64(query), table))
+                block = block_of(np.uint64(query), table)
+                if block == before:
+                    continue
+                before = block
+                first, after = range_of(row, table, block)
                 for line in range(first * size & -_LINE, min(after, first + LONG_RANGE) * size, _LINE):
                     prefetch(start + line)
     for row in rows:

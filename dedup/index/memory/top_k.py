@@ -134,9 +134,9 @@ def rank_all(results: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     in_order = numbers[order]
     if (in_order[1:] == in_order[:-1]).any():
         order = np.lexsort((results[:, 2], numbers))
+        in_order = results.take(order, axis=0)
+        order = order[np.append(True, (in_order[1:] != in_order[:-1]).any(axis=1))]
     ranked = results.take(order, axis=0)
-    is_new = np.ones(len(ranked), bool)
-    is_new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    ranked = ranked[is_new]
-    places = np.arange(len(ranked)) - np.searchsorted(ranked[:, 0], ranked[:, 0])
-    return ranked[places < limit]
+    # Those farther down have one of the same query so many rows above.
+    above = ranked[: max(0, len(ranked) - limit), 0]
+    return ranked[np.append(np.ones(len(ranked) - len(above), bool), ranked[limit:, 0] != above)]
