@@ -138,5 +138,6 @@ def rank_all(results: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
         order = order[np.append(True, (in_order[1:] != in_order[:-1]).any(axis=1))]
     ranked = results.take(order, axis=0)
     # Those farther down have one of the same query so many rows above.
-    above = ranked[: max(0, len(ranked) - limit), 0]
-    return ranked[np.append(np.ones(len(ranked) - len(above), bool), ranked[limit:, 0] != above)]
+    is_close = np.ones(len(ranked), bool)
+    is_close[limit:] = ranked[limit:, 0] != ranked[: max(0, len(ranked) - limit), 0]
+    return ranked[is_close]
