@@ -15,6 +15,8 @@ from dedup.index.memory.building import build
 from dedup.index.memory.index import DESIGN, NO_LIMIT, MemoryIndex
 from dedup.index.memory.near import collect
 from dedup.index.memory.near_tags import near_tags
+from dedup.index.memory.ranges import range_of
+from dedup.index.memory.recent import block_of
 from dedup.index.memory.results import QueryResults
 from dedup.index.memory.segment import LONG_RANGE
 from dedup.index.probes import ProbePlan
@@ -151,7 +153,8 @@ def test_places_are_collected_that_have_the_block_and_a_tag_within_one_bit_and_n
     top = ((differing << left) | (differing >> right if table else np.uint64(0))) >> np.uint64(32)
     wanted = np.flatnonzero((top < 1 << 16) & (np.bitwise_count(top) <= 1))
     places = np.empty(LONG_RANGE, np.int64)
-    have = collect(built.row, table, query[0], places, 0)
+    first, after = range_of(built.row, table, block_of(query[0], table))
+    have = collect(built.row, table, query[0], first, after, places, 0)
     assert places[:have].tolist() == wanted.tolist()
 
 

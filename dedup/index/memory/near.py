@@ -150,22 +150,28 @@ def search(
     """
     for row in rows:
         for table in range(first_table, after_table):
-            for query, _ in asked:
+            for query in asked[:, 0]:
                 prefetch(row[DIRECTORIES] + 4 * (DIRECTORY_LENGTH * table + block_of(np.uint64(query), table)))
     for row in rows:
         for table in range(first_table, after_table):
             size = 8 if table == 0 else 2
             start = row[FINGERPRINTS] if table == 0 else row[TAGS] + 2 * (table - 1) * row[TAGS_LENGTH]
-            for query, _ in asked:
+            for query in asked[:, 0]:
                 first, after = range_of(row, table, block_of(np.uint64(query), table))
                 for line in range(first * size & -_LINE, min(after, first + LONG_RANGE) * size, _LINE):
                     prefetch(start + line)
     for row in rows:
         have = 0
         for table in range(first_table, after_table):
+            block, first, after = -1, 0, 0
             for place in range(len(asked)):
                 before = have
-                have = collect(row, table, np.uint64(asked[place, 0]), buffer, have)
+                query = np.uint64(asked[place, 0])
+                # Of many queries several have the same block.
+                if block_of(query, table) != block:
+                    block = block_of(query, table)
+                    first, after = range_of(row, table, block)
+                have = collect(row, table, query, first, after, buffer, have)
                 for i in range(before, have):
                     if table > 0:
                         prefetch(row[POSITIONS] + 4 * ((table - 1) * row[COUNT] + buffer[i]))
@@ -179,9 +185,9 @@ def search(
             buffer[i] = place << _PLACE_BITS | position
         for i in range(have):
             place = buffer[i] >> _PLACE_BITS
-            query, number = asked[place // BLOCKS]
+            query, number = np.uint64(asked[place // BLOCKS, 0]), asked[place // BLOCKS, 1]
             position = buffer[i] & _PLACE
-            found = compare(row, place % BLOCKS, position, np.uint64(query), number, radius, limit, results, found)
+            found = compare(row, place % BLOCKS, position, query, number, radius, limit, results, found)
         if row[HAS_LONG]:
             for table in range(first_table, after_table):
                 for query, number in asked:
@@ -194,20 +200,23 @@ def search(
 
 
 @compiled
-def collect(row: NDArray[np.int64], table: int, query: np.uint64, places: NDArray[np.int64], have: int) -> int:
-    """Collect the places of the entries that have the query's block and a tag within one bit, but of no long range.
+def collect(
+    row: NDArray[np.int64], table: int, query: np.uint64, first: int, after: int, places: NDArray[np.int64], have: int
+) -> int:
+    """Collect the places of entries in a range that have a tag within one bit of the query's; none of a long range.
 
     Args:
         row: that of the segment.
         table: the number of the table.
         query: the fingerprint looked for.
+        first: where the entries with its block begin.
+        after: where they end.
         places: receives them; there must be room for `LONG_RANGE`.
         have: how many are in it.
 
     Returns:
         How many are in it then.
     """
-    first, after = range_of(row, table, block_of(query, table))
     if after - first > LONG_RANGE:
         return have
     if table == 0:

@@ -77,8 +77,10 @@ def note_documents(
         return found
     starts = array_at(row[STARTS], np.int64, row[GROUPS] + 1)
     members = array_at(row[MEMBER_IDS], np.int64, row[MEMBERS])
+    # Of a damaged file they may be any numbers, of which the difference may have no room in 64 bits.
+    after = max(np.int64(0), min(starts[~owner + 1], row[MEMBERS]))
     noted = 0
-    for member in range(max(np.int64(0), starts[~owner]), min(starts[~owner + 1], row[MEMBERS])):
+    for member in range(max(np.int64(0), min(starts[~owner], after)), after):
         if noted == limit:
             break
         slot = row[COUNT] + member
@@ -132,9 +134,10 @@ def rank_all(results: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     in_order = numbers[order]
     if (in_order[1:] == in_order[:-1]).any():
         order = np.lexsort((results[:, 2], numbers))
+        in_order = results.take(order, axis=0)
+        order = order[np.append(True, (in_order[1:] != in_order[:-1]).any(axis=1))]
     ranked = results.take(order, axis=0)
-    is_new = np.ones(len(ranked), bool)
-    is_new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    ranked = ranked[is_new]
-    places = np.arange(len(ranked)) - np.searchsorted(ranked[:, 0], ranked[:, 0])
-    return ranked[places < limit]
+    # Those farther down have one of the same query so many rows above.
+    is_close = np.ones(len(ranked), bool)
+    is_close[limit:] = ranked[limit:, 0] != ranked[: max(0, len(ranked) - limit), 0]
+    return ranked[is_close]
