@@ -124,18 +124,11 @@ def _compile_in_a_process(name: str) -> None:
         raise CompilingError(f"compiling failed: {last}")
 
 
-def _compile_spaced() -> None:
+def _compile_signatures() -> None:
     from dedup.signature.signature import make_signature
 
-    make_signature("word 1")
-
-
-def _compile_chinese() -> None:
-    from dedup.signature.schemes import find_scheme
-
-    # The other scheme has weights of its own.
-    for scheme in ("words", "bigrams64"):
-        find_scheme(scheme).signature("一 1")
+    # With a word of Chinese the dictionary is read, too.
+    make_signature("word 1 一")
 
 
 def _compile_memory() -> None:
@@ -188,14 +181,13 @@ def _sample() -> Iterator[str]:
 
 
 PARTS = {
-    "spaced": Part("signatures", 6, _compile_spaced),
-    "chinese": Part("Chinese words", 4, _compile_chinese),
+    "signatures": Part("signatures", 10, _compile_signatures),
     "memory": Part("tables in memory", 20, _compile_memory),
     "files": Part("what `dedup files` needs", 60, _compile_files),
 }
 """What can be compiled ahead, by name."""
 
-SIGNATURES = ("spaced", "chinese")
+SIGNATURES = ("signatures",)
 """The parts that signatures of any text need."""
 
 

@@ -190,7 +190,9 @@ def pass_on(tmp_path: Path) -> Callable[..., Outcome]:
     def pass_on(
         items: list[Any], settings: Mapping[str, Any] | None = None, spider_name: str = "items", *, fails: bool = False
     ) -> Outcome:
-        values = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", **(settings or {})}
+        # One after the other: which of two copies is the first depends on no race.
+        values = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", "CONCURRENT_ITEMS": 1}
+        values |= settings or {}
         try:
             return crawl_here(ItemsSpider, values, items=items, name=spider_name)
         except ExitedError as error:

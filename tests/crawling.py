@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -369,6 +371,10 @@ def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float
         except SystemExit as ended:
             status = ended.code
     if status is not None:
+        # What was under way is never awaited, as when a process ends.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            gc.collect()
         raise ExitedError(status, outcome)
     return outcome
 

@@ -21,6 +21,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
+from typing import Self
 
 # Nothing of settings, which depend on the environment, and nothing that chooses a reactor.
 _LOADED = (
@@ -71,6 +72,13 @@ class ForkedProcess:
         self._told = pipes[2][0]
         self.returncode: int | None = None
         self.pid = self._read_number()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait until it has ended."""
+        self.communicate()
 
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Return all output once the process has ended.

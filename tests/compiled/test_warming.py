@@ -87,7 +87,7 @@ def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.
     assert done.returncode == 0
     assert done.stdout == f"compiled code is kept in {folder}/dedup\n"
     before, after = done.stderr.splitlines()
-    assert before.startswith("dedup warm-up: compiling signatures, Chinese words for this machine, once, about ")
+    assert before.startswith("dedup warm-up: compiling signatures for this machine, once, about ")
     assert before.endswith(f"; kept in {folder}/dedup")
     assert after.startswith("dedup warm-up: compiled in ")
 
@@ -111,14 +111,14 @@ def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: P
 def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert [level for level, _ in records] == ["INFO", "INFO"]
-    assert records[0][1].startswith("compiling signatures, Chinese words for this machine, once, about ")
+    assert records[0][1].startswith("compiling signatures for this machine, once, about ")
     assert records[1][1].startswith("compiled in ")
     assert (compiled, signatures) == ([], expected())
     # Cut off by a power cut: it is compiled once more, and then it is there.
-    for path in nearly_warm.rglob("spaced._analyse*.nbi"):
+    for path in nearly_warm.rglob("analysis._sign*.nbi"):
         path.write_bytes(path.read_bytes()[:50])
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
-    assert (records, compiled[0], signatures) == ([], "_analyse", expected())
+    assert (records, compiled[0], signatures) == ([], "_sign", expected())
     assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
 
 
@@ -154,13 +154,13 @@ def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None
 
 def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
     # In the place of a file there is a folder.
-    for path in nearly_warm.rglob("spaced._analyse*.nbi"):
+    for path in nearly_warm.rglob("analysis._sign*.nbi"):
         path.unlink()
         path.mkdir()
     done = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(nearly_warm))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("error: compiling failed: ")
-    assert "fingerprint" in done.stderr.splitlines()[-1]
+    assert "signature" in done.stderr.splitlines()[-1]
 
 
 def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
@@ -175,9 +175,7 @@ def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
         env=environment(DEDUP_CACHE_DIR=str(tmp_path / "kept")),
     ) as process:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith(
-            "dedup files: compiling signatures, Chinese words, what `dedup files`"
-        )
+        assert process.stderr.readline().startswith("dedup files: compiling signatures, what `dedup files`")
         of_it = psutil.Process(process.pid)
         wait_until(lambda: bool(of_it.children(recursive=True)))
         children = of_it.children(recursive=True)
