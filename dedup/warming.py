@@ -182,8 +182,8 @@ def _sample() -> Iterator[str]:
 
 PARTS = {
     "signatures": Part("signatures", 10, _compile_signatures),
-    "memory": Part("tables in memory", 20, _compile_memory),
-    "files": Part("what `dedup files` needs", 60, _compile_files),
+    "memory": Part("tables in memory", 15, _compile_memory),
+    "files": Part("what `dedup files` needs", 25, _compile_files),
 }
 """What can be compiled ahead, by name."""
 
