@@ -1,4 +1,4 @@
-"""Joining clusters in the database; the rule is in `dedup.rules.matcher`."""
+"""Joining clusters in the database; the rule is in `dedup.rules.cluster_merge`."""
 
 from __future__ import annotations
 

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from dedup.signature.word_lists import JIEBA, Vocabulary
 
-_LINE_FEED = 0x0A
-
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
 JAPANESE_KANA_SHARE = 0.1
 

@@ -6,8 +6,7 @@ import logging
 
 from scrapy.exceptions import DropItem
 
-from dedup.ledger.deduplicator import Decision, Verdict
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Decision, Kept, Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -20,10 +19,10 @@ _WHY_KEPT = {
 
 
 class DroppedByDedup(DropItem):
-    """Base of the exceptions that drop an item here; the pipeline has logged its line already.
+    """Base of the exceptions that drop an item here; what is worth a line of the log has it already.
 
     Attributes:
-        key: the URL of the dropped item.
+        key: the key of the dropped item; empty where it is not decided.
         decision: the verdict and its reason; None where there is none.
     """
 
@@ -50,11 +49,11 @@ class Replaced(DroppedByDedup):
 
 
 class Undecided(DroppedByDedup):
-    """The database failed before a verdict was written; the next crawl sees the item again."""
+    """No verdict was written: the database failed, or a rule for keepers did; the next crawl sees the item again."""
 
 
 def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:
-    """Return the exception that drops an item, if it is to be dropped; say in one line of the log what becomes of it.
+    """Return the exception that drops an item, if it is to be dropped; a duplicate has a line in the log.
 
     Args:
         decision: the decision on it.

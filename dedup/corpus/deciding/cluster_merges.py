@@ -1,4 +1,4 @@
-"""Clusters of a corpus that a document shows to be one: the rule is in `dedup.rules.matcher`.
+"""Clusters of a corpus that a document shows to be one: the rule is in `dedup.rules.cluster_merge`.
 
 What was written of the later cluster's documents stays written; the clusters at the end are the joined ones.
 """

@@ -36,7 +36,7 @@ def check(path: str, name: str) -> None:
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read documents; row groups before `after` are not touched. See the package for the rest."""
+    """Read documents; row groups before `after` are not touched. See `formats.py` for the rest."""
     arrow = load_pyarrow(file.name)
     try:
         # Without pre-buffering: otherwise all of a row group is in memory at once.

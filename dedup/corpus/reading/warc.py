@@ -37,7 +37,7 @@ def check(path: str, name: str) -> None:
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read pages; all records are counted, and a damaged stretch as one. See the package for the rest."""
+    """Read pages; all records are counted, and a damaged stretch as one. See `formats.py` for the rest."""
     done = 0 if after is None else after.ordinal
     try:
         raw = BufferedReader(FileIO(file.path), 1 << 18)
