@@ -45,6 +45,7 @@ test: $(VENV)/dev
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 test-fast: $(VENV)/dev
+	@$(BIN)/dedup warm-up --all
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(ARGS)
 
 check: $(VENV)/dev
