@@ -97,8 +97,9 @@ def exact_and_near(
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number of things, such as `1 page` or `2 pages`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """Return a number of things, such as `1 page`, `1,200 pages` or `2 addresses`."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def unit_for(size: int) -> tuple[str, int]:

@@ -61,7 +61,7 @@ class Command(BaseRunSpiderCommand):
         from crawler.frontier.leases import worker_name
         from crawler.frontier.unfinished import find_unfinished
         from crawler.runs.continuing import choose_run, take_over
-        from crawler.wording import counted
+        from dedup.display import counted
         from dedup.rules.settings import DedupSettings
         from dedup.sql.database import Database, require_file
 

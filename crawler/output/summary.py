@@ -16,8 +16,7 @@ from crawler.output.skipping import ROBOTS_TXT, named_pages
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
-from crawler.wording import counted
-from dedup.display import columns_of, pad, readable
+from dedup.display import columns_of, counted, pad, readable
 from dedup.errors import DatabaseError
 from dedup.report.contents import Cluster
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals

@@ -15,8 +15,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from sqlalchemy.engine import make_url
 
 from crawler.runs.options import HIDDEN, RunOptions
-from crawler.wording import counted
-from dedup.display import plain
+from dedup.display import counted, plain
 from dedup.errors import DedupError, SettingsError
 from dedup.sql.engines import shown_url
 

@@ -9,6 +9,7 @@ from random import SystemRandom
 
 from sqlalchemy import Connection
 
+from dedup.display import counted
 from dedup.errors import DedupError
 from dedup.ledger import document_rows, notes
 from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
@@ -88,8 +89,7 @@ class Deduplicator:
         memory = self._settings.memory
         if memory.seconds is not None:
             forgotten = forget_old(self.database, self._index, self.scopes, run_id, memory.seconds)
-            what = "document" if forgotten == 1 else "documents"
-            logger.info("forgotten: %s %s not seen for %s (DEDUP_MEMORY)", f"{forgotten:,}", what, memory)
+            logger.info("forgotten: %s not seen for %s (DEDUP_MEMORY)", counted(forgotten, "document"), memory)
         return run_id
 
     def close_run(self, run_id: int, outcome: str) -> None:
