@@ -108,6 +108,24 @@ def test_far_more_that_are_equally_far_away_than_are_wanted(limit: int) -> None:
     assert found == by_brute_force(plan_of(options), stored, query, margins[0], limit)
 
 
+def test_fewer_near_ones_than_the_first_documents_let_expect() -> None:
+    random = np.random.default_rng(2)
+    queries = np.array([0x0123456789ABCDEF, 0xFEDCBA9876543210, 0x0F1E2D3C4B5A6978], np.uint64)
+    bits = np.uint64(1) << np.arange(64, dtype=np.uint64)
+    stored = random.integers(0, 2**64, 20_000, np.uint64)
+    for number, query in enumerate(queries):
+        # In the first piece 60 at one bit, later ones at eight; of the first query enough at one bit.
+        stored[number : 3 * 60 : 3] = query ^ bits[:60]
+        stored[5_000 + number :: 5] = query ^ np.uint64(0xFF if number else 1)
+    margins = random.integers(0, 30, (3, 64))
+    options = DedupSettings()
+    with closing(Candidates(options, 1)) as candidates:
+        candidates.add_many(np.arange(20_000), stored)
+        found = look_around(candidates, queries, margins)
+    for number, query in enumerate(queries.tolist()):
+        assert found[number] == by_brute_force(plan_of(options), stored, query, margins[number], 64)
+
+
 @given(st.integers(0, 2**32), st.floats(0, 0.4), st.integers(0, 5), st.integers(40, 200), st.booleans())
 @settings(max_examples=200, deadline=None)
 def test_what_is_sure_is_what_is_confirmed_without_words(

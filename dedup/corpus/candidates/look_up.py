@@ -25,7 +25,7 @@ AT_ONCE = 64
 
 _IN_CACHE = 4096
 # Where more than these are near, it is asked of all at once which can be brought.
-_FEW = 2
+_FEW = 8
 _PLACE_BITS = 32
 _HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
 
@@ -91,17 +91,59 @@ def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) 
         after: the one behind the last of them; of all these it was looked equally far before.
         closest: the queries; takes what is found besides what was found before.
     """
+    if first == after:
+        return
+    start = closest.ends[first]
+    farthest = np.full(after - first, stored.radius)
+    # What was looked at tells how far away the last one will be that is found in the end. With that nearly all
+    # fingerprints need one comparison.
+    while start < end:
+        stop = min(max(2 * start, _IN_CACHE), end)
+        _look_up_all(stored, start, stop, first, after, farthest, closest)
+        for number in range(first, after):
+            expected = _expected(closest.keys[number], closest.counts[number], stop / end)
+            farthest[number - first] = min(farthest[number - first], expected)
+        start = stop
+    for number in range(first, after):
+        if _most(stored.radius, closest.keys[number], closest.counts[number]) > farthest[number - first]:
+            # Fewer than expected: once more, whatever the distance.
+            farthest[number - first], closest.counts[number] = stored.radius, 0
+            _look_up_all(stored, 0, end, number, number + 1, farthest[number - first :], closest)
+    closest.ends[first:after] = end
+
+
+@compiled
+def _look_up_all(
+    stored: Stored,
+    start: int,
+    end: int,
+    first: int,
+    after: int,
+    farthest: NDArray[np.int64],
+    closest: Closest,
+) -> None:
+    """Insert the keys of those from `start` to before `end`.
+
+    Args:
+        stored: the documents.
+        start: the first of them.
+        end: the one behind the last.
+        first: the first of the queries.
+        after: the one behind the last of them.
+        farthest: how far away they may be, of each query from the first on.
+        closest: the queries.
+    """
     # Each array is looked up once, and handed on alone: it is counted who holds one.
     fingerprints, flips, probes = stored.fingerprints, stored.flips, closest.probes
     exact = flips.starts[1:] - flips.starts[:-1]
     # More bits than those that are always flipped.
     exact_ends = (flips.exact_bits + 1).astype(np.uint64)
-    for start in range(closest.ends[first] if first < after else end, end, _IN_CACHE):
-        stop = min(start + _IN_CACHE, end)
+    for piece in range(start, end, _IN_CACHE):
+        stop = min(piece + _IN_CACHE, end)
         for number in range(first, after):
             closest.counts[number] = _look_up(
                 fingerprints,
-                start,
+                piece,
                 stop,
                 closest.queries[number],
                 probes.values[number],
@@ -109,11 +151,24 @@ def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) 
                 probes.kept[number],
                 exact,
                 exact_ends,
-                stored.radius,
+                farthest[number - first],
                 closest.keys[number],
                 closest.counts[number],
             )
-    closest.ends[first:after] = end
+
+
+@compiled
+def _expected(keys: NDArray[np.int64], found: int, share: float) -> int:
+    """Return how far away the last of the closest will be, with three standard deviations to spare.
+
+    Args:
+        keys: the closest so far, see `Closest`.
+        found: how many they are.
+        share: the share of all fingerprints that was looked at.
+    """
+    expected = len(keys) * share
+    rank = int(expected + 3 * np.sqrt(expected)) + 1
+    return signed(keys[rank] >> _PLACE_BITS) if rank < found else 1 << 62
 
 
 @compiled
@@ -132,7 +187,7 @@ def _look_up(
     found: int,
 ) -> int:
     """Insert the keys of those from `start` to before `end`; return how many there are then."""
-    most = _most(radius, keys, found)
+    most = min(radius, _most(radius, keys, found))
     for at in range(start, end, AT_ONCE):
         here = _near(fingerprints, at, query, most)
         if ones(here) > np.uint64(_FEW):
@@ -146,7 +201,7 @@ def _look_up(
             distance = signed(ones(differing))
             if distance <= most and is_brought(differing, query, values, counts, kept, exact, exact_ends):
                 found = _insert(keys, found, distance << _PLACE_BITS | place)
-                most = _most(radius, keys, found)
+                most = min(radius, _most(radius, keys, found))
     return found
 
 

@@ -80,13 +80,14 @@ def is_brought(
         exact: how many of the values of each table are always looked up, shape (4,).
         exact_ends: from how many bits on these do not bring what differs in its block, shape (4,).
     """
+    # Nearly without branches: which of them are taken cannot be foreseen, and values are compared several at once.
+    brought = False
     for table in range(BLOCKS):
-        if ones(differing & ~outside(table)) < exact_ends[table]:
-            return True
+        brought |= ones(differing & ~outside(table)) < exact_ends[table]
     for table in range(BLOCKS):
-        if differing & kept[table] == 0:
-            block = block_of(query ^ differing, table)
+        if not brought and differing & kept[table] == 0:
+            block, found = block_of(query ^ differing, table), 0
             for place in range(exact[table], counts[table]):
-                if values[table, place] == block:
-                    return True
-    return False
+                found += values[table, place] == block
+            brought = found > 0
+    return brought
