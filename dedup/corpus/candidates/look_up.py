@@ -23,6 +23,8 @@ from dedup.index.memory.segment import BLOCKS
 AT_ONCE = 64
 """So many fingerprints are compared at the same time; as many must stand behind the last, whatever they are."""
 
+# So many are looked at before it is told how far away those are that will be found.
+_FIRST = 1024
 _IN_CACHE = 4096
 # Where more than these are near, it is asked of all at once which can be brought.
 _FEW = 8
@@ -98,7 +100,7 @@ def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) 
     # What was looked at tells how far away the last one will be that is found in the end. With that nearly all
     # fingerprints need one comparison.
     while start < end:
-        stop = min(max(2 * start, _IN_CACHE), end)
+        stop = min(max(2 * start, _FIRST), end)
         _look_up_all(stored, start, stop, first, after, farthest, closest)
         for number in range(first, after):
             expected = _expected(closest.keys[number], closest.counts[number], stop / end)
