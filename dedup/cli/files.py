@@ -13,7 +13,7 @@ from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.formats import KNOWN
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
-from dedup.workers.loading import without_collections
+from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
 _OUTPUTS = ("kept", "dropped", "clusters")
@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
     found = find_files(options.inputs)
     outputs = _outputs(options)
     compile_first("files", *SIGNATURES, "files")
+    keep_freed_memory()
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
     load_ahead(preloads(found.files, ReadOptions(options.text_field, options.html_field, options.key_field)))
     with without_collections():
