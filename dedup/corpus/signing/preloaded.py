@@ -4,9 +4,10 @@ import gc
 import tempfile
 from pathlib import Path
 
-from dedup.workers.loading import keep_single_threaded, without_collections
+from dedup.workers.loading import keep_freed_memory, keep_single_threaded, without_collections
 
 keep_single_threaded()
+keep_freed_memory()
 with without_collections():
     from dedup.corpus.reading.documents import ReadOptions
     from dedup.corpus.reading.files import find_files
