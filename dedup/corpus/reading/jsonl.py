@@ -45,8 +45,7 @@ def read(
                 return
             if not line:
                 return
-            # Asking the file itself for every line would cost a tenth of the time.
-            offset = stream.tell() if file.compression else offset + len(line)
+            offset = stream.tell()
             if after is not None and line_number <= after.ordinal:
                 continue
             item = item_of(line, file, Position(number, line_number, offset), options)

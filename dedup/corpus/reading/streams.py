@@ -41,8 +41,11 @@ class Stream:
 
     def __init__(self, file: CorpusFile, offset: int = 0) -> None:
         self._stack = ExitStack()
-        raw = self._buffered(io.FileIO(file.path))
-        self._raw = raw
+        self._file = _CountedFile(file.path)
+        raw = self._buffered(self._file)
+        self._is_compressed = bool(file.compression)
+        # Asking the file itself where it is takes longer than reading a line.
+        self._offset = offset
         self.bytes: io.BufferedReader[Any] = raw
         if file.compression == "gzip":
             self.bytes = self._buffered(_Gzip(raw))
@@ -55,8 +58,8 @@ class Stream:
             raw.seek(offset)
 
     def tell(self) -> int:
-        """Return how many bytes of the file were taken; exact if it is not compressed."""
-        return self._raw.tell()
+        """Return how many bytes of the file were taken for the lines that were read; about, if it is compressed."""
+        return self._file.taken if self._is_compressed else self._offset
 
     def read_line(self, limit: int) -> bytes:
         """Read a line, with its end; b"" at the end of the file.
@@ -69,6 +72,7 @@ class Stream:
             OSError, EOFError, zlib.error: the file is damaged; see `DAMAGE`.
         """
         line = self.bytes.readline(limit + 1)
+        self._offset += len(line)
         if len(line) > limit:
             raise TooLongError(len(line) + self._discard_line(line))
         return line
@@ -78,6 +82,7 @@ class Stream:
         while line and not line.endswith(b"\n"):
             line = self.bytes.readline(_DISCARDED)
             size += len(line)
+        self._offset += size
         return size
 
     def _buffered(self, stream: Any, size: int = _BUFFER) -> io.BufferedReader[Any]:
@@ -90,6 +95,17 @@ class Stream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
+
+
+class _CountedFile(io.FileIO):
+    """A file that knows how many bytes were read from it."""
+
+    taken = 0
+
+    def readinto(self, buffer: bytearray | memoryview) -> int | None:  # type: ignore[override]
+        size = super().readinto(buffer)
+        self.taken += size or 0
+        return size
 
 
 class _Gzip(io.RawIOBase):
