@@ -1,4 +1,4 @@
-"""`dedup files` on the same documents in several formats, beside flat JSONL."""
+"""`dedup files` on the same documents in several formats, and in Chinese words, beside flat JSONL."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from typing import Any
 
 from benchmarks.files import write_corpus
 from benchmarks.processes import run_measured
+from benchmarks.texts import chinese_words
 
 _FLAT = "documents.jsonl"
+_CHINESE = "chinese.jsonl"
 
 
 def run(*, n: int = 50_000, rounds: int = 3) -> dict[str, Any]:
@@ -36,20 +38,23 @@ def run(*, n: int = 50_000, rounds: int = 3) -> dict[str, Any]:
     with TemporaryDirectory(prefix="benchmark-formats-") as name:
         folder = Path(name)
         write_corpus(folder / _FLAT, n)
-        files = {_FLAT: "flat JSONL", **_write_others(folder)}
+        files = {_FLAT: "flat JSONL", **_write_others(folder), _CHINESE: "Chinese JSONL"}
+        shorter = _write_chinese(folder)
         seconds: dict[str, list[float]] = {file: [] for file in files}
         # The compiler runs once after an installation; that is not measured.
         _dropped(folder, _FLAT, "--limit", "100")
         for _ in range(rounds):
             dropped = {file: _dropped(folder, file, times=seconds[file]) for file in files}
-            if any(each != dropped[_FLAT] for each in dropped.values()):
+            if any(each != dropped[_FLAT] for file, each in dropped.items() if file != _CHINESE):
                 raise ValueError("not every format has the same documents dropped")
     medians = {files[file]: median(times) for file, times in seconds.items()}
     flat = medians[files[_FLAT]]
     print(f"{n:,} documents    CPU s   of flat JSONL")
     for format_, cpu in medians.items():
         print(f"{format_:18}{cpu:8.1f}{cpu / flat:12.2f}")
-    return {"n": n, "cpu_seconds": medians}
+    a_character = medians[files[_CHINESE]] / flat * shorter
+    print(f"Chinese: {a_character:.1f} times the CPU of flat JSONL for a character")
+    return {"n": n, "cpu_seconds": medians, "chinese_ratio_a_character": a_character}
 
 
 def _write_others(folder: Path) -> dict[str, str]:
@@ -67,6 +72,19 @@ def _write_others(folder: Path) -> dict[str, str]:
         writer.writerows(_rows(folder))
     parquet.write_table(pa.Table.from_pylist(list(_rows(folder))), folder / "table.parquet")
     return {"nested.jsonl": "nested JSONL", "table.csv": "CSV", "table.parquet": "Parquet"}
+
+
+def _write_chinese(folder: Path) -> float:
+    """Write the documents with a Chinese word in the place of each English one; return how many times shorter it is."""
+    vocabulary, words = chinese_words(), dict[str, str]()
+    before = after = 0
+    with (folder / _CHINESE).open("w", encoding="utf-8") as lines:
+        for row in _rows(folder):
+            chosen = [words.setdefault(word, vocabulary[len(words) % len(vocabulary)]) for word in row["text"].split()]
+            text = "".join(chosen)
+            before, after = before + len(row["text"]), after + len(text)
+            lines.write(json.dumps({"id": row["id"], "text": text}, ensure_ascii=False) + "\n")
+    return before / after
 
 
 def _rows(folder: Path) -> Iterator[dict[str, Any]]:

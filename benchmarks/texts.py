@@ -46,12 +46,17 @@ def english(count: int) -> list[str]:
     return texts
 
 
+def chinese_words() -> list[str]:
+    """Return the commonest words of jieba's dictionary, the commonest first."""
+    frequent = sorted(load_jieba().FREQ.items(), key=lambda item: item[1], reverse=True)[:_COMMON_CHINESE]
+    return [word for word, _ in frequent if not word.isascii()]
+
+
 def chinese(count: int) -> list[str]:
     """Make Chinese texts of the commonest words of jieba's dictionary, as frequent as it says."""
     chance = random.Random(1)
-    frequent = sorted(load_jieba().FREQ.items(), key=lambda item: item[1], reverse=True)[:_COMMON_CHINESE]
-    words = [word for word, _ in frequent if not word.isascii()]
-    weights = [weight for word, weight in frequent if not word.isascii()]
+    words = chinese_words()
+    weights = [load_jieba().FREQ[word] for word in words]
     texts = []
     for _ in range(count):
         # No word is empty, so there are enough of them.
