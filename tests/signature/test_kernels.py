@@ -20,7 +20,7 @@ from dedup.signature.character_folding import folding
 from dedup.signature.characters import character_classes
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.hashes import hashes_of_words, murmur3_of_tokens
-from dedup.signature.minhash import PERMUTATIONS, count_distinct
+from dedup.signature.minhash import MULTIPLIERS, OFFSETS, count_distinct
 from dedup.signature.normalise import normalise
 from dedup.signature.plain import make_sketch
 from dedup.signature.signature import make_signature
@@ -176,7 +176,7 @@ def test_shingles_and_their_minima(hashes: list[int]) -> None:
 
     shingles = {mix(*hashes[i : i + 3]) for i in range(len(hashes) - 2)}
     sketch = make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
-    rules = zip(*(part.tolist() for part in PERMUTATIONS), strict=True)
+    rules = zip(MULTIPLIERS.tolist(), OFFSETS.tolist(), strict=True)
     nibbles = [nibble(*rule) for rule in rules]
     assert sketch.minima == bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
     assert sketch.shingles == len(shingles)
