@@ -47,7 +47,7 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     # Whole blocks are read faster, and here is one of them behind the text.
     texts = Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
     rows, normalised, words = _signed(texts, scheme, with_words=True)
-    fingerprint, minima, shingles, tokens, numbers = _BEFORE_MARGINS.unpack_from(rows)
+    fingerprint, minima, shingles, tokens, numbers = _BEFORE_MARGINS.unpack_from(rows.data)
     margins, packed_words = rows[0, _MARGINS:], words.tobytes()
     if not scheme.is_compiled:
         sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(packed_words)), scheme)
