@@ -24,7 +24,7 @@ from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BITS, Signature, digest
-from dedup.signature.simhash import fingerprint_of, fold_equal, fold_wide
+from dedup.signature.simhash import fingerprint_of, fold, fold_equal
 from dedup.signature.sketch import Sketch
 from dedup.signature.text_folding import find_combining, fold_text, room_for
 from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
@@ -91,7 +91,7 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
         1 / `dedup.published.features.UNIT`.
     """
     weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
-    return fold_wide([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
+    return fold([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
 
 
 def _signed(

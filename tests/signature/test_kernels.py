@@ -24,7 +24,6 @@ from dedup.signature.minhash import MULTIPLIERS, OFFSETS, count_distinct
 from dedup.signature.normalise import normalise
 from dedup.signature.plain import make_sketch
 from dedup.signature.signature import make_signature
-from dedup.signature.simhash import fold
 from dedup.signature.text_folding import SLACK, fold_text, room_for
 from dedup.signature.tokens import tokenise
 
@@ -154,13 +153,6 @@ def test_masks_of_bytes(data: bytes, at: int, byte: int) -> None:
 def test_distinct_values_are_counted(values: list[int]) -> None:
     # Small ones are told apart by none of the bits that say where a value belongs.
     assert count_distinct(np.array(values, np.uint32)) == len(set(values))
-
-
-@given(st.lists(st.tuples(HASHES, st.floats(-1e6, 1e6))))
-def test_fold_of_real_weights(features: list[tuple[int, float]]) -> None:
-    sums = fold(np.array([h for h, _ in features], np.uint64), np.array([w for _, w in features], np.float64))
-    expected = [sum(w if h >> bit & 1 else -w for h, w in features) for bit in range(64)]
-    assert sums == pytest.approx(expected, abs=1e-6 * (1 + sum(abs(w) for _, w in features)))
 
 
 @given(st.lists(HASHES, max_size=30))
