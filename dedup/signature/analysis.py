@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -18,12 +19,12 @@ from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
 from dedup.signature.character_folding import COMBINING, folding
 from dedup.signature.characters import HAN, character_classes
 from dedup.signature.hashes import murmur3_of_tokens
-from dedup.signature.minhash import PERMUTATIONS, minima_and_shingles
+from dedup.signature.minhash import count_distinct, shingle_hashes, write_minima
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BITS, Signature, digest
-from dedup.signature.simhash import fingerprint_of, fold_equal, fold_wide
+from dedup.signature.simhash import fingerprint_of, fold, fold_equal
 from dedup.signature.sketch import Sketch
 from dedup.signature.text_folding import find_combining, fold_text, room_for
 from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
@@ -35,7 +36,7 @@ _ROW = SIGNATURE.itemsize // 8
 _FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _MARGINS = 2, 3, 11, 12, 13
 # Until the digest is there, its words say where the normalised text ends, and where its words do.
 _END, _WORDS_END = 0, 1
-_ALL_BITS = 2**64 - 1
+_BEFORE_MARGINS = struct.Struct("<16xQ64sIIQ")
 _BLOCK = bytes(BLOCK)
 
 
@@ -46,13 +47,12 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     # Whole blocks are read faster, and here is one of them behind the text.
     texts = Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
     rows, normalised, words = _signed(texts, scheme, with_words=True)
-    row, packed_words = rows[0], words.tobytes()
-    fingerprint, margins = int(row[_FINGERPRINT]) & _ALL_BITS, row[_MARGINS:]
+    fingerprint, minima, shingles, tokens, numbers = _BEFORE_MARGINS.unpack_from(rows.data)
+    margins, packed_words = rows[0, _MARGINS:], words.tobytes()
     if not scheme.is_compiled:
         sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(packed_words)), scheme)
         fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
-    tokens, shingles = divmod(int(row[_COUNTS]), 1 << 32)
-    sketch = Sketch(row[_MINIMA:_COUNTS].tobytes(), int(row[_NUMBERS]) & _ALL_BITS, tokens, shingles)
+    sketch = Sketch(minima, numbers, tokens, shingles)
     return Signature(digest(normalised.data), fingerprint, margins, sketch, packed_words)
 
 
@@ -91,7 +91,7 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
         1 / `dedup.published.features.UNIT`.
     """
     weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
-    return fold_wide([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
+    return fold([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
 
 
 def _signed(
@@ -113,7 +113,6 @@ def _signed(
             tables.starts,
             tables.replaced,
             *dictionary,
-            *PERMUTATIONS,
             rows,
         )
         if needed == COMBINING:
@@ -168,8 +167,6 @@ def _sign(
     replaced: NDArray[np.uint16],
     trie: NDArray[np.uint64],
     weights: NDArray[np.float64],
-    multipliers: NDArray[np.uint32],
-    additions: NDArray[np.uint32],
     rows: NDArray[np.int64],
 ) -> tuple[int, NDArray[np.uint8], NDArray[np.uint8]]:
     """Fill rows but for the digests.
@@ -196,15 +193,15 @@ def _sign(
         edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
         hashes = murmur3_of_tokens(own, edges)
         sums = fold_equal(hashes)
-        minima, shingles = minima_and_shingles(hashes, multipliers, additions)
+        shingles = shingle_hashes(hashes)
         row = rows[text]
         fingerprint = np.uint64(0)
         for bit in range(BITS):
             fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
             row[_MARGINS + bit] = abs(sums[bit])
         row[_FINGERPRINT] = signed(fingerprint)
-        row[_MINIMA:_COUNTS] = minima.view(np.int64)
-        row[_COUNTS] = len(hashes) << 32 | shingles
+        write_minima(shingles, row[_MINIMA:_COUNTS])
+        row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)
         row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
         end += size
         if with_words:

@@ -11,14 +11,19 @@ from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS
 # Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
 # the same on every machine. They are part of scheme 1.
 _PCG = np.random.Generator(np.random.PCG64(20070512))
-_MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
-_OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
-PERMUTATIONS = (_MULTIPLIERS, _OFFSETS)
-"""What compiled functions take: multipliers and offsets of the permutations."""
+MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
+OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
+
+_MINIMA_A_WORD = 64 // BITS_OF_A_MINIMUM
 
 
 @compiled
-def _shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
+def shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return the hash of each shingle.
+
+    Args:
+        hashes: the hashes of the tokens in the order of the text, shape (n,).
+    """
     shingles = np.empty(max(0, len(hashes) - SHINGLE_WORDS + 1), np.uint32)
     for first in range(len(shingles)):
         mixed = hashes[first] * np.uint64(0x9E3779B97F4A7C15)
@@ -31,10 +36,8 @@ def _shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 @compiled
-def _minima(
-    shingles: NDArray[np.uint32], multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]
-) -> NDArray[np.uint8]:
-    """Return the lowest four bits of each minimum, two in a byte."""
+def write_minima(shingles: NDArray[np.uint32], words: NDArray[np.int64]) -> None:
+    """Write the lowest four bits of each minimum, 16 of them to a word of 64 bits, the first the lowest."""
     minima = np.empty(MINIMA, np.uint32)
     for each in range(MINIMA):
         minima[each] = 2**32 - 1
@@ -43,21 +46,19 @@ def _minima(
     for at in range(0, rest, 4):
         a, b, c, d = shingles[at], shingles[at + 1], shingles[at + 2], shingles[at + 3]
         for each in range(MINIMA):
-            by, plus = multipliers[each], offsets[each]
+            by, plus = MULTIPLIERS[each], OFFSETS[each]
             first = min(np.uint32(a * by + plus), np.uint32(b * by + plus))
             second = min(np.uint32(c * by + plus), np.uint32(d * by + plus))
             minima[each] = min(minima[each], first, second)
     for at in range(rest, len(shingles)):
         for each in range(MINIMA):
-            minima[each] = min(minima[each], np.uint32(shingles[at] * multipliers[each] + offsets[each]))
-    nibbles = np.empty(MINIMA // 2, np.uint8)
-    for byte in range(MINIMA // 2):
-        nibbles[byte] = 0
+            minima[each] = min(minima[each], np.uint32(shingles[at] * MULTIPLIERS[each] + OFFSETS[each]))
     for each in range(MINIMA):
         # The high bits of a minimum are almost always 0; mixed, its low four bits are uniform.
         mixed = np.uint32((minima[each] ^ (minima[each] >> np.uint32(16))) * np.uint32(0x85EBCA6B))
-        nibbles[each // 2] |= np.uint8(mixed >> np.uint32(28)) << np.uint8(each % 2 * BITS_OF_A_MINIMUM)
-    return nibbles
+        word, place = each // _MINIMA_A_WORD, each % _MINIMA_A_WORD
+        above = np.int64(0) if place == 0 else words[word]
+        words[word] = above | np.int64(mixed >> np.uint32(28)) << (place * BITS_OF_A_MINIMUM)
 
 
 @compiled
@@ -106,18 +107,3 @@ def _count_probing(values: NDArray[np.uint32]) -> int:
             table[at] = entry
             distinct += 1
     return distinct
-
-
-@compiled
-def minima_and_shingles(
-    hashes: NDArray[np.uint64], multipliers: NDArray[np.uint32], offsets: NDArray[np.uint32]
-) -> tuple[NDArray[np.uint8], int]:
-    """Return the minima of a sketch, and how many distinct shingles there are.
-
-    Args:
-        hashes: the hashes of the tokens in the order of the text, shape (n,).
-        multipliers: see `PERMUTATIONS`.
-        offsets: likewise.
-    """
-    shingles = _shingle_hashes(hashes)
-    return _minima(shingles, multipliers, offsets), count_distinct(shingles)

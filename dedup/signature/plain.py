@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dedup.signature.analysis import sums_of
 from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.signature.dictionaries import tokenizer_of
-from dedup.signature.minhash import PERMUTATIONS
+from dedup.signature.minhash import MULTIPLIERS, OFFSETS
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import Signature, digest
@@ -101,9 +101,8 @@ def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sket
     mixed = ((mixed ^ (mixed >> np.uint64(31))) + third) * np.uint64(0x94D049BB133111EB)
     shingles = (mixed >> np.uint64(32)).astype(np.uint32)
     minima = np.full(MINIMA, 2**32 - 1, np.uint32)
-    multipliers, offsets = PERMUTATIONS
     for at in range(0, count, _SHINGLES_AT_ONCE):
-        permuted = shingles[at : at + _SHINGLES_AT_ONCE, np.newaxis] * multipliers + offsets
+        permuted = shingles[at : at + _SHINGLES_AT_ONCE, np.newaxis] * MULTIPLIERS + OFFSETS
         np.minimum(minima, permuted.min(axis=0), out=minima)
     lowest = ((minima ^ (minima >> np.uint32(16))) * np.uint32(0x85EBCA6B) >> np.uint32(28)).astype(np.uint8)
     nibbles = lowest[0::2] | lowest[1::2] << np.uint8(BITS_OF_A_MINIMUM)

@@ -137,7 +137,7 @@ class Scheme:
         """The names of the word lists that signatures depend on, to be stored with every index."""
         return [name for name in (self.stop_words, *self.vocabulary) if name]
 
-    @property
+    @cached_property
     def segmenter(self) -> bool:
         """Whether Chinese is cut into words for the sketch."""
         return find_features(self.features).segmenter
@@ -147,7 +147,7 @@ class Scheme:
         """Whether the features are the tokens that a signature has as its words."""
         return self.features in FEATURES
 
-    @property
+    @cached_property
     def is_compiled(self) -> bool:
         """Whether the fingerprint can be made of tokens by compiled code alone."""
         return self.is_of_tokens and (self.weights, self.hash, self.bits) == ("count", "mmh3", 64)

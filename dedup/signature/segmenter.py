@@ -97,9 +97,11 @@ def read_dictionary(data: bytes) -> Dictionary:
     Raises:
         ValueError: a line has no frequency.
     """
-    array = np.frombuffer(data, np.uint8)
+    # Functions would be compiled anew for an array that cannot be written.
+    array = np.frombuffer(bytearray(data), np.uint8)
     for bits in range(_SMALLEST_TABLE, _NODE_BITS):
-        edges, frequencies, total, nodes, bad_line = _read(array, bits)
+        edges, frequencies = np.zeros(1 << bits, np.uint64), np.zeros((1 << bits) // 4 * 3, np.int64)
+        total, nodes, bad_line = _read(array, bits, edges, frequencies)
         if bad_line:
             raise ValueError(f"dictionary, line {bad_line}: expected a word and its frequency")
         if nodes:
@@ -117,13 +119,15 @@ def read_dictionary(data: bytes) -> Dictionary:
 
 
 @compiled
-def _read(data: NDArray[np.uint8], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.int64], int, int, int]:
-    """Return the edges, the frequency of each node, the sum of all, how many nodes there are (0: too
-    many for a table of so many bits), and the number of a line without a frequency (0: none).
+def _read(
+    data: NDArray[np.uint8], bits: int, edges: NDArray[np.uint64], frequencies: NDArray[np.int64]
+) -> tuple[int, int, int]:
+    """Write the edges, and the frequency of each node, where there are zeros.
+
+    Returns:
+        The sum of all frequencies, how many nodes there are (0: too many for a table of so many bits), and the number
+        of a line without a frequency (0: none).
     """
-    edges = np.zeros(1 << bits, np.uint64)
-    most = (1 << bits) // 4 * 3
-    frequencies = np.zeros(most, np.int64)
     nodes, total, line, at = 1, 0, 0, 0
     while at < len(data):
         line += 1
@@ -135,8 +139,8 @@ def _read(data: NDArray[np.uint8], bits: int) -> tuple[NDArray[np.uint64], NDArr
             # A word that goes on in another script never stands in a run of Han.
             is_word = is_word and character > 0
             if is_word:
-                if nodes == most:
-                    return edges, frequencies, total, 0, 0
+                if nodes == len(frequencies):
+                    return total, 0, 0
                 node, nodes = _extend(edges, bits, node, character, nodes)
         at += 1
         frequency, digits = 0, 0
@@ -145,14 +149,14 @@ def _read(data: NDArray[np.uint8], bits: int) -> tuple[NDArray[np.uint64], NDArr
             digits += 1
             at += 1
         if not digits or data[at - digits - 1] != _SPACE:
-            return edges, frequencies, total, nodes, line
+            return total, nodes, line
         total += frequency
         if is_word:
             frequencies[node] = frequency
         while at < len(data) and data[at] != _LINE_FEED:
             at += 1
         at += 1
-    return edges, frequencies, total, nodes, 0
+    return total, nodes, 0
 
 
 @compiled

@@ -8,7 +8,6 @@ six bits that many articles repeat prints 115 for its fifth sum; it is 1.)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,31 +15,28 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.signature.signature import BITS
 
-Number = TypeVar("Number", np.int64, np.float64)
+_AT_ONCE = 1 << 12
 
 
-def fold(hashes: NDArray[np.uint64], weights: NDArray[Number]) -> NDArray[Number]:
+def fold(hashes: Sequence[int], weights: NDArray[np.int64], bits: int = BITS) -> NDArray[np.int64]:
     """Add up the features bit by bit: plus the weight where the hash has 1, minus it where 0.
 
     Args:
-        hashes: the features' hashes, shape (n,).
+        hashes: the features' hashes, n numbers of so many bits.
         weights: the features' weights, shape (n,).
+        bits: the width of the fingerprint, a multiple of 8.
 
     Returns:
-        The 64 sums, of the type of the weights; index 0 belongs to the least significant bit.
+        The sums, shape (bits,); index 0 belongs to the least significant bit.
     """
-    ones = np.zeros((1, BITS), weights.dtype)
+    width, ones = bits // 8, np.zeros(bits, np.int64)
     for first in range(0, len(hashes), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
-        data = hashes[some].astype("<u8").view(np.uint8).reshape(-1, BITS // 8)
-        bits = np.unpackbits(data, axis=1, bitorder="little")
-        # Real numbers are added one after the other, so that the sums are the same however many there are at once.
-        ones = np.concatenate((ones, weights[some, np.newaxis] * bits)).sum(axis=0, keepdims=True)
-    sums: NDArray[Number] = 2 * ones[0] - np.append(weights.dtype.type(0), weights).cumsum()[-1]
-    return sums
+        data = b"".join(value.to_bytes(width, "little") for value in hashes[some])
+        rows = np.frombuffer(data, np.uint8).reshape(-1, width)
+        ones += weights[some] @ np.unpackbits(rows, axis=1, bitorder="little")
+    return 2 * ones - weights.sum()
 
-
-_AT_ONCE = 1 << 12
 
 # A word of 64 bits is eight counters of 8 bits.
 _LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
@@ -114,26 +110,7 @@ def _count(counts: NDArray[np.int64], bits: np.uint64, weight: int) -> None:
         counts[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))
 
 
-def fold_wide(hashes: Sequence[int], weights: NDArray[Number], bits: int) -> NDArray[Number]:
-    """Add up features of any width, as `fold` does those of 64 bits.
-
-    Args:
-        hashes: the features' hashes, n numbers of so many bits.
-        weights: the features' weights, shape (n,).
-        bits: the width of the fingerprint.
-
-    Returns:
-        The sums, of the type of the weights, shape (bits,); index 0 belongs to the least significant bit.
-    """
-    lanes = -(-bits // BITS)
-    data = b"".join(value.to_bytes(8 * lanes, "little") for value in hashes)
-    words = np.frombuffer(data, "<u8").reshape(len(hashes), lanes)
-    # Each lane is folded alone, as fast as a hash of 64 bits is.
-    sums = [fold(np.ascontiguousarray(words[:, lane], np.uint64), weights) for lane in range(lanes)]
-    return np.concatenate(sums)[:bits]
-
-
-def fingerprint_of(sums: NDArray[np.int64] | NDArray[np.float64], tie: int = 0) -> int:
+def fingerprint_of(sums: NDArray[np.int64], tie: int = 0) -> int:
     """Return the fingerprint: bit i is 1 where sum i is above 0.
 
     Args:

@@ -14,7 +14,6 @@ from dedup.compiled.byte_masks import BLOCK, below, equal_to
 from dedup.signature.ascii_folding import fold_block
 from dedup.signature.character_folding import CHANGED, COMBINING, LONGEST
 from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, START
-from dedup.signature.utf8 import character_at
 
 SLACK = BLOCK
 """How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
@@ -204,3 +203,19 @@ def fold_text(
     normalised[size : size + np.uint64(SLACK)] = 0
     kinds[size : size + np.uint64(SLACK)] = 0
     return signed(size), seen, han, kana
+
+
+@compiled
+def character_at(data: NDArray[np.uint8], at: np.uint64) -> tuple[int, np.uint64]:
+    """Return a character of valid UTF-8, and where the next one is."""
+    first = signed(data[at])
+    if first < 0x80:
+        return first, at + np.uint64(1)
+    second = signed(data[at + np.uint64(1)]) & 0x3F
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | second, at + np.uint64(2)
+    third = signed(data[at + np.uint64(2)]) & 0x3F
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | second << 6 | third, at + np.uint64(3)
+    fourth = signed(data[at + np.uint64(3)]) & 0x3F
+    return (first & 0x07) << 18 | second << 12 | third << 6 | fourth, at + np.uint64(4)

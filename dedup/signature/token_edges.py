@@ -14,7 +14,6 @@ from dedup.compiled.byte_masks import BLOCK, below
 from dedup.signature.characters import DIGIT, HAN, START, UNSPACED
 from dedup.signature.segmenter import cut_run
 from dedup.signature.tokens import JAPANESE_KANA_SHARE
-from dedup.signature.utf8 import character_at
 
 _EVERY_BIT = np.uint64(2**64 - 1)
 _EDGES_AT_ONCE = 8
@@ -100,15 +99,18 @@ def _find_spaced(kinds: NDArray[np.uint8], size: int, edges: NDArray[np.int32]) 
 @compiled
 def _put_pairs(data: NDArray[np.uint8], start: int, end: int, edges: NDArray[np.int32], count: int) -> int:
     """Write the edges of overlapping pairs of characters; return where the next edge goes."""
-    at, behind = np.uint64(start), np.uint64(end)
-    middle = character_at(data, at)[1]
-    while True:
-        after = character_at(data, middle)[1] if middle < behind else middle
-        edges[count], edges[count + 1] = at, after
+    before, last = -1, start
+    for place in range(start + 1, end + 1):
+        if place < end and data[place] & 0xC0 == 0x80:
+            continue  # within a character
+        if before >= 0:
+            edges[count], edges[count + 1] = before, place
+            count += 2
+        before, last = last, place
+    if before == start:  # a character alone
+        edges[count], edges[count + 1] = start, end
         count += 2
-        at, middle = middle, after
-        if middle >= behind:
-            return count
+    return count
 
 
 @compiled

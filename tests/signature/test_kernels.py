@@ -20,11 +20,10 @@ from dedup.signature.character_folding import folding
 from dedup.signature.characters import character_classes
 from dedup.signature.dictionaries import load_jieba
 from dedup.signature.hashes import hashes_of_words, murmur3_of_tokens
-from dedup.signature.minhash import PERMUTATIONS, count_distinct
+from dedup.signature.minhash import MULTIPLIERS, OFFSETS, count_distinct
 from dedup.signature.normalise import normalise
 from dedup.signature.plain import make_sketch
 from dedup.signature.signature import make_signature
-from dedup.signature.simhash import fold
 from dedup.signature.text_folding import SLACK, fold_text, room_for
 from dedup.signature.tokens import tokenise
 
@@ -156,13 +155,6 @@ def test_distinct_values_are_counted(values: list[int]) -> None:
     assert count_distinct(np.array(values, np.uint32)) == len(set(values))
 
 
-@given(st.lists(st.tuples(HASHES, st.floats(-1e6, 1e6))))
-def test_fold_of_real_weights(features: list[tuple[int, float]]) -> None:
-    sums = fold(np.array([h for h, _ in features], np.uint64), np.array([w for _, w in features], np.float64))
-    expected = [sum(w if h >> bit & 1 else -w for h, w in features) for bit in range(64)]
-    assert sums == pytest.approx(expected, abs=1e-6 * (1 + sum(abs(w) for _, w in features)))
-
-
 @given(st.lists(HASHES, max_size=30))
 def test_shingles_and_their_minima(hashes: list[int]) -> None:
     def mix(a: int, b: int, c: int) -> int:
@@ -176,7 +168,7 @@ def test_shingles_and_their_minima(hashes: list[int]) -> None:
 
     shingles = {mix(*hashes[i : i + 3]) for i in range(len(hashes) - 2)}
     sketch = make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
-    rules = zip(*(part.tolist() for part in PERMUTATIONS), strict=True)
+    rules = zip(MULTIPLIERS.tolist(), OFFSETS.tolist(), strict=True)
     nibbles = [nibble(*rule) for rule in rules]
     assert sketch.minima == bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
     assert sketch.shingles == len(shingles)

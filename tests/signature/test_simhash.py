@@ -18,8 +18,7 @@ FEATURES = st.lists(st.tuples(HASHES, st.integers(1, 10**6)), max_size=40)
 
 
 def folded(features: list[tuple[int, int]]) -> list[int]:
-    hashes = np.array([value for value, _ in features], np.uint64)
-    return fold(hashes, np.array([weight for _, weight in features], np.int64)).tolist()
+    return fold([value for value, _ in features], np.array([weight for _, weight in features], np.int64)).tolist()
 
 
 def reference_sums(features: list[tuple[int, int]]) -> list[int]:
@@ -156,7 +155,7 @@ def test_signed_edges(unsigned: int, signed: int) -> None:
 def test_folding_many_features_takes_little_memory() -> None:
     # A page of 10 MB can have a million different tokens; the worker that folds them has others beside it.
     count = 200_000
-    hashes = np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    hashes = (np.arange(count, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)).tolist()
     weights = np.ones(count, np.int64)
     tracemalloc.start()
     fold(hashes, weights)
@@ -167,6 +166,6 @@ def test_folding_many_features_takes_little_memory() -> None:
 
 def test_folding_many_features_equals_adding_up_parts() -> None:
     random = np.random.default_rng(3)
-    hashes, weights = random.integers(0, 2**64, 50_000, np.uint64), random.integers(1, 100, 50_000)
+    hashes, weights = random.integers(0, 2**64, 50_000, np.uint64).tolist(), random.integers(1, 100, 50_000)
     parts = [fold(hashes[i : i + 777], weights[i : i + 777]) for i in range(0, len(hashes), 777)]
     assert fold(hashes, weights).tolist() == sum(parts).tolist()

@@ -264,7 +264,9 @@ def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, ke
     rows.digest[number, 0] = lines.digest[place, 0]
     rows.digest[number, 1] = lines.digest[place, 1]
     rows.fingerprint[number] = lines.fingerprint[place]
-    rows.minima[number] = lines.minima[place]
+    # One by one: to assign a row takes the compiler two seconds, of which it needs most for a message of an error.
+    for word in range(rows.minima.shape[1]):
+        rows.minima[number, word] = lines.minima[place, word]
     rows.shingles[number] = lines.shingles[place]
     rows.tokens[number] = lines.tokens[place]
     rows.leader[number] = leader

@@ -78,5 +78,12 @@ def _shared_in_order(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> in
             last[length] = place
             length += 1
         else:
-            last[np.searchsorted(last[:length], place)] = place
+            low, high = 0, length - 1
+            while low < high:
+                middle = (low + high) >> 1
+                if last[middle] < place:
+                    low = middle + 1
+                else:
+                    high = middle
+            last[low] = place
     return length

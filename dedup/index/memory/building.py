@@ -18,7 +18,6 @@ from dedup.index.memory.segment import (
 )
 
 _TOP = np.uint64(64 - BLOCK_BITS)
-_UPPER_HALF = np.uint64((1 << 32) - 1 << 32)
 
 
 def build(ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> Segment:
@@ -29,9 +28,11 @@ def build(ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> Segment:
         fingerprints: theirs, shape (n,).
 
     Raises:
-        ValueError: there are more different fingerprints than a position of 4 bytes can tell apart.
+        ValueError: there are more fingerprints than a position of 4 bytes can tell apart.
     """
-    order = np.argsort(fingerprints)
+    if len(fingerprints) > MAX_FINGERPRINTS:
+        raise ValueError(f"{len(fingerprints):,} fingerprints in one index: at most {MAX_FINGERPRINTS:,}")
+    order = _order(fingerprints)
     ordered, ids = fingerprints.take(order), ids.take(order)
     del order
     is_new = np.ones(len(ordered), bool)
@@ -44,8 +45,7 @@ def build(ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]) -> Segment:
         firsts = np.flatnonzero(is_new)
         owners, starts, members = _share(ids, firsts, np.diff(firsts, append=len(ids)), lowest, highest)
         ordered = ordered[firsts]
-    if len(ordered) > MAX_FINGERPRINTS:
-        raise ValueError(f"{len(ordered):,} fingerprints in one index: at most {MAX_FINGERPRINTS:,}")
+    del ids
     return Segment(ordered, owners, lowest, highest, starts, members, *build_tables(ordered))
 
 
@@ -64,20 +64,32 @@ def build_tables(ordered: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArr
     tags = np.zeros((BLOCKS - 1, -(-count // TAGS_A_LINE) * TAGS_A_LINE), np.uint16)
     positions = np.empty((BLOCKS - 1, count), np.uint32)
     _fill_directory(directories[0], ordered)
-    numbers, entries, rest = np.arange(count, dtype=np.uint64), np.empty(count, np.uint64), np.empty(count, np.uint64)
+    blocks = ordered.view("<u2").reshape(-1, BLOCKS)[:, ::-1]
     for table in range(1, BLOCKS):
-        # Block, tag and position in one number.
-        left = np.uint64(BLOCK_BITS * table)
-        np.left_shift(ordered, left, out=entries)
-        np.right_shift(ordered, np.uint64(64) - left, out=rest)
-        entries |= rest
-        entries &= _UPPER_HALF
-        entries |= numbers
+        # Block, tag and position in one number, which numpy sorts several times as fast as it finds an order.
+        entries = np.arange(count, dtype=np.uint64)
+        parts = entries.view("<u2").reshape(-1, BLOCKS)[:, ::-1]
+        parts[:, 0], parts[:, 1] = blocks[:, table], blocks[:, (table + 1) % BLOCKS]
         entries.sort()
         _fill_directory(directories[table], entries)
-        positions[table - 1] = entries.view("<u4")[::2]
-        tags[table - 1, :count] = entries.view("<u2")[2::4]
+        positions[table - 1], tags[table - 1, :count] = entries.view("<u4")[::2], parts[:, 1]
+        # Before there are the next ones.
+        del entries, parts
     return directories, tags, positions
+
+
+def _order(fingerprints: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return the order that sorts fingerprints."""
+    # By their upper halves, of which few are equal: then by the rest where they are.
+    entries = np.arange(len(fingerprints))
+    halves = entries.view("<u4")[1::2]
+    halves[:] = fingerprints.view("<u4")[1::2]
+    entries.view(np.uint64).sort()
+    alike = np.flatnonzero(halves[1:] == halves[:-1])
+    alike = np.union1d(alike, alike + 1)
+    halves[:] = 0
+    entries[alike] = entries[alike][np.argsort(fingerprints[entries[alike]])]
+    return entries
 
 
 def _fill_directory(directory: NDArray[np.uint32], entries: NDArray[np.uint64]) -> None:

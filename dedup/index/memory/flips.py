@@ -113,11 +113,14 @@ def _cheapest(margins: NDArray[np.int64], flips: Flips) -> tuple[NDArray[np.int6
     """
     weak_bits = flips.weak_bits
     margins_of, bits = _weakest(margins, weak_bits)
-    most = flips.likeliest.max()
+    most = 1
+    for count in flips.likeliest:
+        most = max(most, count)
     # The cheapest so far, in order, and with each further bit they are merged with those that flip it too. Of
     # equally dear flips those without it come first. All tables take each step together: within one, each step
     # waits for the one before.
-    before, after = np.zeros((most + 1, BLOCKS), np.int64), np.zeros((most + 1, BLOCKS), np.int64)
+    before, after = np.empty((most + 1, BLOCKS), np.int64), np.empty((most + 1, BLOCKS), np.int64)
+    before[0] = 0
     without = np.empty(BLOCKS, np.uint64)
     have = 1
     for rank in range(weak_bits):
@@ -163,7 +166,10 @@ def firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
     firm = np.uint64(0)
     # Without a bound this would be a product of nothing and infinity for a text without features.
     if firm_margin < np.inf:
-        bound = firm_margin * np.sqrt(np.float64(margins.sum()))
+        total = 0
+        for margin in margins:
+            total += margin
+        bound = firm_margin * np.sqrt(np.float64(total))
         for bit in range(BITS):
             if margins[bit] > bound:
                 firm |= np.uint64(1) << np.uint64(bit)

@@ -221,11 +221,19 @@ def collect(
         return have
     if table == 0:
         stored = array_at(row[FINGERPRINTS], np.uint64, row[COUNT])
-        for place in range(first, after):
-            bits = (stored[place] ^ query) >> np.uint64(32)
-            if bits & (bits - _ONE) == 0:
-                places[have] = place
-                have += 1
+        for start in range(first, after, TAGS_A_LINE):
+            some = stored[start : min(start + TAGS_A_LINE, after)]
+            # Without branches: the compiler does this for several at once, and few have any.
+            near = 0
+            for place in range(len(some)):
+                bits = (some[place] ^ query) >> np.uint64(32)
+                near += bits & (bits - _ONE) == 0
+            if near:
+                for place in range(len(some)):
+                    bits = (some[place] ^ query) >> np.uint64(32)
+                    if bits & (bits - _ONE) == 0:
+                        places[have] = start + place
+                        have += 1
         return have
     tags = row[TAGS] + 2 * (table - 1) * row[TAGS_LENGTH]
     tag = block_of(query, (table + 1) % BLOCKS)
