@@ -18,30 +18,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
+from dedup.compiled.bits import signed
 from dedup.signature.word_lists import JIEBA, Vocabulary, content_of
 
 # What jieba takes for parts of words; other characters are words of their own.
 _FIRST, _LAST = 0x4E00, 0x9FD5
 
 _CHARACTER_BITS = 15
-_NODE_BITS = 24
-_NODE = np.uint64((1 << _NODE_BITS) - 1)
+# Half of all that are looked up: they stand close together, each at its character.
+_FROM_ROOT = np.uint64(1 << _CHARACTER_BITS)
 # 2**64 divided by the golden ratio: neighbouring keys are spread over the whole table.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_SMALLEST_TABLE = 20
+_SMALLEST_TABLE, _LARGEST_TABLE = 20, 23
 
 _SPACE, _LINE_FEED, _ZERO, _NINE = 0x20, 0x0A, 0x30, 0x39
 
 
 class Dictionary(NamedTuple):
-    """jieba's dictionary as a trie.
+    """jieba's dictionary as a trie. A node is called by the place of the edge that leads to it, plus one; the root is 0.
+
+    So where the next edge stands is known before this one is read, and the processor reads several at once.
 
     Attributes:
-        edges: a hash table with open addressing, shape (2**n,): node and character in the upper bits,
-            the node that the character leads to in the lower 24; 0: an empty place.
+        edges: those of the root by character, 2**15, and a hash table with open addressing for all others, 2**n: a
+            node, and in the lower 15 bits the character that leads on from there; 0: an empty place.
         weights: of each node the logarithm of the frequency of the word that ends there, less that
-            of all together; nan where no word ends; the root, node 0, has that of an unknown
-            character. Shape (nodes,).
+            of all together; nan where no word ends; that of an unknown character for the root. One more than there are places.
     """
 
     edges: NDArray[np.uint64]
@@ -53,7 +55,7 @@ NO_DICTIONARY = Dictionary(np.empty(0, np.uint64), np.empty(0, np.float64))
 
 
 _loaded: OrderedDict[Vocabulary, Dictionary] = OrderedDict()
-# Each takes 12 MB.
+# Each takes 16 MB.
 _MOST_LOADED = 4
 
 
@@ -99,21 +101,22 @@ def read_dictionary(data: bytes) -> Dictionary:
     """
     # Functions would be compiled anew for an array that cannot be written.
     array = np.frombuffer(bytearray(data), np.uint8)
-    for bits in range(_SMALLEST_TABLE, _NODE_BITS):
-        edges, frequencies = np.zeros(1 << bits, np.uint64), np.zeros((1 << bits) // 4 * 3, np.int64)
-        total, nodes, bad_line = _read(array, bits, edges, frequencies)
+    for bits in range(_SMALLEST_TABLE, _LARGEST_TABLE + 1):
+        edges = np.zeros((1 << bits) + int(_FROM_ROOT), np.uint64)
+        frequencies = np.zeros(len(edges) + 1, np.int64)
+        total, is_full, bad_line = _read(array, bits, edges, frequencies)
         if bad_line:
             raise ValueError(f"dictionary, line {bad_line}: expected a word and its frequency")
-        if nodes:
+        if not is_full:
             break
     else:
         raise ValueError(f"a dictionary of {len(data):,} bytes is too large")
-    frequencies = frequencies[:nodes]
     everything = math.log(total)
+    weights = np.full(len(frequencies), math.nan)
+    words = np.flatnonzero(frequencies)
     # Python's own logarithm, as jieba takes it: another one may differ in the last bit.
-    known, which = np.unique(frequencies, return_inverse=True)
-    logarithms = np.array([math.log(each) - everything if each else math.nan for each in known.tolist()])
-    weights = logarithms[which]
+    known, which = np.unique(frequencies[words], return_inverse=True)
+    weights[words] = np.array([math.log(each) - everything for each in known.tolist()])[which]
     weights[0] = -everything
     return Dictionary(edges, weights)
 
@@ -121,14 +124,14 @@ def read_dictionary(data: bytes) -> Dictionary:
 @compiled
 def _read(
     data: NDArray[np.uint8], bits: int, edges: NDArray[np.uint64], frequencies: NDArray[np.int64]
-) -> tuple[int, int, int]:
+) -> tuple[int, bool, int]:
     """Write the edges, and the frequency of each node, where there are zeros.
 
     Returns:
-        The sum of all frequencies, how many nodes there are (0: too many for a table of so many bits), and the number
-        of a line without a frequency (0: none).
+        The sum of all frequencies, whether the table has too few places, and the number of a line without a frequency
+        (0: none).
     """
-    nodes, total, line, at = 1, 0, 0, 0
+    left, total, line, at = (1 << bits) // 4 * 3, 0, 0, 0
     while at < len(data):
         line += 1
         node = 0
@@ -139,9 +142,14 @@ def _read(
             # A word that goes on in another script never stands in a run of Han.
             is_word = is_word and character > 0
             if is_word:
-                if nodes == len(frequencies):
-                    return total, 0, 0
-                node, nodes = _extend(edges, bits, node, character, nodes)
+                key = _key(node, character)
+                place = _place_of(edges, bits, key)
+                if edges[place] == 0:
+                    if left == 0:
+                        return total, True, 0
+                    edges[place] = key
+                    left -= 1
+                node = signed(place) + 1
         at += 1
         frequency, digits = 0, 0
         while at < len(data) and _ZERO <= data[at] <= _NINE:
@@ -149,14 +157,14 @@ def _read(
             digits += 1
             at += 1
         if not digits or data[at - digits - 1] != _SPACE:
-            return total, nodes, line
+            return total, False, line
         total += frequency
         if is_word:
             frequencies[node] = frequency
         while at < len(data) and data[at] != _LINE_FEED:
             at += 1
         at += 1
-    return total, nodes, 0
+    return total, False, 0
 
 
 @compiled
@@ -174,30 +182,20 @@ def _han_at(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 
 @compiled
+def _key(node: int, character: int) -> np.uint64:
+    return np.uint64(node << _CHARACTER_BITS | character)
+
+
+@compiled
 def _place_of(edges: NDArray[np.uint64], bits: int, key: np.uint64) -> np.uint64:
     """Return where an edge stands, or would stand."""
+    if key < _FROM_ROOT:
+        return key
     place = (key * _SPREAD) >> np.uint64(64 - bits)
-    last = np.uint64(len(edges) - 1)
-    while edges[place] != 0 and edges[place] >> np.uint64(_NODE_BITS) != key:
+    last = np.uint64((1 << bits) - 1)
+    while edges[_FROM_ROOT + place] != 0 and edges[_FROM_ROOT + place] != key:
         place = (place + np.uint64(1)) & last
-    return place
-
-
-@compiled
-def _extend(edges: NDArray[np.uint64], bits: int, node: int, character: int, nodes: int) -> tuple[int, int]:
-    """Return the node that a character leads to from a node, made if need be, and how many there are now."""
-    key = np.uint64(node) << np.uint64(_CHARACTER_BITS) | np.uint64(character)
-    place = _place_of(edges, bits, key)
-    if edges[place] == 0:
-        edges[place] = key << np.uint64(_NODE_BITS) | np.uint64(nodes)
-        nodes += 1
-    return _end_of(edges[place]), nodes
-
-
-@compiled
-def _end_of(edge: np.uint64) -> int:
-    # int() would keep it unsigned, and numba makes a float of what is unsigned here and signed there.
-    return np.int64(edge & _NODE)  # type: ignore[return-value]
+    return _FROM_ROOT + place
 
 
 @compiled
@@ -217,7 +215,7 @@ def cut_run(
         Where each word ends, in bytes.
     """
     bits = 0
-    while 1 << bits < len(edges):
+    while 2 << bits < len(edges):
         bits += 1
     characters = np.empty(end - start + 1, np.int64)
     starts = np.empty(end - start + 1, np.int32)
@@ -240,11 +238,10 @@ def cut_run(
         most = -np.inf
         node, last = 0, first
         while last < count and characters[last]:
-            key = np.uint64(node) << np.uint64(_CHARACTER_BITS) | np.uint64(characters[last])
-            edge = edges[_place_of(edges, bits, key)]
-            if edge == 0:
+            place = _place_of(edges, bits, _key(node, characters[last]))
+            if edges[place] == 0:
                 break
-            node = _end_of(edge)
+            node = signed(place) + 1
             last += 1
             value = weights[node] + best[last]
             if value >= most:  # never so for nan
