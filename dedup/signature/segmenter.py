@@ -35,15 +35,17 @@ _SPACE, _LINE_FEED, _ZERO, _NINE = 0x20, 0x0A, 0x30, 0x39
 
 
 class Dictionary(NamedTuple):
-    """jieba's dictionary as a trie. A node is called by the place of the edge that leads to it, plus one; the root is 0.
+    """jieba's dictionary as a trie.
 
-    So where the next edge stands is known before this one is read, and the processor reads several at once.
+    A node is called by the place of the edge that leads to it, plus one; the root is 0. So where the next edge
+    stands is known before this one is read, and the processor reads several at once.
 
     Attributes:
         edges: those of the root by character, 2**15, and a hash table with open addressing for all others, 2**n: a
             node, and in the lower 15 bits the character that leads on from there; 0: an empty place.
         weights: of each node the logarithm of the frequency of the word that ends there, less that
-            of all together; nan where no word ends; that of an unknown character for the root. One more than there are places.
+            of all together; nan where no word ends; that of an unknown character for the root. One more than
+            there are places.
     """
 
     edges: NDArray[np.uint64]
