@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dedup.cli.compiling import say
-from dedup.compiled.kept_code import kept_folder
+from dedup.kept_code import kept_folder
 from dedup.warming import PARTS, SIGNATURES, compile_ahead
 
 _COMMAND = "warm-up"
