@@ -55,16 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain two documents, or a page that was dropped.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: an argument is not what it should be.
-        SettingsError: a setting cannot be used.
-        DatabaseError: the database cannot be read.
-    """
+    """Explain two documents, or a page that was dropped."""
     width = _width(options.width)
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
@@ -111,11 +102,7 @@ def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> E
 
 
 def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[RuleSettings, Scheme]:
-    """Make settings and scheme; what a database was made with holds for its pages.
-
-    Raises:
-        InputError: another scheme is asked for than the database was made with.
-    """
+    """Make settings and scheme; what a database was made with holds for its pages."""
     if made_with is None:
         return make_settings(given)
     own = made_with.scheme

@@ -42,12 +42,7 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return what --set, --mode, --scheme and --dictionary give: values by the names of settings.
-
-    Raises:
-        InputError: not NAME=VALUE.
-        SettingsError: there is no such setting, or only a crawl has a use for it.
-    """
+    """Return what --set, --mode, --scheme and --dictionary give: values by the names of settings."""
     named = {name: value for name in ("mode", "scheme", "dictionary") if (value := getattr(options, name)) is not None}
     return read_assignments("--set", options.set) | named
 
@@ -80,14 +75,7 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
 
 
 def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
-    """Make settings, and the scheme, of any width, that goes with them.
-
-    Args:
-        values: as `read_settings_options` returns them.
-
-    Raises:
-        SettingsError: a value cannot be used, or there is no such scheme.
-    """
+    """Make settings of what `read_settings_options` returns, and the scheme, of any width, that goes with them."""
     scheme = find_scheme(with_dictionary(values.get("scheme", DEFAULT_SCHEME), values.get("dictionary", "")))
     given = {f"DEDUP_{name.upper()}": value for name, value in values.items()}
     # Here fingerprints of any width are compared, though the tables hold but one.

@@ -29,29 +29,12 @@ from dedup.signature.signature import digest
 from dedup.signature.sketch import Sketch
 from dedup.sql.schema import documents, runs, to_unsigned, verdicts, words
 
-_COLUMNS = (
-    documents.c.id,
-    documents.c.key,
-    documents.c.body_digest,
-    documents.c.text_digest,
-    documents.c.text_bytes,
-    documents.c.fingerprint,
-    documents.c.sketch,
-    documents.c.indexed,
-    documents.c.leader_id,
-    documents.c.last_run_id,
-    documents.c.canonical_digest,
-    documents.c.redirected,
-    documents.c.keeper_id,
-    documents.c.exported_id,
-    documents.c.space,
-)
-_DOCUMENT = select(*_COLUMNS)
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
+_COLUMNS = documents.c[StoredDocument._fields]
+_DOCUMENT = select(*_COLUMNS)
 _FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
     StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
 )
-assert tuple(column.name for column in _COLUMNS) == StoredDocument._fields
 
 
 def _earliest(column: Column[Any], parameter: str) -> Subquery:
@@ -85,7 +68,7 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_SKETCHES = select(documents.c.id, documents.c.key, documents.c.space, documents.c.leader_id, documents.c.sketch).where(
+_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "sketch"]).where(
     documents.c.id.in_(bindparam("ids", expanding=True))
 )
 _BY_GIVEN_KEY = _DOCUMENT.where(
@@ -155,15 +138,7 @@ def find_relatives(
     text_digest: bytes | None,
     separate: bytes | None = None,
 ) -> Relatives:
-    """Return the documents with this key, these bytes, this text.
-
-    Args:
-        connection: inside a transaction.
-        key: the digest of the key.
-        body_digest: of the bytes.
-        text_digest: of the text.
-        separate: of the key that the document has if others have come under its key.
-    """
+    """Return the documents with these digests: of a key, of a key of its own (`separate`), of bytes, of a text."""
     digests = {"key": key, "separate": separate, "body": body_digest, "text": text_digest}
     by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests)}
     return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
@@ -203,13 +178,9 @@ def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocume
 
 
 def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
-    """Return ids and keys of documents without content, which are decided anew when they are seen again.
+    """Return ids and keys of documents without content, which are decided anew when they are seen again, by ids.
 
-    Args:
-        connection: inside a transaction.
-        after: only those with a larger id.
-        most: how many at most, those with the smallest ids.
-        run_id: only those that were last seen in this run; None: all.
+    Those behind the id `after`, and where a run is given, those that were last seen in it.
     """
     query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
     return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]

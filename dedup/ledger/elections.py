@@ -24,16 +24,9 @@ def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
     return select(func.count()).select_from(some.limit(limit).subquery()).scalar_subquery()
 
 
-_COLUMNS = (
-    documents.c.id,
-    documents.c.key,
-    documents.c.key_digest,
-    documents.c.leader_id,
-    documents.c.canonical_digest,
-    documents.c.redirected,
-    documents.c.first_run_id,
-    documents.c.text_bytes,
-)
+_COLUMNS = documents.c[
+    "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
+]
 _CONTENDERS = select(
     *_COLUMNS,
     _count_led(MOST_VOTES, _led.c.canonical_digest == documents.c.key_digest).label("votes"),
@@ -116,13 +109,7 @@ class Elections:
         return self._elect(connection, (leader.id, leader.keeper_id), rows, votes, rows[0].duplicates)
 
     def anew(self, connection: Connection, leader_id: int, keeper_id: int | None) -> Standing:
-        """Elect among all members of a cluster.
-
-        Args:
-            connection: inside a writing transaction.
-            leader_id: its leader.
-            keeper_id: the keeper before; None: the leader.
-        """
+        """Elect among all members of a cluster, whose keeper was another one before; None: its leader."""
         rows = list(connection.execute(_ALL, {"leader": leader_id}))
         by_name = Counter(row.canonical_digest for row in rows)
         votes = {row.id: by_name[row.key_digest] for row in rows}

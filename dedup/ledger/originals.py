@@ -56,16 +56,7 @@ class OriginalFinder:
         *,
         run_id: int,
     ) -> Match | None:
-        """Return what a document is a duplicate of.
-
-        Args:
-            connection: inside a transaction.
-            identity: what the document is known by.
-            signature: its signature; None where its bytes are known already.
-            content: what there is to store of it.
-            relatives: what is stored of it, and what has the same bytes or text.
-            run_id: the run that it was seen in.
-        """
+        """Return what a document is a duplicate of; it has no signature where its bytes are known already."""
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
         twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body

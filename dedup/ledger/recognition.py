@@ -29,15 +29,9 @@ class Recognised(NamedTuple):
 
 
 def recognise(batch: Batch, document: Document, space: str) -> Recognised | None:
-    """Say what an arriving document is.
+    """Say what an arriving document is; None where neither its signature nor its bytes are known.
 
-    Args:
-        batch: the batch that it is decided in.
-        document: the document, its digests mixed with its scope.
-        space: the space that it is in.
-
-    Returns:
-        None where neither its signature nor its bytes are known.
+    Its digests are mixed with its scope.
     """
     item_class = "" if document.item_class == batch.plain_class else f"class {document.item_class}"
     identity = Identity(document.key, document.key, space, item_class)

@@ -28,10 +28,7 @@ _PASSING_STATES = ("57P01", "57P02", "57P03", "57P05", "25P03", "53300", "40001"
 def is_outage(error: BaseException) -> bool:
     """Say whether an error tells of a server that is away, so that the same may succeed later.
 
-    A file of SQLite is never away.
-
-    Args:
-        error: what SQLAlchemy raised, of a database on PostgreSQL.
+    A file of SQLite is never away: ask it of databases on PostgreSQL.
     """
     if not isinstance(error, DBAPIError):
         return False

@@ -74,10 +74,6 @@ class Examiner:
     async def examine(self, item: Any, response: Response | None) -> Examined | None:
         """Return the decision on an item; None where there is none, and it passes.
 
-        Args:
-            item: an item, or what an earlier pipeline has made of one.
-            response: what it was found in; None where that is not known.
-
         Raises:
             DatabaseError: the database failed.
             KeeperRuleError: a rule for keepers failed.

@@ -110,12 +110,7 @@ class Origins:
         return _origins[crawler]
 
     def note(self, item: Any, response: Response) -> None:
-        """Note an item that is about to leave the spider middlewares.
-
-        Args:
-            item: the item, of any kind.
-            response: what it was made from.
-        """
+        """Note an item of a response that is about to leave the spider middlewares."""
         page = self._pages.get(response)
         if page is None:
             page = self._pages[response] = ItemPage(response)

@@ -36,11 +36,7 @@ def read_project_settings(settings: BaseSettings) -> DedupSettings:
 
 
 def make_database_folder(settings: BaseSettings) -> None:
-    """Make the folder of the database that a project has if it names none.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make the folder of the database that a project has if it names none."""
     if settings.get(_DATABASE) is None:
         _database_file(settings).parent.mkdir(parents=True, exist_ok=True)
 

@@ -37,16 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build an index.
-
-    Returns:
-        The exit status: 0; 130 if the user stopped it.
-
-    Raises:
-        InputError: an argument or an input is not what it should be.
-        SettingsError: a setting has a value that cannot be used.
-        DatabaseError: the database cannot be read.
-    """
+    """Build an index; the status is 130 if the user stopped it."""
     require_free(options.output, force=True)
     if bool(options.inputs) == (options.database is not None):
         raise InputError("give files and folders, or --database URL: dedup index build -h")

@@ -58,15 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look up and print what was found.
-
-    Returns:
-        The exit status, 0, whether anything was found or not.
-
-    Raises:
-        InputError: an argument is not what it should be, or there is no index.
-        IndexFileError: the index is damaged.
-    """
+    """Look up and print what was found; the status is 0, whether anything was or not."""
     if not options.documents and not options.fingerprint and options.fingerprints is None:
         raise InputError("nothing to look up: give files, texts, --fingerprint HEX, or --fingerprints FILE")
     if not 0 <= options.radius <= _WIDEST:

@@ -43,16 +43,7 @@ _DECIDED = select(_LAST.c.key_digest, verdicts.c.verdict, verdicts.c.kept, verdi
 
 
 def find_decided(database: Database, run: str, key_digests: Sequence[bytes]) -> dict[bytes, Decided]:
-    """Return what a run has decided on those of the documents that it has seen, by the digests of their keys.
-
-    Args:
-        database: a database with verdicts; one without any has decided nothing.
-        run: the name of the run.
-        key_digests: `dedup.ledger.document_rows.key_digest` of each.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
+    """Return what a run has decided on those of the documents that it has seen, by the digests of their keys."""
     with database.read() as connection:
         if not connection.dialect.has_table(connection, verdicts.name):
             return {}

@@ -60,12 +60,7 @@ class Saver:
         self._saved = position
 
     def save_sometimes(self, index: MemoryIndex, position: Position) -> None:
-        """Begin to save the index if much has changed since; the caller may go on changing it.
-
-        Args:
-            index: the index.
-            position: up to where in the journal it goes.
-        """
+        """Begin to save an index that goes up to a position, if much has changed; the caller may go on changing it."""
         since = position.sequence - (self._saved.sequence if self._saved is not None else 0)
         if since < LEAST_CHANGES:
             return

@@ -37,13 +37,7 @@ class Marker:
         self._is_marking_only = is_marking_only
 
     def mark(self, item: Any, decision: Decision, response: Response | None) -> None:
-        """Write the decision on an item.
-
-        Args:
-            item: the item.
-            decision: the decision.
-            response: what it was found in; None where that is not known.
-        """
+        """Write the decision on an item."""
         settings = self._settings
         if settings.verdict_field:
             self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)

@@ -88,12 +88,7 @@ class ItemReader:
         self._seen: dict[type, set[str]] = {}
 
     def read(self, item: Any, response: Response | None) -> Reading:
-        """Read an item.
-
-        Args:
-            item: an item of any kind that itemadapter knows.
-            response: what it was found in; None where that is not known.
-        """
+        """Read an item of any kind that itemadapter knows."""
         content = self._find_content(item)
         item_class = class_of(item)
         page = "" if response is None else clean(response.url)
