@@ -9,6 +9,7 @@ from dataclasses import fields
 from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings, RuleSettings
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import Scheme, find_scheme, named_schemes, with_dictionary
 from dedup.signature.signature import BITS
 
@@ -72,6 +73,20 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
             )
         values[name] = value.strip()
     return values
+
+
+def with_scheme_of(values: Mapping[str, str], scheme: Scheme, database: str) -> dict[str, str]:
+    """Return settings with the scheme that a database was made with.
+
+    Raises:
+        InputError: another scheme is asked for.
+    """
+    if values.keys() & {"scheme", "dictionary"} and (other := make_settings(values)[1]) != scheme:
+        raise InputError(
+            f"scheme {plain(values.get('scheme', other.spec))}: database {database} was made with {scheme.spec}, and "
+            "signatures of two schemes cannot be compared: leave the scheme out, or give files or texts"
+        )
+    return {**values, "scheme": scheme.spec, "dictionary": NO_OTHER_DICTIONARY}
 
 
 def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:

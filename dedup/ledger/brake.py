@@ -35,14 +35,7 @@ class Kind(StrEnum):
 
 
 class Alarm(NamedTuple):
-    """A cluster or a host that has gone over its limit.
-
-    Attributes:
-        kind: which of the two.
-        name: the key of the cluster's leader, or the host.
-        documents: how many documents it had then.
-        duplicates: how many of them were duplicates.
-    """
+    """A cluster, by the key of its leader, or a host that has gone over its limit, with its counts at that moment."""
 
     kind: Kind
     name: str
@@ -65,11 +58,7 @@ class Counts(NamedTuple):
 
 
 class Brakes:
-    """Counts, raises alarms, and says where no duplicate is dropped any more.
-
-    Args:
-        settings: the limits, and what happens beyond them.
-    """
+    """Counts, raises alarms, and says where no duplicate is dropped any more."""
 
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings

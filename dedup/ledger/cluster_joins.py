@@ -37,11 +37,7 @@ _CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"
 
 
 class Joining:
-    """Joins clusters in the database.
-
-    Args:
-        settings: how large a cluster may be.
-    """
+    """Joins clusters in the database, up to the size that the settings allow."""
 
     def __init__(self, settings: DedupSettings) -> None:
         self._largest = 0 if settings.brake is Brake.OFF else settings.max_cluster

@@ -40,17 +40,7 @@ _LAST_KEPT = (
 
 
 class Written(NamedTuple):
-    """A document that was just written.
-
-    Attributes:
-        run_id: the run that it was seen in.
-        document_id: its id.
-        key: its key.
-        content: what it holds now.
-        known: what was stored of it before.
-        match: what it is a duplicate of, if it is.
-        is_unchanged: whether it holds what it held before.
-    """
+    """A document that was just written, what was stored of it before, and what it is a duplicate of, if it is."""
 
     run_id: int
     document_id: int

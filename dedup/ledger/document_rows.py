@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     Column,
     Connection,
+    Select,
     Subquery,
     bindparam,
     delete,
@@ -146,14 +147,12 @@ def find_relatives(
 
 def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
     """Return the earliest document with this text that is neither the leader nor led by it."""
-    row = connection.execute(_BY_TEXT_OUTSIDE_CLUSTER, {"digest": text_digest, "leader": leader_id}).first()
-    return None if row is None else _stored(row)
+    return _first(connection, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
 
 
 def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
     """Return the document that stands for a text in the permuted tables, else the earliest that can."""
-    row = connection.execute(_ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, {"digest": text_digest}).first()
-    return None if row is None else _stored(row)
+    return _first(connection, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
 
 
 def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
@@ -173,8 +172,7 @@ def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
 
 def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
     """Return the document whose key has this digest."""
-    row = connection.execute(_OF_KEY, {"key": digest_of_key}).first()
-    return None if row is None else _stored(row)
+    return _first(connection, _OF_KEY, key=digest_of_key)
 
 
 def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
@@ -266,6 +264,11 @@ def open_run(connection: Connection, name: str) -> int:
 def close_run(connection: Connection, run_id: int, outcome: str) -> None:
     """Note when a run ended, and how."""
     connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
+
+
+def _first(connection: Connection, question: Select[Any], **parameters: Any) -> StoredDocument | None:
+    row = connection.execute(question, parameters).first()
+    return None if row is None else _stored(row)
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:

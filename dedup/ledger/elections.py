@@ -59,12 +59,7 @@ class Standing(NamedTuple):
 
 
 class Elections:
-    """Elects the keepers of clusters, and writes them down.
-
-    Args:
-        policy: by which rules.
-        most: up to which number the duplicates of a cluster are counted.
-    """
+    """Elects the keepers of clusters, and writes them down; counts their duplicates up to a number."""
 
     def __init__(self, policy: KeeperPolicy, most: int) -> None:
         self._policy = policy

@@ -29,14 +29,7 @@ _MORE = 4
 
 
 class OriginalFinder:
-    """Finds what a document of a crawl is a duplicate of.
-
-    Args:
-        index: the permuted tables.
-        scopes: how far is looked.
-        settings: how matches are found and confirmed.
-        joining: says where a document shows two clusters to be one.
-    """
+    """Finds what a document of a crawl is a duplicate of."""
 
     def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
         self.index = index
@@ -92,15 +85,7 @@ class OriginalFinder:
 
 
 class _KnownDocuments:
-    """The documents of a database around one that is to be decided; see `dedup.rules.matcher.Known`.
-
-    Args:
-        finder: where is looked, and how far.
-        connection: inside a transaction.
-        identity: what the document is known by.
-        own_id: its id, if it is stored.
-        run_id: the run that it was seen in.
-    """
+    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.Known`."""
 
     def __init__(
         self, finder: OriginalFinder, connection: Connection, identity: Identity, own_id: int | None, run_id: int

@@ -13,14 +13,7 @@ from dedup.signature.normalise import clean
 
 
 class Recognised(NamedTuple):
-    """What an arriving document is.
-
-    Attributes:
-        identity: what it is known by.
-        content: what it holds.
-        relatives: what is stored of it, and what has the same bytes or text.
-        is_again: whether this process has decided it before in this run, with the same content.
-    """
+    """What an arriving document is; `is_again`: this process has decided that content in this run before."""
 
     identity: Identity
     content: Content

@@ -31,13 +31,7 @@ from dedup.sql.schema import to_signed
 
 
 class DocumentStore:
-    """Writes documents and keeps the permuted tables in step.
-
-    Args:
-        index: the permuted tables.
-        scopes: how far duplicates are looked for.
-        settings: what counts as a near-duplicate, and which texts are too short for the tables.
-    """
+    """Writes documents and keeps the permuted tables in step."""
 
     def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
         self._index = index

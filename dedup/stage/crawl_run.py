@@ -37,10 +37,6 @@ class CrawlRun:
     """Decides the documents of a crawl, in batches, in threads, and whatever its database goes through.
 
     The run begins with the first item, so that a crawl without any leaves none behind.
-
-    Args:
-        crawler: the crawl.
-        settings: its settings.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:

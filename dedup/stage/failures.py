@@ -170,12 +170,9 @@ def _call_when_forced(function: Callable[[], None]) -> None:
 class CrawlStopper:
     """Stops a running crawl once something has failed for good.
 
-    The crawl is closed in order, so that all that is done is kept. Then a process that is there
-    for this crawl alone ends with status 1, and in any other the crawl fails with the error: a crawl
-    that could not write what it found has not succeeded.
-
-    Args:
-        crawler: the crawl.
+    The crawl is closed in order, so that all that is done is kept. Then a process that is there for this crawl alone
+    ends with status 1, and in any other the crawl fails with the error: a crawl that could not write what it found has
+    not succeeded.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -13,13 +13,7 @@ from dedup.sql.schema import documents, runs, verdicts
 
 
 class Decided(NamedTuple):
-    """The last verdict of a run on a document.
-
-    Attributes:
-        verdict: the verdict.
-        is_kept: whether the document was passed on, as what is no duplicate or though it is one.
-        time: when, in seconds since 1970.
-    """
+    """The last verdict of a run on a document, whether it passed the document on, and when, in seconds since 1970."""
 
     verdict: Verdict
     is_kept: bool

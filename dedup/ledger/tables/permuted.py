@@ -80,11 +80,7 @@ _FIRST_TABLE = (
 
 
 class SqlIndex:
-    """Permuted tables in the database of the connection that each call is given.
-
-    Args:
-        plan: the table design, and how far around a fingerprint `query` looks.
-    """
+    """Permuted tables in the database of the connection that each call is given."""
 
     def __init__(self, plan: ProbePlan) -> None:
         self.plan = plan

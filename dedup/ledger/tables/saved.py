@@ -43,11 +43,7 @@ def open_saved(file: Path, plan: ProbePlan, scheme: str) -> tuple[MemoryIndex, P
 
 
 class Saver:
-    """Saves an index to a file, in a thread of its own where others would wait.
-
-    Args:
-        file: the file.
-    """
+    """Saves an index to a file, in a thread of its own where others would wait."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -24,14 +24,7 @@ _CHUNK = 16
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """How well decisions agree with labels.
-
-    Attributes:
-        true_positives: duplicates that were found.
-        false_positives: pairs that were found and are no duplicates.
-        false_negatives: duplicates that were not found.
-        true_negatives: the rest.
-    """
+    """How well decisions agree with labels: pairs that were found, rightly or not, and that were not found."""
 
     true_positives: int = 0
     false_positives: int = 0

@@ -56,14 +56,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a side can be made of by any scheme.
-
-    Attributes:
-        name: what it is called.
-        origin: where it is from.
-        content: a text, or the bytes of an HTML page.
-        guessed_encoding: that of a text's file, if it was guessed.
-    """
+    """What a side can be made of by any scheme: a text, or the bytes of an HTML page."""
 
     name: str
     origin: Origin

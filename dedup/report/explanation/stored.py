@@ -32,14 +32,7 @@ _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
 @dataclass(frozen=True, slots=True)
 class MadeWith:
-    """What a database was made with.
-
-    Attributes:
-        database: its name.
-        scheme: the scheme of its signatures.
-        tables: its table design.
-        scope: where its duplicates were looked for.
-    """
+    """What a database was made with; the first is its name."""
 
     database: str
     scheme: Scheme

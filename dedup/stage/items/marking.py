@@ -24,11 +24,6 @@ class Marker:
     - `DEDUP_VERDICT_FIELD` receives the verdict, `DEDUP_REPLACES_FIELD` the keys of replaced copies.
     - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
       similarity of the duplicates that are passed on. `DEDUP_MARK_FIELD` receives them, too.
-
-    Args:
-        crawler: the crawl.
-        settings: which fields there are.
-        is_marking_only: whether nothing is dropped.
     """
 
     def __init__(self, crawler: Crawler, settings: ItemSettings, *, is_marking_only: bool) -> None:

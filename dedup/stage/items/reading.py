@@ -73,13 +73,9 @@ class Reading:
 class ItemReader:
     """Finds text and key in the items of a spider.
 
-    Of the fields that are looked at by default, those that come after one in which an item of the class had text
-    are not looked at any more: another item of the class whose text is missing has none, and is not compared by a
+    Of the fields that are looked at by default, those that come after one in which an item of the class had text are
+    not looked at any more: another item of the class whose text is missing has none, and is not compared by a
     description that many items share. Fields that a project names are looked at in every item.
-
-    Args:
-        settings: which fields are looked at.
-        spider: the name of the spider.
     """
 
     def __init__(self, settings: ItemSettings, spider: str) -> None:

@@ -22,12 +22,7 @@ _FIELDS_NAMED = 20
 
 
 class UnexaminedKind(NamedTuple):
-    """Items that were not examined for the same reason.
-
-    Attributes:
-        item_class: the name of their class; empty: dicts.
-        reason: why.
-    """
+    """Items of a class (empty: dicts) that were not examined for the same reason."""
 
     item_class: str
     reason: str
