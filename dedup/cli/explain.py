@@ -22,7 +22,7 @@ from dedup.report.explanation.build import explain, explain_dropped
 from dedup.report.explanation.contents import Explanation
 from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.report.explanation.render import as_json, lines
-from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
+from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_named
 from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
@@ -112,9 +112,7 @@ def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[Rul
 
 
 def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
-    if name.startswith(TEXT_PREFIX):
-        return Material(name.removeprefix(TEXT_PREFIX), Origin.TEXT, name.removeprefix(TEXT_PREFIX))
-    material = read_file(name, encoding)
+    material = read_named(name, encoding)
     if material is not None:
         return material
     where = f"there is no database {_DATABASE}"
