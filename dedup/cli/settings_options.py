@@ -49,11 +49,7 @@ def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
 
 
 def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
-    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_ before it.
-
-    Args:
-        option: the option that the parts were given to, for messages.
-        parts: the assignments; of two to the same setting the last one holds.
+    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_; of two for the same setting the last one holds.
 
     Raises:
         InputError: not NAME=VALUE.

@@ -107,10 +107,7 @@ _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("change
 def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
     """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
 
-    Args:
-        key: the key.
-        space: where it is: the same keys of two spaces are two.
-        item_class: the class of its items, where these are not the database's first ones: so are those of two classes.
+    The same key in two spaces is two, and so it is of two item classes; the database's first class counts as none.
     """
     mixed = "\0".join((space, item_class, key)) if space or item_class else key
     return digest(mixed.encode("utf-8", "surrogatepass"))

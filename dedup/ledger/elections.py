@@ -76,15 +76,9 @@ class Elections:
     ) -> Standing:
         """Elect after a document has joined a cluster, or was seen again in it.
 
-        A document that joins can only bring forward itself and the copy that it names; everybody
-        else the keeper has beaten before. Only where the keeper has lost something all are asked.
-
-        Args:
-            connection: inside a writing transaction.
-            leader: the leader of the cluster, as it was before.
-            document_id: the document, as it is written now.
-            canonical_digest: of the key that it names as its own.
-            before: what it was, if it was in the cluster before and may have changed.
+        A document that joins can only bring forward itself and the copy that it names; everybody else the keeper has
+        beaten before. Only where the keeper has lost something all are asked: `before` is what the document was, if it
+        was in the cluster and may have changed.
         """
         keeper_id = leader.keeper_id or leader.id
         parameters = {

@@ -58,11 +58,9 @@ class Outages:
         self._is_abandoned = Event()
 
     def survive(self, work: Callable[[], T], after_outage: Callable[[], T] | None = None) -> T:
-        """Return what the work returns, however often it has to be tried.
+        """Return what whole transactions return, however often they have to be tried.
 
-        Args:
-            work: one or more whole transactions.
-            after_outage: what is done in its place once it has been tried in vain, if that differs.
+        `after_outage` is done in their place once they were tried in vain, if that differs.
 
         Raises:
             OutageError: the server was away for longer than the limit.

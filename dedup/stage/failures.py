@@ -106,11 +106,7 @@ def _needs_asyncio() -> DedupError:
 
 
 def read_settings(crawler: Crawler) -> DedupSettings:
-    """Read the settings of a crawl.
-
-    Raises:
-        SystemExit, SettingsError: one of them cannot be used; see `refuse_to_start`.
-    """
+    """Read the settings of a crawl; see `refuse_to_start`."""
     try:
         return read_project_settings(crawler.settings)
     except SettingsError as error:
@@ -118,11 +114,7 @@ def read_settings(crawler: Crawler) -> DedupSettings:
 
 
 def read_item_settings(crawler: Crawler) -> ItemSettings:
-    """Read the settings of a crawl's items.
-
-    Raises:
-        SystemExit, SettingsError: one of them cannot be used; see `refuse_to_start`.
-    """
+    """Read the settings of a crawl's items; see `refuse_to_start`."""
     try:
         return ItemSettings.read(crawler.settings.get)
     except SettingsError as error:

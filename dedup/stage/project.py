@@ -22,11 +22,7 @@ _FOLDER = "dedup"
 
 
 def read_project_settings(settings: BaseSettings) -> DedupSettings:
-    """Read the settings of a project; its database is in its `.scrapy` folder, under its name, if it names none.
-
-    Raises:
-        SettingsError: a value cannot be used.
-    """
+    """Read the settings of a project; its database is in its `.scrapy` folder, under its name, if it names none."""
 
     def get(name: str) -> Any:
         value = settings.get(name)

@@ -73,15 +73,7 @@ def _flatten_words(pair: dict[str, Any]) -> None:
 
 
 def lines(explanation: Explanation, width: int) -> Iterator[str]:
-    """Write an explanation line by line.
-
-    Args:
-        explanation: what to write.
-        width: how many columns a line may have, at least 80.
-
-    Yields:
-        The lines, without line ends; nothing in them can upset a terminal.
-    """
+    """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal."""
     condition = "" if explanation.is_certain else ", if a probe brings A"
     yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width)
     yield from labelled("rule", explanation.rule, width)
