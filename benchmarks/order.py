@@ -15,8 +15,7 @@ from sqlalchemy import select
 
 from dedup.ledger.deduplicator import Deduplicator, Document
 from dedup.report.evaluation.labelled import LabelledPair, LabelledSet, read_set
-from dedup.report.evaluation.quality import Quality
-from dedup.report.evaluation.run import analyse_documents
+from dedup.report.evaluation.run import Quality, analyse_documents
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check
 from dedup.signature.schemes import find_scheme

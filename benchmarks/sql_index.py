@@ -16,9 +16,8 @@ from typing import Any
 from benchmarks.files import write_corpus
 from dedup.index.design import TableDesign
 from dedup.index.protocol import Index
-from dedup.ledger.tables.opening import open_index
+from dedup.ledger.deduplicator import open_index
 from dedup.rules.settings import DedupSettings, IndexKind
-from dedup.rules.verification import plan_of
 from dedup.signature.signature import Signature, make_signature
 from dedup.sql.database import Database
 from dedup.sql.schema import metadata
@@ -76,7 +75,7 @@ def _measure(
     with TemporaryDirectory(prefix="benchmark-sql-") as folder:
         database = Database(f"sqlite:///{folder}/index.db")
         database.create(metadata)
-        index = open_index(plan_of(settings), settings, database)
+        index = open_index(settings, database)
         for start, end in pairwise([0, *steps]):
             with database.write() as connection:
                 index.add(connection, ((number, stored[number].fingerprint) for number in range(start, end)))

@@ -160,7 +160,7 @@ class Deduplicator:
         Raises:
             DatabaseError: nothing of it was written.
         """
-        from dedup.ledger.runs.naming import name_by_time
+        from dedup.ledger.runs.listing import name_by_time
 
         documents = [self._document(key, text, separate=separate) for key, text in texts]
         if self._run_id is None:

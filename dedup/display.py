@@ -84,11 +84,7 @@ def exact_and_near(
 ) -> str:
     """Write how many duplicates there are, such as `3 exact, 2 near (distance 0-5, similarity .74-.99)`.
 
-    Args:
-        exact: how many are exact.
-        near: how many are near.
-        distances: the smallest and the largest distance of the near ones; None without any.
-        similarities: the smallest and the largest similarity of these; None without any.
+    The ranges, from the smallest to the largest, are those of the near ones; None without any.
     """
     counts = f"{exact:,} exact, {near:,} near"
     if distances is None or similarities is None:

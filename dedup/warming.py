@@ -22,8 +22,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from dedup.compiled.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 from dedup.errors import DedupError
+from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 
 logger = logging.getLogger("dedup")
 

@@ -97,6 +97,15 @@ print(sorted({"sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"}
     assert python(code) == "[]\n"
 
 
+def test_a_crawling_process_loads_neither_the_compiler_nor_dictionaries() -> None:
+    code = """
+import sys
+import dedup.stage.pipelines, crawler.runtime.workers, crawler.pages.pipeline, crawler.spider.site
+print(sorted({"numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec"} & sys.modules.keys()))
+"""
+    assert python(code) == "[]\n"
+
+
 def test_importing_the_package_imports_nothing_else() -> None:
     code = "import sys, dedup; print(sorted(name for name in sys.modules if name.startswith('dedup')))"
     assert python(code) == "['dedup']\n"

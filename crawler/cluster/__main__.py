@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from crawler.cluster.server import postgresql_server
 from crawler.cluster.workers import PROJECT, crawl
 from crawler.demo.__main__ import server_at_its_usual_address
-from dedup.ledger.runs.naming import name_by_time
+from dedup.ledger.runs.listing import name_by_time
 
 _FOLDER = PROJECT / ".postgresql"
 _DATABASE = "crawl"

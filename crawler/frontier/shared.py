@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.frontier import statements
 from crawler.frontier.entries import Taken
@@ -19,6 +18,7 @@ from crawler.frontier.hosts import HostLeases, next_urls
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS
 from crawler.frontier.store import DELETED_AT_ONCE, FrontierStore
 from crawler.frontier.table import QUEUED_BY_HOST, hosts, runs, urls, workers
+from dedup.sql.engines import insert_into
 
 _OF_RUN = workers.c.run_id == bindparam("run")
 _WORKERS = select(workers).where(_OF_RUN)
@@ -48,7 +48,7 @@ class SharedFrontierStore(FrontierStore):
         self._delay = delay
         self._kept = 0
         self._kept_unregistered = 0
-        adding = sqlite.insert(workers) if self._database.is_sqlite else postgresql.insert(workers)
+        adding = insert_into(workers, self._database.engine.dialect.name)
         said = {name: adding.excluded[name] for name in ("lease_until", "kept", "counts")}
         self._say = adding.on_conflict_do_update(index_elements=[workers.c.run_id, workers.c.name], set_=said)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.frontier import statements
 from crawler.frontier.entries import Taken
@@ -16,6 +15,7 @@ from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
 from crawler.frontier.table import ROWS_OF_RUNS, State, hosts, metadata, options, runs, urls, workers
 from dedup.ledger.runs.rows import register_rows
 from dedup.sql.database import Database
+from dedup.sql.engines import insert_into
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
@@ -57,7 +57,7 @@ class FrontierStore:
         self._clock = clock
         self._renewal = 0.0
         self._may_have_suspects = True
-        statement = sqlite.insert(urls) if database.is_sqlite else postgresql.insert(urls)
+        statement = insert_into(urls, database.engine.dialect.name)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
         # Only thus do both databases say how many were new.
         self._add = statement.returning(urls.c.host)

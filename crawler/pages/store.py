@@ -11,7 +11,6 @@ from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, bindparam, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.pages import visits
 from crawler.pages.tables import metadata, pages
@@ -20,6 +19,7 @@ from crawler.pages.visits import ROWS_OF_RUNS, Target, Visit
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import register_rows
 from dedup.sql.database import Database
+from dedup.sql.engines import insert_into
 from dedup.sql.outages import Outages
 
 P = ParamSpec("P")
@@ -81,7 +81,7 @@ class PageStore:
         self._database = database
         self.outages = outages
         self._versions = Versions(kept_versions)
-        insert = sqlite.insert(pages) if database.is_sqlite else postgresql.insert(pages)
+        insert = insert_into(pages, database.engine.dialect.name)
         self._upsert = insert.on_conflict_do_update(
             index_elements=[pages.c.url_digest],
             set_={column.name: column for column in insert.excluded if column.name not in ("id", "url_digest")},

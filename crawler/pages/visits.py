@@ -21,11 +21,11 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.pages.tables import metadata, pages
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import RowsOfRuns
+from dedup.sql.engines import insert_into
 from dedup.sql.schema import Id
 
 
@@ -128,8 +128,7 @@ def record(connection: Connection, seen: Sequence[Visit]) -> None:
         connection: inside a writing transaction.
         seen: the visits, one URL once.
     """
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    insert = dialect.insert(visits)
+    insert = insert_into(visits, connection.dialect.name)
     upsert = insert.on_conflict_do_update(
         index_elements=[visits.c.url_digest],
         set_={**{name: insert.excluded[name] for name in _WRITTEN}, "gone": None, "moved_to_digest": None},

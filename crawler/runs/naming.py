@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy.crawler import Crawler
 
-from dedup.ledger.runs.naming import name_by_time
+from dedup.ledger.runs.listing import name_by_time
 from dedup.stage.failures import read_settings
 
 _STAT = "dedup/run"

@@ -8,13 +8,9 @@ from dedup.warming import CompilingError, compile_ahead
 
 
 def compile_first(command: str, *parts: str) -> None:
-    """Compile what a command needs and what is not compiled yet, and say so on standard error.
+    """Compile what is not compiled yet of some parts, see `dedup.warming.PARTS`, and say so on standard error.
 
     Where it cannot be kept, that is said, and the command goes on.
-
-    Args:
-        command: its name.
-        *parts: names in `dedup.warming.PARTS`.
     """
     try:
         compile_ahead(parts, lambda line: say(command, line))

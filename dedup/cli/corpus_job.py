@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from dedup.cli.compiling import say
 from dedup.cli.settings_options import make_settings, read_settings_options
 from dedup.corpus.job.job import Job
 from dedup.corpus.job.run import run_job
@@ -28,35 +29,22 @@ _INTERRUPTED = 130
 
 
 def deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
-    """Deduplicate and print the report.
-
-    Args:
-        options: those of the command line.
-        found: the files to be read.
-        outputs: those to be written, by what goes into them.
-
-    Returns:
-        The exit status: 0; 130 if the user stopped it.
-
-    Raises:
-        InputError: an argument or an output is not what it should be.
-        SettingsError: a setting has a value that cannot be used.
-    """
+    """Deduplicate and print the report; return the exit status, 130 if the user stopped it."""
     job = _job(options, found, outputs)
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
     saved = None if job.state is None else Checkpoint.load(job.state)
     before = 0 if saved is None else saved.tally.documents
     if saved is not None:
-        _say(f"going on behind {before:,} documents of an interrupted run")
+        say("files", f"going on behind {before:,} documents of an interrupted run")
     started = time.monotonic()
     try:
         result = run_job(job, sys.stderr)
     except KeyboardInterrupt:
-        _say("stopped" if job.state is None else "stopped; the same command goes on where it was")
+        say("files", "stopped" if job.state is None else "stopped; the same command goes on where it was")
         return _INTERRUPTED
     if not result.tally.documents:
-        _say("there are no documents in the inputs: what is written is empty")
+        say("files", "there are no documents in the inputs: what is written is empty")
     seconds = time.monotonic() - started
     if options.json:
         print(json.dumps(summary_object(result, seconds)))
@@ -71,7 +59,7 @@ def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path
     """Read the arguments, and check everything that can be checked before any work starts."""
     settings = _settings(options)
     if found.ignored:
-        _say(f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
+        say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
     state = _state(outputs, options.save_index)
     _check_outputs(outputs, state, options.save_index, found.files, force=options.force)
     return Job(
@@ -105,11 +93,7 @@ def _state(outputs: dict[str, Path], save_index: Path | None) -> Path | None:
 def _check_outputs(
     outputs: dict[str, Path], state: Path | None, save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
 ) -> None:
-    """Refuse to write where something is that must not be lost; clear away what may be.
-
-    Raises:
-        InputError: an output is an input, is there already, or is named twice.
-    """
+    """Refuse to write where something is that must not be lost; clear away what may be."""
     inputs = {os.path.realpath(file.path) for file in files}
     written = [*outputs.values(), *([save_index] if save_index else [])]
     if len({path.resolve() for path in written}) < len(written):
@@ -132,7 +116,3 @@ def _check_outputs(
     if not is_going_on:
         for path in outputs.values():
             discard_part(path)
-
-
-def _say(message: str) -> None:
-    print(f"dedup files: {message}", file=sys.stderr, flush=True)

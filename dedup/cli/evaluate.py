@@ -50,12 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Evaluate and print.
-
-    Raises:
-        InputError: a set, a name or a value is not what it should be.
-        SettingsError: a setting has a value that cannot be used.
-    """
+    """Evaluate and print."""
     base = read_settings_options(options)
     methods: list[Method] = [_pipeline("dedup", base)]
     methods += [

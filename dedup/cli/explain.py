@@ -6,21 +6,26 @@ import argparse
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first
-from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
+from dedup.cli.settings_options import (
+    add_settings_arguments,
+    make_settings,
+    read_settings_options,
+    with_scheme_of,
+)
 from dedup.display import cut, plain
 from dedup.errors import InputError
 from dedup.report.explanation.build import explain, explain_dropped
 from dedup.report.explanation.contents import Explanation
 from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.report.explanation.render import as_json, lines
-from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
+from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_named
 from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
-from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import Scheme
 from dedup.sql.database import open_existing_database, url_of
 from dedup.warming import SIGNATURES
@@ -55,16 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain two documents, or a page that was dropped.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: an argument is not what it should be.
-        SettingsError: a setting cannot be used.
-        DatabaseError: the database cannot be read.
-    """
+    """Explain two documents, or a page that was dropped."""
     width = _width(options.width)
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.
@@ -101,57 +97,34 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    database = open_existing_database(url_of(options.database or _DATABASE))
-    try:
+    with closing(open_existing_database(url_of(options.database or _DATABASE))) as database:
         dropped = find_dropped(database, options.dropped)
-    finally:
-        database.close()
     settings, _ = _settings(given, dropped.made_with)
     return explain_dropped(dropped, settings)
 
 
 def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[RuleSettings, Scheme]:
-    """Make settings and scheme; what a database was made with holds for its pages.
-
-    Raises:
-        InputError: another scheme is asked for than the database was made with.
-    """
+    """Make settings and scheme; what a database was made with holds for its pages."""
     if made_with is None:
         return make_settings(given)
-    own = made_with.scheme
-    if given.keys() & {"scheme", "dictionary"} and (other := make_settings(given)[1]) != own:
-        asked = plain(given.get("scheme", other.spec))
-        raise InputError(
-            f"scheme {asked}: database {made_with.database} was made with {own.spec}, and "
-            "signatures of two schemes cannot be compared: leave the scheme out, or give files or texts"
-        )
-    values = {"tables": str(made_with.tables), **given, "scheme": own.spec, "dictionary": NO_OTHER_DICTIONARY}
-    return make_settings(values)
+    settings = {"tables": str(made_with.tables), **given}
+    return make_settings(with_scheme_of(settings, made_with.scheme, made_with.database))
 
 
 def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
-    if name.startswith(TEXT_PREFIX):
-        return _text(name.removeprefix(TEXT_PREFIX))
-    material = read_file(name, encoding)
+    material = read_named(name, encoding)
     if material is not None:
         return material
     where = f"there is no database {_DATABASE}"
     if url or Path(_DATABASE).is_file():
-        database = open_existing_database(url_of(url or _DATABASE))
-        where = f"no page of database {database.name}"
-        try:
+        with closing(open_existing_database(url_of(url or _DATABASE))) as database:
+            where = f"no page of database {database.name}"
             page = find_page(database, name)
-        finally:
-            database.close()
         if page is not None:
             return page
     if any(map(str.isspace, name)):
-        return _text(name)
+        return Material(name, Origin.TEXT, name)
     raise InputError(
         f"'{cut(plain(name), _SHOWN)}' is no file, {where}, and no text, since it has no white space: "
         f"write {TEXT_PREFIX}... for a text, or name a --database"
     )
-
-
-def _text(text: str) -> Material:
-    return Material(text, Origin.TEXT, text)

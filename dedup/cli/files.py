@@ -52,15 +52,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Deduplicate and print the report.
-
-    Returns:
-        The exit status: 0; 130 if the user stopped it.
-
-    Raises:
-        InputError: an argument, an input or an output is not what it should be.
-        SettingsError: a setting has a value that cannot be used.
-    """
+    """Deduplicate and print the report; the status is 130 if the user stopped it."""
     for name in ("limit", "processes", "max_bytes", "checkpoint"):
         value = getattr(options, name)
         if value is not None and not value > 0:

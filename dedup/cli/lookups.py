@@ -48,15 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure all look-ups and print the table.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: an argument is no number that can be used.
-        SettingsError: there are too many queries for so few fingerprints.
-    """
+    """Measure all look-ups and print the table."""
     distance = _whole("--distance", options.distance, 1, _FARTHEST)
     seed = _whole("--seed", options.seed, 0, 2**63 - 1)
     reach = distance + BEYOND

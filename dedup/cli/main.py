@@ -25,14 +25,7 @@ _COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Args:
-        arguments: those of the command line; None: those of this process.
-
-    Returns:
-        The exit status: 0; 1 for what could not be done, 2 for wrong use.
-    """
+    """Run a command with the arguments of the command line, or those given; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicates: drop, measure and explain them.")
     version = f"%(prog)s {dedup.__version__}" if arguments[:1] == ["--version"] else ""

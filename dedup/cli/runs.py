@@ -51,15 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the runs, or take one back.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        DedupError: there is no such run, or it may be going on.
-        DatabaseError: a database cannot be read or written.
-    """
+    """List the runs, or take one back."""
     return _list(options) if options.runs_command is None else _cancel(options)
 
 

@@ -9,6 +9,7 @@ from dataclasses import fields
 from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings, RuleSettings
+from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import Scheme, find_scheme, named_schemes, with_dictionary
 from dedup.signature.signature import BITS
 
@@ -42,22 +43,13 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
-    """Return what --set, --mode, --scheme and --dictionary give: values by the names of settings.
-
-    Raises:
-        InputError: not NAME=VALUE.
-        SettingsError: there is no such setting, or only a crawl has a use for it.
-    """
+    """Return what --set, --mode, --scheme and --dictionary give: values by the names of settings."""
     named = {name: value for name in ("mode", "scheme", "dictionary") if (value := getattr(options, name)) is not None}
     return read_assignments("--set", options.set) | named
 
 
 def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
-    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_ before it.
-
-    Args:
-        option: the option that the parts were given to, for messages.
-        parts: the assignments; of two to the same setting the last one holds.
+    """Read NAME=VALUE, NAME being a setting, with or without DEDUP_; of two for the same setting the last one holds.
 
     Raises:
         InputError: not NAME=VALUE.
@@ -79,15 +71,22 @@ def read_assignments(option: str, parts: Iterable[str]) -> dict[str, str]:
     return values
 
 
-def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
-    """Make settings, and the scheme, of any width, that goes with them.
-
-    Args:
-        values: as `read_settings_options` returns them.
+def with_scheme_of(values: Mapping[str, str], scheme: Scheme, database: str) -> dict[str, str]:
+    """Return settings with the scheme that a database was made with.
 
     Raises:
-        SettingsError: a value cannot be used, or there is no such scheme.
+        InputError: another scheme is asked for.
     """
+    if values.keys() & {"scheme", "dictionary"} and (other := make_settings(values)[1]) != scheme:
+        raise InputError(
+            f"scheme {plain(values.get('scheme', other.spec))}: database {database} was made with {scheme.spec}, and "
+            "signatures of two schemes cannot be compared: leave the scheme out, or give files or texts"
+        )
+    return {**values, "scheme": scheme.spec, "dictionary": NO_OTHER_DICTIONARY}
+
+
+def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
+    """Make settings of what `read_settings_options` returns, and the scheme, of any width, that goes with them."""
     scheme = find_scheme(with_dictionary(values.get("scheme", DEFAULT_SCHEME), values.get("dictionary", "")))
     given = {f"DEDUP_{name.upper()}": value for name, value in values.items()}
     # Here fingerprints of any width are compared, though the tables hold but one.

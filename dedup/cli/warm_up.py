@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dedup.cli.compiling import say
-from dedup.compiled.kept_code import kept_folder
+from dedup.kept_code import kept_folder
 from dedup.warming import PARTS, SIGNATURES, compile_ahead
 
 _COMMAND = "warm-up"
@@ -20,14 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compile, and say where it is kept.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        CompilingError: it failed, or can be kept nowhere.
-    """
+    """Compile, and say where it is kept."""
     names = [name for name in PARTS if name in SIGNATURES or options.all or getattr(options, name)]
     compile_ahead(names, lambda line: say(_COMMAND, line))
     sys.stdout.write(f"compiled code is kept in {kept_folder()}\n")

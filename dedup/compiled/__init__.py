@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar, cast
 from numba import njit, types
 from numba.core import caching
 
-from dedup.compiled.kept_code import kept_folder, sources_digest
+from dedup.kept_code import kept_folder, sources_digest
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -26,7 +26,7 @@ not_kept: list[OSError] = []
 def compiled(function: F) -> F:
     """Compile a function on numbers and arrays, once for all processes.
 
-    The machine code is kept in the folder of `dedup.compiled.kept_code.kept_folder`; where there is none, every process
+    The machine code is kept in the folder of `dedup.kept_code.kept_folder`; where there is none, every process
     compiles for itself.
     """
     options: Any = {"nogil": True, "no_cfunc_wrapper": True}

@@ -1,1 +1,5 @@
-"""What the database remembers: documents, clusters, verdicts and runs, and how a document is decided by it."""
+"""What the database remembers: documents, clusters, verdicts and runs, and how a document is decided by it.
+
+Who is given a connection is called inside a transaction, a writing one where something is written; who is given a
+database begins transactions itself, and raises what `dedup.sql.database.Database` raises in them.
+"""

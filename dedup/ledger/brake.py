@@ -10,14 +10,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.scope import host_of
 from dedup.rules.settings import Brake, DedupSettings
+from dedup.sql.engines import insert_into
 from dedup.sql.schema import brakes, hosts
 
 _HOSTS_REMEMBERED = 10_000
@@ -34,14 +35,7 @@ class Kind(StrEnum):
 
 
 class Alarm(NamedTuple):
-    """A cluster or a host that has gone over its limit.
-
-    Attributes:
-        kind: which of the two.
-        name: the key of the cluster's leader, or the host.
-        documents: how many documents it had then.
-        duplicates: how many of them were duplicates.
-    """
+    """A cluster, by the key of its leader, or a host that has gone over its limit, with its counts at that moment."""
 
     kind: Kind
     name: str
@@ -64,11 +58,7 @@ class Counts(NamedTuple):
 
 
 class Brakes:
-    """Counts, raises alarms, and says where no duplicate is dropped any more.
-
-    Args:
-        settings: the limits, and what happens beyond them.
-    """
+    """Counts, raises alarms, and says where no duplicate is dropped any more."""
 
     def __init__(self, settings: DedupSettings) -> None:
         self._settings = settings
@@ -117,7 +107,9 @@ class Brakes:
             {"run_id": run_id, "host": host, "documents": documents, "duplicates": duplicates}
             for (run_id, host), (documents, duplicates) in self._batch.items()
         ]
-        for run_id, host, documents, duplicates in connection.execute(_upserts[connection.dialect.name], rows).all():
+        for run_id, host, documents, duplicates in connection.execute(
+            _adding_counts(connection.dialect.name), rows
+        ).all():
             counts = self._known[run_id, host] = Counts(documents, duplicates)
             if self._is_over(counts):
                 self._raise(connection, run_id, Alarm(Kind.HOST, host, *counts))
@@ -125,12 +117,7 @@ class Brakes:
     def holds(self, connection: Connection, run_id: int, key: str, leader: str, duplicates: int) -> bool:
         """Say whether a duplicate is to be kept all the same; raise the alarm of its cluster.
 
-        Args:
-            connection: inside a writing transaction.
-            run_id: the run.
-            key: the key of the duplicate.
-            leader: that of the leader of its cluster.
-            duplicates: how many duplicates the cluster has, counted up to the limit.
+        `duplicates` says how many its cluster has, counted up to the limit.
         """
         if self._is_off:
             return False
@@ -162,12 +149,14 @@ class Brakes:
         self._told.add((run_id, alarm.kind, alarm.name))
         row = {"run_id": run_id, "name_digest": key_digest(alarm.name), "raised": time.time(), **alarm._asdict()}
         # Another process, or this run before a break, may have said it.
-        if connection.execute(_first_alarms[connection.dialect.name], row).first() is not None:
+        statement = insert_into(brakes, connection.dialect.name).on_conflict_do_nothing().returning(brakes.c.run_id)
+        if connection.execute(statement, row).first() is not None:
             self._raised.append(alarm)
 
 
-def _upsert(insert: Any) -> Any:
-    statement = insert(hosts)
+@cache
+def _adding_counts(dialect: str) -> Any:
+    statement = insert_into(hosts, dialect)
     added = statement.excluded
     return statement.on_conflict_do_update(
         index_elements=[hosts.c.run_id, hosts.c.host],
@@ -176,10 +165,3 @@ def _upsert(insert: Any) -> Any:
             "duplicates": hosts.c.duplicates + added.duplicates,
         },
     ).returning(hosts.c.run_id, hosts.c.host, hosts.c.documents, hosts.c.duplicates)
-
-
-_inserts: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-_upserts = {name: _upsert(insert) for name, insert in _inserts.items()}
-_first_alarms = {
-    name: insert(brakes).on_conflict_do_nothing().returning(brakes.c.run_id) for name, insert in _inserts.items()
-}

@@ -37,11 +37,7 @@ _CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"
 
 
 class Joining:
-    """Joins clusters in the database.
-
-    Args:
-        settings: how large a cluster may be.
-    """
+    """Joins clusters in the database, up to the size that the settings allow."""
 
     def __init__(self, settings: DedupSettings) -> None:
         self._largest = 0 if settings.brake is Brake.OFF else settings.max_cluster
@@ -49,15 +45,7 @@ class Joining:
     def carry_out(
         self, connection: Connection, match: Match, joined: StoredDocument, document_id: int, run_id: int
     ) -> None:
-        """Let a cluster join the one that a document belongs to, and say so in its verdicts.
-
-        Args:
-            connection: inside a writing transaction; the document and all verdicts before it are written.
-            match: what the document is a duplicate of.
-            joined: the leader of the cluster that joins.
-            document_id: the document.
-            run_id: the run.
-        """
+        """Let a cluster join the one that a document belongs to, and say so in its verdicts, which are written."""
         leader = match.leader
         members = document_rows.find_led_by(connection, joined.id)
         connection.execute(_MOVE, {"goes": joined.id, "stays": leader.id})
@@ -75,11 +63,7 @@ class Joining:
     ) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one; None if it may not.
 
-        Args:
-            connection: inside a transaction.
-            joined: the leader of the cluster.
-            leader: that of the other one.
-            run_id: the run that is deciding: what earlier ones decided stays as it is.
+        What earlier runs have decided stays as it is.
         """
         if joined.last_run_id != run_id:
             return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sqlalchemy import Connection, bindparam, exists, select
 
 from dedup.ledger import document_rows
@@ -37,6 +39,18 @@ _LAST_KEPT = (
 )
 
 
+class Written(NamedTuple):
+    """A document that was just written, what was stored of it before, and what it is a duplicate of, if it is."""
+
+    run_id: int
+    document_id: int
+    key: str
+    content: Content
+    known: StoredDocument | None
+    match: Match | None
+    is_unchanged: bool
+
+
 class Clusters:
     """Keeps clusters in order while documents are decided.
 
@@ -52,41 +66,20 @@ class Clusters:
         self._elections = Elections(settings.keeper, settings.max_cluster)
         self._brakes = brakes
 
-    def settle(
-        self,
-        connection: Connection,
-        run_id: int,
-        document_id: int,
-        key: str,
-        content: Content,
-        *,
-        known: StoredDocument | None,
-        match: Match | None,
-        is_unchanged: bool,
-    ) -> Outcome:
-        """Do what follows from a document that was just written.
-
-        Args:
-            connection: inside a writing transaction.
-            run_id: the run.
-            document_id: the document.
-            key: its key.
-            content: what it holds now.
-            known: what was stored of it before.
-            match: what it is a duplicate of, if it is.
-            is_unchanged: whether it holds what it held before.
-        """
+    def settle(self, connection: Connection, written: Written) -> Outcome:
+        """Do what follows from a document that was just written."""
+        known, match = written.known, written.match
         if known is None and match is None:
             return ALONE
         joined_id = match.joined.id if match and match.joined else None
         is_left = known is not None and known.leader_id not in (None, match and match.leader.id, joined_id)
         left = self._leave(connection, known) if known is not None and is_left else False
-        if match is not None:
-            outcome = self._settle_duplicate(
-                connection, run_id, document_id, key, content, known=known, match=match, is_unchanged=is_unchanged
-            )
+        if match is None:
+            outcome = self._settle_leader(connection, written)
+        elif self._swaps:
+            outcome = self._settle_duplicate(connection, written, match)
         else:
-            outcome = self._settle_leader(connection, known, content, is_unchanged=is_unchanged)
+            outcome = self._settle_dropped(connection, written, match)
         return outcome._replace(keeper_changed=True) if left else outcome
 
     def leader_replaced_by(self, connection: Connection, document: StoredDocument) -> StoredDocument | None:
@@ -99,20 +92,8 @@ class Clusters:
         leader = document_rows.find_with_leaders(connection, [document.leader_id])[document.leader_id]
         return leader if leader.exported_id == document.id else None
 
-    def _settle_duplicate(
-        self,
-        connection: Connection,
-        run_id: int,
-        document_id: int,
-        key: str,
-        content: Content,
-        *,
-        known: StoredDocument | None,
-        match: Match,
-        is_unchanged: bool,
-    ) -> Outcome:
-        if not self._swaps:
-            return self._settle_dropped(connection, run_id, key, known=known, match=match, is_unchanged=is_unchanged)
+    def _settle_duplicate(self, connection: Connection, written: Written, match: Match) -> Outcome:
+        run_id, document_id, key, content, known, *_ = written
         leader = match.leader
         before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
         if match.joined is not None:
@@ -131,22 +112,13 @@ class Clusters:
             return outcome._replace(replaces=tuple(each for each in replaces if each != key))
         return outcome
 
-    def _settle_dropped(
-        self,
-        connection: Connection,
-        run_id: int,
-        key: str,
-        *,
-        known: StoredDocument | None,
-        match: Match,
-        is_unchanged: bool,
-    ) -> Outcome:
-        leader = match.leader
+    def _settle_dropped(self, connection: Connection, written: Written, match: Match) -> Outcome:
+        leader, known, run_id = match.leader, written.known, written.run_id
         duplicates = document_rows.count_led(connection, leader.id, self._counted) if self._counted else 0
         kept = None
-        if self._brakes.holds(connection, run_id, key, leader.key, duplicates):
+        if self._brakes.holds(connection, run_id, written.key, leader.key, duplicates):
             kept = Kept.BRAKE
-        elif known is not None and is_unchanged and _has_joined(connection, known, run_id):
+        elif known is not None and written.is_unchanged and _has_joined(connection, known, run_id):
             # Where copies are swapped another one has its place, or it is the one that is passed on.
             kept = Kept.JOINED
         return Outcome(leader.key, kept=kept, joined=match.joined and match.joined.key)
@@ -154,11 +126,8 @@ class Clusters:
     def settle_again(self, connection: Connection, run_id: int, match: Match, outcome: Outcome) -> Outcome:
         """Say what becomes of a document that this process has passed on or dropped before, in the same run.
 
-        Args:
-            connection: inside a writing transaction.
-            run_id: the run.
-            match: the document, and the leader of its cluster, which may be itself.
-            outcome: what would become of it if it came for the first time.
+        `match` is the document and the leader of its cluster, which may be itself; `outcome` what would become of it
+        if it came for the first time.
         """
         document, leader = match.member, match.leader
         is_held = outcome.kept is Kept.BRAKE
@@ -166,16 +135,15 @@ class Clusters:
             is_held = self._brakes.holds(connection, run_id, document.key, leader.key, 0)
         return Outcome(outcome.keeper or leader.key, outcome.keeper_changed, Kept.BRAKE if is_held else None)
 
-    def _settle_leader(
-        self, connection: Connection, known: StoredDocument | None, content: Content, *, is_unchanged: bool
-    ) -> Outcome:
+    def _settle_leader(self, connection: Connection, written: Written) -> Outcome:
+        known, content = written.known, written.content
         if known is None or known.keeper_id is None:
             return ALONE
         if not self._swaps:
             # Another copy had taken its place when copies were swapped; now it is passed on.
             document_rows.change_document(connection, known.id, {"keeper_id": None, "exported_id": None})
             return ALONE
-        if is_unchanged and content.sketch.tokens and not _differs(known, content):
+        if written.is_unchanged and content.sketch.tokens and not _differs(known, content):
             keeper_id, is_changed = known.keeper_id, False
         else:
             standing = self._elections.anew(connection, known.id, known.keeper_id)

@@ -5,29 +5,31 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import SystemRandom
 
 from sqlalchemy import Connection
 
 from dedup.display import counted
 from dedup.errors import DedupError
+from dedup.index.protocol import Index
 from dedup.ledger import document_rows, notes
 from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.cluster_joins import Joining
-from dedup.ledger.clusters import Clusters
+from dedup.ledger.clusters import Clusters, Written
 from dedup.ledger.forget import forget_old
 from dedup.ledger.identity import plain_class_of
 from dedup.ledger.notes import Known, Skipped, Unexamined
 from dedup.ledger.originals import OriginalFinder
 from dedup.ledger.recognition import recognise
 from dedup.ledger.store import DocumentStore
-from dedup.ledger.tables.opening import open_index
+from dedup.ledger.tables.permuted import SqlIndex
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
 from dedup.rules.documents import Content, Document, Match, StoredDocument
 from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.scope import Scopes
-from dedup.rules.settings import DedupSettings
+from dedup.rules.settings import DedupSettings, IndexKind
 from dedup.rules.verification import plan_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.word_lists import pack
@@ -67,7 +69,7 @@ class Deduplicator:
             pack(scheme.word_lists),
         )
         try:
-            self._index = open_index(plan_of(settings), settings, self.database)
+            self._index = open_index(settings, self.database)
         except DedupError:
             self.database.close()
             raise
@@ -98,11 +100,7 @@ class Deduplicator:
             document_rows.close_run(connection, run_id, outcome)
 
     def known_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
-        """Return those of the digests whose bytes were analysed before: no text is needed for them.
-
-        Args:
-            body_digests: digests of bytes, each as `scoped_bytes` makes it.
-        """
+        """Return those digests, as `scoped_bytes` makes them, whose bytes were analysed before: they need no text."""
         with self.database.read() as connection:
             return document_rows.find_known_bodies(connection, body_digests)
 
@@ -207,16 +205,9 @@ class Deduplicator:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
             self._let_go_of_replaced(connection, known, match)
-        outcome = self._clusters.settle(
-            connection,
-            run_id,
-            document_id,
-            identity.key,
-            content,
-            known=known,
-            match=match,
-            is_unchanged=verdict is Verdict.UNCHANGED,
-        )
+        is_unchanged = verdict is Verdict.UNCHANGED
+        written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged)
+        outcome = self._clusters.settle(connection, written)
         if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
             match = Match(match.leader if match else known, known)
             outcome = self._clusters.settle_again(connection, run_id, match, outcome)
@@ -226,7 +217,7 @@ class Deduplicator:
             decision_of(verdict, content, match), outcome=outcome, key=identity.key, is_separate=identity.is_separate
         )
         # A page that was under way when its crawl was killed comes again; its verdict stands already.
-        if verdict is not Verdict.UNCHANGED or known is None or known.last_run_id != run_id or is_again:
+        if not is_unchanged or known is None or known.last_run_id != run_id or is_again:
             batch.add(document_id, decision, match)
             self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
@@ -250,6 +241,18 @@ class Deduplicator:
             signature=signature and self.scopes.mixed_signature(key, signature, space),
             body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
         )
+
+
+def open_index(settings: DedupSettings, database: Database) -> Index:
+    """Open the index that the settings ask for: permuted tables in the database, or in memory and following these."""
+    plan = plan_of(settings)
+    if settings.index is IndexKind.SQL:
+        return SqlIndex(plan)
+    # numba takes time and memory to load.
+    from dedup.ledger.tables.following import FollowingIndex  # noqa: PLC0415
+
+    file = settings.index_file or (f"{database.url.database}.index" if database.is_sqlite else "")
+    return FollowingIndex(plan, find_scheme(settings.scheme).name, database, Path(file) if file else None)
 
 
 def _is_unchanged(known: StoredDocument, content: Content) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     Column,
     Connection,
+    Select,
     Subquery,
     bindparam,
     delete,
@@ -29,29 +30,12 @@ from dedup.signature.signature import digest
 from dedup.signature.sketch import Sketch
 from dedup.sql.schema import documents, runs, to_unsigned, verdicts, words
 
-_COLUMNS = (
-    documents.c.id,
-    documents.c.key,
-    documents.c.body_digest,
-    documents.c.text_digest,
-    documents.c.text_bytes,
-    documents.c.fingerprint,
-    documents.c.sketch,
-    documents.c.indexed,
-    documents.c.leader_id,
-    documents.c.last_run_id,
-    documents.c.canonical_digest,
-    documents.c.redirected,
-    documents.c.keeper_id,
-    documents.c.exported_id,
-    documents.c.space,
-)
-_DOCUMENT = select(*_COLUMNS)
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
+_COLUMNS = documents.c[StoredDocument._fields]
+_DOCUMENT = select(*_COLUMNS)
 _FINGERPRINT, _SKETCH, _INDEXED, _REDIRECTED = map(
     StoredDocument._fields.index, ("fingerprint", "sketch", "indexed", "redirected")
 )
-assert tuple(column.name for column in _COLUMNS) == StoredDocument._fields
 
 
 def _earliest(column: Column[Any], parameter: str) -> Subquery:
@@ -85,7 +69,7 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_SKETCHES = select(documents.c.id, documents.c.key, documents.c.space, documents.c.leader_id, documents.c.sketch).where(
+_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "sketch"]).where(
     documents.c.id.in_(bindparam("ids", expanding=True))
 )
 _BY_GIVEN_KEY = _DOCUMENT.where(
@@ -123,10 +107,7 @@ _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("change
 def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
     """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
 
-    Args:
-        key: the key.
-        space: where it is: the same keys of two spaces are two.
-        item_class: the class of its items, where these are not the database's first ones: so are those of two classes.
+    The same key in two spaces is two, and so it is of two item classes; the database's first class counts as none.
     """
     mixed = "\0".join((space, item_class, key)) if space or item_class else key
     return digest(mixed.encode("utf-8", "surrogatepass"))
@@ -155,15 +136,7 @@ def find_relatives(
     text_digest: bytes | None,
     separate: bytes | None = None,
 ) -> Relatives:
-    """Return the documents with this key, these bytes, this text.
-
-    Args:
-        connection: inside a transaction.
-        key: the digest of the key.
-        body_digest: of the bytes.
-        text_digest: of the text.
-        separate: of the key that the document has if others have come under its key.
-    """
+    """Return the documents with these digests: of a key, of a key of its own (`separate`), of bytes, of a text."""
     digests = {"key": key, "separate": separate, "body": body_digest, "text": text_digest}
     by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests)}
     return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
@@ -171,14 +144,12 @@ def find_relatives(
 
 def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, leader_id: int) -> StoredDocument | None:
     """Return the earliest document with this text that is neither the leader nor led by it."""
-    row = connection.execute(_BY_TEXT_OUTSIDE_CLUSTER, {"digest": text_digest, "leader": leader_id}).first()
-    return None if row is None else _stored(row)
+    return _first(connection, _BY_TEXT_OUTSIDE_CLUSTER, digest=text_digest, leader=leader_id)
 
 
 def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
     """Return the document that stands for a text in the permuted tables, else the earliest that can."""
-    row = connection.execute(_ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, {"digest": text_digest}).first()
-    return None if row is None else _stored(row)
+    return _first(connection, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
 
 
 def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, StoredDocument]:
@@ -198,18 +169,13 @@ def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
 
 def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
     """Return the document whose key has this digest."""
-    row = connection.execute(_OF_KEY, {"key": digest_of_key}).first()
-    return None if row is None else _stored(row)
+    return _first(connection, _OF_KEY, key=digest_of_key)
 
 
 def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
-    """Return ids and keys of documents without content, which are decided anew when they are seen again.
+    """Return ids and keys of documents without content, which are decided anew when they are seen again, by ids.
 
-    Args:
-        connection: inside a transaction.
-        after: only those with a larger id.
-        most: how many at most, those with the smallest ids.
-        run_id: only those that were last seen in this run; None: all.
+    Those behind the id `after`, and where a run is given, those that were last seen in it.
     """
     query = _UNDECIDED if run_id is None else _UNDECIDED.where(documents.c.last_run_id == run_id)
     return [(row.id, row.key) for row in connection.execute(query, {"after": after, "most": most})]
@@ -295,6 +261,11 @@ def open_run(connection: Connection, name: str) -> int:
 def close_run(connection: Connection, run_id: int, outcome: str) -> None:
     """Note when a run ended, and how."""
     connection.execute(update(runs).where(runs.c.id == run_id).values(finished=time.time(), outcome=outcome))
+
+
+def _first(connection: Connection, question: Select[Any], **parameters: Any) -> StoredDocument | None:
+    row = connection.execute(question, parameters).first()
+    return None if row is None else _stored(row)
 
 
 def _stored(row: Sequence[Any]) -> StoredDocument:

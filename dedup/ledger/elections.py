@@ -24,16 +24,9 @@ def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
     return select(func.count()).select_from(some.limit(limit).subquery()).scalar_subquery()
 
 
-_COLUMNS = (
-    documents.c.id,
-    documents.c.key,
-    documents.c.key_digest,
-    documents.c.leader_id,
-    documents.c.canonical_digest,
-    documents.c.redirected,
-    documents.c.first_run_id,
-    documents.c.text_bytes,
-)
+_COLUMNS = documents.c[
+    "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
+]
 _CONTENDERS = select(
     *_COLUMNS,
     _count_led(MOST_VOTES, _led.c.canonical_digest == documents.c.key_digest).label("votes"),
@@ -66,12 +59,7 @@ class Standing(NamedTuple):
 
 
 class Elections:
-    """Elects the keepers of clusters, and writes them down.
-
-    Args:
-        policy: by which rules.
-        most: up to which number the duplicates of a cluster are counted.
-    """
+    """Elects the keepers of clusters, and writes them down; counts their duplicates up to a number."""
 
     def __init__(self, policy: KeeperPolicy, most: int) -> None:
         self._policy = policy
@@ -88,15 +76,9 @@ class Elections:
     ) -> Standing:
         """Elect after a document has joined a cluster, or was seen again in it.
 
-        A document that joins can only bring forward itself and the copy that it names; everybody
-        else the keeper has beaten before. Only where the keeper has lost something all are asked.
-
-        Args:
-            connection: inside a writing transaction.
-            leader: the leader of the cluster, as it was before.
-            document_id: the document, as it is written now.
-            canonical_digest: of the key that it names as its own.
-            before: what it was, if it was in the cluster before and may have changed.
+        A document that joins can only bring forward itself and the copy that it names; everybody else the keeper has
+        beaten before. Only where the keeper has lost something all are asked: `before` is what the document was, if it
+        was in the cluster and may have changed.
         """
         keeper_id = leader.keeper_id or leader.id
         parameters = {
@@ -116,13 +98,7 @@ class Elections:
         return self._elect(connection, (leader.id, leader.keeper_id), rows, votes, rows[0].duplicates)
 
     def anew(self, connection: Connection, leader_id: int, keeper_id: int | None) -> Standing:
-        """Elect among all members of a cluster.
-
-        Args:
-            connection: inside a writing transaction.
-            leader_id: its leader.
-            keeper_id: the keeper before; None: the leader.
-        """
+        """Elect among all members of a cluster, whose keeper was another one before; None: its leader."""
         rows = list(connection.execute(_ALL, {"leader": leader_id}))
         by_name = Counter(row.canonical_digest for row in rows)
         votes = {row.id: by_name[row.key_digest] for row in rows}

@@ -27,16 +27,10 @@ _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexe
 def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
-    Their content is stored nowhere: without digests they are decided anew when they are seen again,
-    and without table entries nothing is dropped because of them. A text that one of them stood for in
-    the tables is handed on to another document that has it; the words of a text that none has are
-    forgotten. Documents that they lead have to be forgotten first, or with them.
-
-    Args:
-        connection: inside a writing transaction.
-        index: the permuted tables.
-        scopes: those of the database.
-        documents: as they are stored.
+    Their content is stored nowhere: without digests they are decided anew when they are seen again, and without table
+    entries nothing is dropped because of them. A text that one of them stood for in the tables is handed on to another
+    document that has it; the words of a text that none has are forgotten. Documents that they lead have to be
+    forgotten first, or with them.
     """
     index.remove(connection, [entry_of(document, scopes) for document in documents if document.indexed])
     document_rows.change_documents(connection, [document.id for document in documents], _UNKNOWN)
@@ -54,13 +48,8 @@ def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequ
 def forget_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Collection[int]) -> None:
     """Forget documents where it is not known by which rules keepers are elected.
 
-    Who is the keeper of their clusters is asked when a copy comes again.
-
-    Args:
-        connection: inside a writing transaction.
-        index: the permuted tables.
-        scopes: those of the database.
-        ids: the documents; those that they lead have to be forgotten first, or with them.
+    Who is the keeper of their clusters is asked when a copy comes again. Documents that they lead have to be forgotten
+    first, or with them.
     """
     if not ids:
         return
@@ -82,24 +71,11 @@ def entry_of(document: StoredDocument, scopes: Scopes) -> tuple[int, int]:
 
 
 def forget_old(database: Database, index: Index, scopes: Scopes, run_id: int, seconds: int) -> int:
-    """Forget the documents that were last seen in runs that started so long before a run.
+    """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
-    Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a
-    leader, and with the copy that stands in its place, goes all of its cluster, some hundred documents in a
-    transaction, so that others can write in between; after every one all holds that holds in any database.
-
-    Args:
-        database: where they are.
-        index: its permuted tables.
-        scopes: its scopes.
-        run_id: the run.
-        seconds: how long before its start.
-
-    Returns:
-        How many documents were forgotten.
-
-    Raises:
-        DatabaseError: the database failed; the same call goes on.
+    Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader,
+    and with the copy that stands in its place, goes all of its cluster, some hundred documents in a transaction, so
+    that others can write in between; after every one all holds that holds in any database.
     """
     with database.read() as connection:
         started = connection.scalar(select(runs.c.started).where(runs.c.id == run_id)) or 0.0

@@ -54,10 +54,7 @@ class Identity(NamedTuple):
     def separated(self, text_digest: bytes, body_digest: bytes | None, *, has_text: bool) -> Identity:
         """Return what it is known by if another text came under its key first.
 
-        Args:
-            text_digest: of its text.
-            body_digest: of its bytes, by which documents without text are told apart.
-            has_text: whether it has any.
+        Documents without text are told apart by their bytes.
         """
         if has_text or body_digest is None:
             return self._replace(key=f"{self.given_key} (text {text_digest.hex()[:_DIGITS]})")
@@ -65,12 +62,7 @@ class Identity(NamedTuple):
 
 
 def plain_class_of(connection: Connection, item_class: str) -> str:
-    """Return the item class whose keys stand for themselves: the first that was seen, which may be this one.
-
-    Args:
-        connection: inside a writing transaction.
-        item_class: the class that is the first one if there is none.
-    """
+    """Return the item class whose keys stand for themselves: the first that was seen, which may be this one."""
     found: str | None = connection.scalar(_PLAIN_CLASS)
     if found is None:
         connection.execute(insert(properties).values(name="item class", value=item_class))

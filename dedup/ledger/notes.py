@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from dedup.ledger.document_rows import key_digest
 from dedup.signature.normalise import clean
+from dedup.sql.engines import insert_into
 from dedup.sql.schema import documents, runs, skipped, unexamined
 
 # Names of classes and reasons are part of a key, and what an index holds is limited.
@@ -51,37 +51,34 @@ class Known(NamedTuple):
 
 
 def note_unexamined(connection: Connection, run_id: int, noted: Iterable[Unexamined]) -> None:
-    """Add to how many items of each class a run did not examine, by reasons; the latest fields stay.
-
-    Args:
-        connection: inside a writing transaction.
-        run_id: the run.
-        noted: what was not examined since the last call.
-    """
+    """Add to how many items of each class a run did not examine, by reasons; the latest fields stay."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for item_class, fields, reason, count in noted:
         names = clean(item_class)[:_LONGEST_NAME], clean(reason)[:_LONGEST_NAME]
         row = {"run_id": run_id, "item_class": names[0], "reason": names[1], "fields": clean(", ".join(fields))}
         rows[names] = row | {"items": count + rows.get(names, {"items": 0})["items"]}
     if rows:
-        connection.execute(_add_unexamined[connection.dialect.name], list(rows.values()))
+        statement = insert_into(unexamined, connection.dialect.name)
+        added = statement.excluded
+        counts = {"items": unexamined.c["items"] + added["items"], "fields": added.fields}
+        statement = statement.on_conflict_do_update(index_elements=list(unexamined.primary_key), set_=counts)
+        connection.execute(statement, list(rows.values()))
 
 
 def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) -> None:
-    """Note pages that a run skipped; of a page that was noted before in this run the latest reason stands.
-
-    Args:
-        connection: inside a writing transaction.
-        run_id: the run.
-        noted: the pages.
-    """
+    """Note pages that a run skipped; of a page that was noted before in this run the latest reason stands."""
     rows = {}
     for each in noted:
         digest = key_digest(each.key)
         values = {name: clean(value) for name, value in each._asdict().items()}
         rows[digest] = {"run_id": run_id, "key_digest": digest, **values}
     if rows:
-        connection.execute(_add_skipped[connection.dialect.name], list(rows.values()))
+        statement = insert_into(skipped, connection.dialect.name)
+        statement = statement.on_conflict_do_update(
+            index_elements=[skipped.c.run_id, skipped.c.key_digest],
+            set_={name: statement.excluded[name] for name in ("reason", "detail", "referrer")},
+        )
+        connection.execute(statement, list(rows.values()))
 
 
 def remove_some_notes(connection: Connection, run_id: int) -> int:
@@ -97,29 +94,3 @@ def find_known(connection: Connection) -> Known:
     last = connection.scalar(select(func.max(documents.c.id))) or 0
     count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()
     return Known(last, count, first)
-
-
-def _upserts(make: Any) -> dict[str, Any]:
-    return {"sqlite": make(sqlite.insert), "postgresql": make(postgresql.insert)}
-
-
-def _adding_unexamined(insert: Any) -> Any:
-    statement = insert(unexamined)
-    added = statement.excluded
-    return statement.on_conflict_do_update(
-        index_elements=list(unexamined.primary_key),
-        set_={"items": unexamined.c["items"] + added["items"], "fields": added.fields},
-    )
-
-
-def _adding_skipped(insert: Any) -> Any:
-    statement = insert(skipped)
-    added = statement.excluded
-    return statement.on_conflict_do_update(
-        index_elements=[skipped.c.run_id, skipped.c.key_digest],
-        set_={name: added[name] for name in ("reason", "detail", "referrer")},
-    )
-
-
-_add_unexamined = _upserts(_adding_unexamined)
-_add_skipped = _upserts(_adding_skipped)

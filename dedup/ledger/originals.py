@@ -29,14 +29,7 @@ _MORE = 4
 
 
 class OriginalFinder:
-    """Finds what a document of a crawl is a duplicate of.
-
-    Args:
-        index: the permuted tables.
-        scopes: how far is looked.
-        settings: how matches are found and confirmed.
-        joining: says where a document shows two clusters to be one.
-    """
+    """Finds what a document of a crawl is a duplicate of."""
 
     def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
         self.index = index
@@ -56,16 +49,7 @@ class OriginalFinder:
         *,
         run_id: int,
     ) -> Match | None:
-        """Return what a document is a duplicate of.
-
-        Args:
-            connection: inside a transaction.
-            identity: what the document is known by.
-            signature: its signature; None where its bytes are known already.
-            content: what there is to store of it.
-            relatives: what is stored of it, and what has the same bytes or text.
-            run_id: the run that it was seen in.
-        """
+        """Return what a document is a duplicate of; it has no signature where its bytes are known already."""
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
         twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
@@ -101,15 +85,7 @@ class OriginalFinder:
 
 
 class _KnownDocuments:
-    """The documents of a database around one that is to be decided; see `dedup.rules.matcher.Known`.
-
-    Args:
-        finder: where is looked, and how far.
-        connection: inside a transaction.
-        identity: what the document is known by.
-        own_id: its id, if it is stored.
-        run_id: the run that it was seen in.
-    """
+    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.Known`."""
 
     def __init__(
         self, finder: OriginalFinder, connection: Connection, identity: Identity, own_id: int | None, run_id: int

@@ -13,14 +13,7 @@ from dedup.signature.normalise import clean
 
 
 class Recognised(NamedTuple):
-    """What an arriving document is.
-
-    Attributes:
-        identity: what it is known by.
-        content: what it holds.
-        relatives: what is stored of it, and what has the same bytes or text.
-        is_again: whether this process has decided it before in this run, with the same content.
-    """
+    """What an arriving document is; `is_again`: this process has decided that content in this run before."""
 
     identity: Identity
     content: Content
@@ -29,15 +22,9 @@ class Recognised(NamedTuple):
 
 
 def recognise(batch: Batch, document: Document, space: str) -> Recognised | None:
-    """Say what an arriving document is.
+    """Say what an arriving document is; None where neither its signature nor its bytes are known.
 
-    Args:
-        batch: the batch that it is decided in.
-        document: the document, its digests mixed with its scope.
-        space: the space that it is in.
-
-    Returns:
-        None where neither its signature nor its bytes are known.
+    Its digests are mixed with its scope.
     """
     item_class = "" if document.item_class == batch.plain_class else f"class {document.item_class}"
     identity = Identity(document.key, document.key, space, item_class)

@@ -31,13 +31,7 @@ from dedup.sql.schema import to_signed
 
 
 class DocumentStore:
-    """Writes documents and keeps the permuted tables in step.
-
-    Args:
-        index: the permuted tables.
-        scopes: how far duplicates are looked for.
-        settings: what counts as a near-duplicate, and which texts are too short for the tables.
-    """
+    """Writes documents and keeps the permuted tables in step."""
 
     def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
         self._index = index
@@ -67,19 +61,7 @@ class DocumentStore:
         match: Match | None,
         run_id: int,
     ) -> int:
-        """Store a document that is new or has changed.
-
-        Args:
-            connection: inside a writing transaction.
-            identity: what the document is known by.
-            content: what it holds now.
-            relatives: what was stored of it before, and what else has the same text.
-            match: what it is a duplicate of, if it is.
-            run_id: the run that it was seen in.
-
-        Returns:
-            The document's id.
-        """
+        """Store a document that is new or has changed; return its id."""
         known = relatives.same_key
         is_known_text = relatives.same_text is not None or (
             match is not None and match.member.text_digest == content.text_digest

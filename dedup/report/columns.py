@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
-from dedup.display import columns_of, cut, pad
+from dedup.display import columns_of, cut, pad, plain
 
 GAP = "  "
 NARROWEST_COLUMN = 12
+LABEL = 13
+"""Columns of the labels at the left."""
 
 
 def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
@@ -38,3 +41,14 @@ def more(count: int, what: str) -> Iterator[str]:
 def fit(text: str, width: int | None, beside: str = "") -> str:
     """Cut a text to a width, but not to less than the narrowest column, see `dedup.display.cut`."""
     return text if width is None else cut(text, max(width, NARROWEST_COLUMN), beside)
+
+
+def labelled(label: str, text: str, width: int) -> Iterator[str]:
+    """Yield a text in lines of so many columns, with a label at the first."""
+    for number, line in enumerate(textwrap.wrap(plain(text), width - LABEL, break_on_hyphens=False)):
+        yield f"{'' if number else label:<{LABEL}}{line}"
+
+
+def labelled_name(label: str, name: str, width: int) -> str:
+    """Return a name in one line, cut in its middle where it is too long."""
+    return f"{label:<{LABEL}}{cut(plain(' '.join(name.split())), width - LABEL)}".rstrip()

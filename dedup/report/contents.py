@@ -98,15 +98,7 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class OverLimit:
-    """A cluster or a host that went over a limit in a run, and its counts at that moment.
-
-    Attributes:
-        kind: `cluster` or `host`.
-        name: the key of the cluster's leader, or the host.
-        documents: how many documents it had.
-        duplicates: how many of them were duplicates.
-        run: the name of the run.
-    """
+    """A cluster or a host that went over a limit in a run, see `dedup.ledger.brake.Alarm`."""
 
     kind: str
     name: str
@@ -163,15 +155,7 @@ class NotExamined:
 
 
 class SkippedPage(NamedTuple):
-    """A page that was skipped.
-
-    Attributes:
-        key: its key.
-        reason: why.
-        detail: more of it; may be empty.
-        referrer: the key of the page that it is linked from; may be empty.
-        run: the name of the run that skipped it.
-    """
+    """A page that a run skipped, see `dedup.ledger.notes.Skipped`."""
 
     key: str
     reason: str

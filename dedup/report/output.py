@@ -15,17 +15,10 @@ from dedup.errors import DedupError
 
 @contextmanager
 def open_output(path: str) -> Iterator[TextIO]:
-    """Open a file, or standard output, to write a report to.
+    """Open a file, or standard output if it has no name, to write a report to.
 
-    Args:
-        path: a file, which appears or changes only when everything is written; empty: standard
-            output. When nobody reads that any more, as with `| head`, the block ends quietly.
-
-    Yields:
-        A stream for text.
-
-    Raises:
-        DedupError: the file or standard output cannot be written.
+    A file appears or changes only when everything is written. When nobody reads standard output any more, as with `|
+    head`, the block ends quietly.
     """
     if not path:
         with _standard_output() as stream:

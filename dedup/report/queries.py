@@ -74,31 +74,19 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
 
 
 def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
-    """Return the totals of a run by verdict, all five of them; they are zero where it has none.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
+    """Return the totals of a run by verdict, all five of them; they are zero where it has none."""
     with database.read() as connection:
         return _totals(connection, _condition(run))
 
 
 def read_kept(database: Database, run: str) -> dict[Kept, int]:
-    """Return how many duplicates of a run were passed on all the same, by the reasons, all of them.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
+    """Return how many duplicates of a run were passed on all the same, by the reasons, all of them."""
     with database.read() as connection:
         return _kept(connection, _condition(run))
 
 
 def read_largest_clusters(database: Database, run: str, limit: int) -> list[Cluster]:
-    """Return the clusters with the most duplicates dropped in a run, largest first.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
+    """Return the clusters with the most duplicates dropped in a run, largest first."""
     with database.read() as connection:
         return _largest_clusters(connection, _condition(run), limit)
 

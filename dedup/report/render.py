@@ -23,17 +23,7 @@ class Format(StrEnum):
 
 
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
-    """Write an open report.
-
-    Args:
-        report: what to write; its duplicates are used up.
-        output_format: a table is cut to the width of the terminal if `stream` is one.
-        stream: where to write to.
-
-    Raises:
-        OSError: it cannot be written to.
-        DatabaseError: the duplicates cannot be read.
-    """
+    """Write an open report, whose duplicates are used up; a table is cut to the width of the terminal, if it is one."""
     _WRITERS[output_format](report, stream)
 
 

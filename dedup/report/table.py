@@ -11,7 +11,6 @@ from dedup.display import columns_of, exact_and_near, pad, plain, readable, simi
 from dedup.ledger.deduplicator import Verdict
 from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
 from dedup.report.contents import DuplicateRow, Report, Total
-from dedup.report.noted_lines import noted_lines
 from dedup.rules.decision import Kept
 
 _KEPT = "*"
@@ -29,20 +28,12 @@ _WIDEST_COLUMN = 120
 
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:
-    """Write a report line by line; its duplicates are used up.
-
-    Args:
-        report: an open report.
-        width: columns of the terminal; None where nothing has to be cut.
-
-    Yields:
-        The lines, without line ends.
-    """
+    """Write a report line by line, cut to a width if there is one; its duplicates are used up."""
     yield _about(report)
     yield ""
     if not any(total.documents for total in report.totals.values()):
         yield "no documents"
-        yield from noted_lines(report, width)
+        yield from _noted(report, width)
         return
     yield from _totals(report.totals)
     yield ""
@@ -56,7 +47,7 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
         yield from _dropped(report.duplicates, width)
         yield ""
     yield from _summary(report)
-    yield from noted_lines(report, width)
+    yield from _noted(report, width)
 
 
 def _about(report: Report) -> str:
@@ -209,3 +200,31 @@ def _summary(report: Report) -> Iterator[str]:
 def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:
     """Return how many documents were decided, and the bytes of their texts."""
     return sum(total.documents for total in totals.values()), sum(total.text_bytes for total in totals.values())
+
+
+def _noted(report: Report, width: int | None) -> Iterator[str]:
+    """Write what was not examined and what was skipped, if anything was, an empty line first."""
+    if report.not_examined:
+        yield ""
+        yield f"{'items':>{_INDENT}}{GAP}not examined"
+        for each in report.not_examined:
+            yield f"{each.count:>{_INDENT},}{GAP}{plain(each.item_class) or 'dict'}: {plain(each.reason)}"
+            fields = f"has {plain(each.fields)}" if each.fields else "has no field"
+            yield f"{'':{_INDENT}}{GAP}{fields}: set {each.setting}"
+    if report.skip_counts:
+        yield ""
+        rows = [(plain(reason), f"{count:,}") for reason, count in report.skip_counts.items()]
+        yield from aligned(("skipped", "pages"), rows, width)
+        yield ""
+        yield from _skipped_pages(report, width)
+
+
+def _skipped_pages(report: Report, width: int | None) -> Iterator[str]:
+    space = None if width is None else width - _INDENT - len(GAP)
+    for page in islice(report.skipped, report.max_skipped):
+        detail = f" ({plain(page.detail)})" if page.detail else ""
+        yield fit(f"{plain(page.reason)}{detail}", width)
+        yield f"{'':{_INDENT}}{GAP}{fit(readable(page.key), space)}"
+        if page.referrer:
+            yield f"{'linked from':>{_INDENT}}{GAP}{fit(readable(page.referrer), space, readable(page.key))}"
+    yield from more(sum(report.skip_counts.values()) - report.max_skipped, "page")

@@ -87,11 +87,7 @@ class Database:
             yield connection
 
     def create(self, metadata: MetaData) -> None:
-        """Create the tables of `metadata` that are not there yet.
-
-        Raises:
-            DatabaseError: the database cannot be reached or written.
-        """
+        """Create the tables of `metadata` that are not there yet."""
         with self.write() as connection:
             metadata.create_all(connection)
 
@@ -154,10 +150,6 @@ def url_of(name: str) -> str:
 def open_existing_database(url: str, *, read_only: bool = True) -> Database:
     """Open a database that was made before: to read it, for reports, or to change what is in it.
 
-    Args:
-        url: a SQLAlchemy URL.
-        read_only: whether nothing may be changed.
-
     Raises:
         DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
         IncompatibleDatabaseError: its schema is newer than this program.
@@ -172,11 +164,7 @@ def open_existing_database(url: str, *, read_only: bool = True) -> Database:
 
 
 def require_file(database: Database) -> None:
-    """Refuse an SQLite database that is not there: connecting would make an empty file.
-
-    Raises:
-        DatabaseError: there is none.
-    """
+    """Refuse an SQLite database that is not there: connecting would make an empty file."""
     path = database.url.database
     if database.is_sqlite and path and not Path(path).is_file():
         raise DatabaseError(f"there is no database {database.name}: run a crawl first, or name another")

@@ -7,7 +7,8 @@ import sqlite3
 import time
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -17,6 +18,11 @@ _POLL_SECONDS = 0.05
 # In seconds; without these a server that lost its power would be waited for without end.
 _NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _USER_AND_PASSWORD = re.compile("//.*@")
+
+
+def insert_into(table: Table, dialect: str) -> Any:
+    """Return an INSERT that can say what is done on a conflict, which SQLAlchemy has for each database apart."""
+    return {"sqlite": sqlite, "postgresql": postgresql}[dialect].insert(table)
 
 
 def parse_url(url: str) -> URL:
@@ -49,12 +55,7 @@ def shown_url(url: URL) -> str:
 
 
 def postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    """Return the engine of a PostgreSQL database.
-
-    Args:
-        url: what `parse_url` returned.
-        lock_timeout: seconds to wait for another writer.
-        read_only: whether nothing may be changed.
+    """Return the engine of a PostgreSQL database; a writer waits so many seconds for another one.
 
     Raises:
         SettingsError: the driver is not installed.
@@ -88,13 +89,7 @@ def postgresql_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
 
 
 def sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
-    """Return the engine of an SQLite database; the functions that the queries need are made with each connection.
-
-    Args:
-        url: what `parse_url` returned.
-        lock_timeout: seconds to wait for another writer.
-        read_only: whether nothing may be changed.
-    """
+    """Return the engine of an SQLite database; the functions that the queries need are made with each connection."""
     engine = create_engine(url, connect_args={"timeout": lock_timeout})
 
     @event.listens_for(engine, "connect")

@@ -28,10 +28,7 @@ _PASSING_STATES = ("57P01", "57P02", "57P03", "57P05", "25P03", "53300", "40001"
 def is_outage(error: BaseException) -> bool:
     """Say whether an error tells of a server that is away, so that the same may succeed later.
 
-    A file of SQLite is never away.
-
-    Args:
-        error: what SQLAlchemy raised, of a database on PostgreSQL.
+    A file of SQLite is never away: ask it of databases on PostgreSQL.
     """
     if not isinstance(error, DBAPIError):
         return False
@@ -61,11 +58,9 @@ class Outages:
         self._is_abandoned = Event()
 
     def survive(self, work: Callable[[], T], after_outage: Callable[[], T] | None = None) -> T:
-        """Return what the work returns, however often it has to be tried.
+        """Return what whole transactions return, however often they have to be tried.
 
-        Args:
-            work: one or more whole transactions.
-            after_outage: what is done in its place once it has been tried in vain, if that differs.
+        `after_outage` is done in their place once they were tried in vain, if that differs.
 
         Raises:
             OutageError: the server was away for longer than the limit.

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import logging
+import re
 from typing import cast
 
+import scrapy
 from scrapy.settings import BaseSettings
 
-from dedup.stage.scrapy_version import require_scrapy
+OLDEST_SCRAPY = (2, 14)
 
-require_scrapy()
+
+def _require_scrapy() -> None:
+    """End the process if its Scrapy is too old, with one line that says what to do."""
+    numbers = re.match(r"(\d+)\.(\d+)", scrapy.__version__)
+    if numbers and (int(numbers[1]), int(numbers[2])) < OLDEST_SCRAPY:
+        oldest = ".".join(map(str, OLDEST_SCRAPY))
+        raise SystemExit(
+            f"error: dedup needs Scrapy {oldest} or newer, and this is {scrapy.__version__}:"
+            f" pip install 'scrapy>={oldest}', or take dedup.DedupAddon out of ADDONS"
+        )
+
+
+_require_scrapy()
 
 from dedup.errors import SettingsError  # noqa: E402 -- an old Scrapy lacks what these import
 from dedup.stage.failures import check_early, refuse_to_start  # noqa: E402

@@ -45,11 +45,7 @@ class MicroBatcher(Generic[T, R]):
         self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, value: T) -> R:
-        """Return the function's result for a value.
-
-        Raises:
-            Exception: what the function raised for the batch that the value was in.
-        """
+        """Return the function's result for a value; raise what it raised for the batch that the value was in."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((value, future))
         if self._worker is None:

@@ -17,7 +17,7 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.brake import Alarm
 from dedup.ledger.deduplicator import Decision, Deduplicator, Document
 from dedup.ledger.notes import Skipped
-from dedup.ledger.runs.naming import name_by_time
+from dedup.ledger.runs.listing import name_by_time
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
@@ -37,10 +37,6 @@ class CrawlRun:
     """Decides the documents of a crawl, in batches, in threads, and whatever its database goes through.
 
     The run begins with the first item, so that a crawl without any leaves none behind.
-
-    Args:
-        crawler: the crawl.
-        settings: its settings.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -55,11 +51,7 @@ class CrawlRun:
         self._writing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Open the database.
-
-        Raises:
-            DedupError: it cannot be opened, or a setting cannot be used.
-        """
+        """Open the database."""
         try:
             await self._open()
         except DedupError as error:
@@ -81,11 +73,7 @@ class CrawlRun:
         logger.info("%s", await self._in_thread(self._remembered))
 
     async def begin(self) -> int:
-        """Begin the run, once the database is open, if it has not begun; return its id.
-
-        Raises:
-            DedupError: the database cannot be opened, or not be written.
-        """
+        """Begin the run, once the database is open, if it has not begun; return its id."""
         if self._run_id is not None:
             return self._run_id
         # Scrapy opens all pipelines at the same time.
@@ -151,13 +139,7 @@ class CrawlRun:
     async def end(self, outcome: str, unexamined: UnexaminedItems, *, goes_on: bool) -> None:
         """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
 
-        Args:
-            outcome: why the crawl ended.
-            unexamined: the items that were not examined.
-            goes_on: whether other processes go on with the run.
-
-        Raises:
-            DatabaseError: the database failed.
+        It stays open where other processes go on with it.
         """
         rows = [(kind.item_class, fields, kind.reason, count) for kind, fields, count in unexamined.rows()]
         if self._run_id is None and not rows and not self._skipped:

@@ -53,12 +53,7 @@ class Undecided(DroppedByDedup):
 
 
 def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:
-    """Return the exception that drops an item, if it is to be dropped; a duplicate has a line in the log.
-
-    Args:
-        decision: the decision on it.
-        drop_unchanged: whether items are dropped whose key had the same text before.
-    """
+    """Return the exception that drops an item, if it is to be dropped; a duplicate has a line in the log."""
     key, outcome = decision.key, decision.outcome
     if outcome.is_replaced:
         logger.info("dropped %s: a better copy has taken its place", key)

@@ -29,12 +29,7 @@ _SOURCES_TOLD = 10
 
 
 class Examined(NamedTuple):
-    """An item that was examined.
-
-    Attributes:
-        reading: what was found in it.
-        decision: the decision on it.
-    """
+    """What was found in an item, and the decision on it."""
 
     reading: Reading
     decision: Decision
@@ -43,16 +38,7 @@ class Examined(NamedTuple):
 class Examiner:
     """Reads items, has them signed and decided, and says in the log where it finds what.
 
-    Args:
-        crawler: the crawl.
-        settings: how documents are decided.
-        items: what is looked at in items.
-        run: where they are decided.
-        workers: where signatures are made.
-
-    Attributes:
-        examined: how many items have got a decision.
-        unexamined: those that could get none.
+    It counts the items that got a decision, and keeps those that could get none.
     """
 
     def __init__(
@@ -73,10 +59,6 @@ class Examiner:
 
     async def examine(self, item: Any, response: Response | None) -> Examined | None:
         """Return the decision on an item; None where there is none, and it passes.
-
-        Args:
-            item: an item, or what an earlier pipeline has made of one.
-            response: what it was found in; None where that is not known.
 
         Raises:
             DatabaseError: the database failed.

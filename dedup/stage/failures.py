@@ -47,12 +47,9 @@ def refuse_to_start(error: DedupError) -> NoReturn:
 def refuse_to_open(crawler: Crawler, error: DedupError) -> None:
     """Let a crawl fail of which a component cannot be opened, with one line in the log.
 
-    As `refuse_to_start`, but where Scrapy opens components: one that raises an error there makes
-    others fail with tracebacks when they are closed. So where the process goes on, the error is raised
-    when all are open, before the first request. The component is closed like the others.
-
-    Raises:
-        SystemExit: the process ends; see `refuse_to_start`.
+    As `refuse_to_start`, but where Scrapy opens components: one that raises an error there makes others fail with
+    tracebacks when they are closed. So where the process goes on, the error is raised when all are open, before the
+    first request. The component is closed like the others.
     """
     try:
         refuse_to_start(error)
@@ -79,11 +76,8 @@ def owns_the_process() -> bool:
 def check_early(settings: BaseSettings) -> None:
     """Refuse settings that no crawl can do with before there is any.
 
-    Once there is one, Scrapy reports what it fails of in its own way, which for a `CrawlerProcess` is
-    a traceback, and status 0.
-
-    Raises:
-        SystemExit, DedupError: one of them cannot be used; see `refuse_to_start`.
+    Once there is one, Scrapy reports what it fails of in its own way, which for a `CrawlerProcess` is a traceback, and
+    status 0. See `refuse_to_start`.
     """
     try:
         is_enabled = DedupSettings.read(settings.get).enabled
@@ -99,11 +93,7 @@ def check_early(settings: BaseSettings) -> None:
 
 
 def require_asyncio() -> None:
-    """Refuse to start on a reactor of Twisted that is not asyncio's.
-
-    Raises:
-        SystemExit, DedupError: it is another one; see `refuse_to_start`.
-    """
+    """Refuse to start on a reactor of Twisted that is not asyncio's; see `refuse_to_start`."""
     if not is_asyncio_available():
         refuse_to_start(_needs_asyncio())
 
@@ -116,11 +106,7 @@ def _needs_asyncio() -> DedupError:
 
 
 def read_settings(crawler: Crawler) -> DedupSettings:
-    """Read the settings of a crawl.
-
-    Raises:
-        SystemExit, SettingsError: one of them cannot be used; see `refuse_to_start`.
-    """
+    """Read the settings of a crawl; see `refuse_to_start`."""
     try:
         return read_project_settings(crawler.settings)
     except SettingsError as error:
@@ -128,11 +114,7 @@ def read_settings(crawler: Crawler) -> DedupSettings:
 
 
 def read_item_settings(crawler: Crawler) -> ItemSettings:
-    """Read the settings of a crawl's items.
-
-    Raises:
-        SystemExit, SettingsError: one of them cannot be used; see `refuse_to_start`.
-    """
+    """Read the settings of a crawl's items; see `refuse_to_start`."""
     try:
         return ItemSettings.read(crawler.settings.get)
     except SettingsError as error:
@@ -180,12 +162,9 @@ def _call_when_forced(function: Callable[[], None]) -> None:
 class CrawlStopper:
     """Stops a running crawl once something has failed for good.
 
-    The crawl is closed in order, so that all that is done is kept. Then a process that is there
-    for this crawl alone ends with status 1, and in any other the crawl fails with the error: a crawl
-    that could not write what it found has not succeeded.
-
-    Args:
-        crawler: the crawl.
+    The crawl is closed in order, so that all that is done is kept. Then a process that is there for this crawl alone
+    ends with status 1, and in any other the crawl fails with the error: a crawl that could not write what it found has
+    not succeeded.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -202,12 +181,7 @@ class CrawlStopper:
         return _stoppers[crawler]
 
     def stop(self, error: DedupError, reason: str) -> None:
-        """Log the error and close the crawl; only the first call does anything.
-
-        Args:
-            error: what failed.
-            reason: the crawl's finish reason, as in the stats.
-        """
+        """Log the error and close the crawl, for a reason as in the stats; only the first call does anything."""
         crawler = self._crawler()
         if self._closing is not None or crawler is None:
             return

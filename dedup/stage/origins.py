@@ -110,12 +110,7 @@ class Origins:
         return _origins[crawler]
 
     def note(self, item: Any, response: Response) -> None:
-        """Note an item that is about to leave the spider middlewares.
-
-        Args:
-            item: the item, of any kind.
-            response: what it was made from.
-        """
+        """Note an item of a response that is about to leave the spider middlewares."""
         page = self._pages.get(response)
         if page is None:
             page = self._pages[response] = ItemPage(response)
@@ -136,12 +131,10 @@ class Origins:
         return None if page is None else page.response
 
     def decided(self, item: Any, *, is_duplicate: bool, is_dropped: bool = False) -> None:
-        """Take note of an item's verdict, or that it gets none.
+        """Take note of an item's verdict, or that it gets none; an item that is not known is no error.
 
-        Args:
-            item: the item; one that is not known is no error.
-            is_duplicate: whether it was dropped as a duplicate and stands for its page.
-            is_dropped: whether it was dropped, but says nothing of its page.
+        It is a duplicate if it was dropped as one and stands for its page; what else is dropped says nothing of the
+        page.
         """
         page = self._page_of_item(item)
         if page is not None:

@@ -166,38 +166,18 @@ class NearDuplicatePipeline:
             return False
 
     async def forget(self, keys: list[str]) -> None:
-        """Take pages that are there no more out of the index; their duplicates are decided anew.
-
-        Args:
-            keys: their URLs.
-
-        Raises:
-            DatabaseError: nothing of it was written.
-        """
+        """Take pages, by their URLs, that are there no more out of the index; their duplicates are decided anew."""
         await self._run.forget(keys)
 
     def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
         """Return ids and URLs of pages whose content has to be seen again: what they were copies of is gone.
 
-        Args:
-            after: only those with a larger id.
-            most: how many at most.
-            of_this_run: only those that were seen in this run.
-
-        Raises:
-            DatabaseError: the database cannot be read.
+        At most so many, behind an id; where asked for, those of this run alone.
         """
         return self._run.find_undecided(after, most, of_this_run=of_this_run)
 
     def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
-        """Note a page that brought no item, for the report.
-
-        Args:
-            url: its URL.
-            reason: why, in a few words.
-            detail: what else is known of it.
-            referrer: the page that links to it.
-        """
+        """Note a page that brought no item, for the report: why, in a few words, and which page links to it."""
         self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
 
     def _settle(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:

@@ -39,12 +39,7 @@ def order_for(settings: BaseSettings) -> float:
 
 
 def neighbours(settings: BaseSettings, stage: type) -> str:
-    """Say in a line what runs before the stage and what after it.
-
-    Args:
-        settings: those of the crawl.
-        stage: the class of its pipeline.
-    """
+    """Say in a line what runs before the stage and what after it."""
     orders = _orders(settings)
     names = sorted(orders, key=orders.__getitem__)
     place = names.index(stage)

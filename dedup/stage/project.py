@@ -22,11 +22,7 @@ _FOLDER = "dedup"
 
 
 def read_project_settings(settings: BaseSettings) -> DedupSettings:
-    """Read the settings of a project; its database is in its `.scrapy` folder, under its name, if it names none.
-
-    Raises:
-        SettingsError: a value cannot be used.
-    """
+    """Read the settings of a project; its database is in its `.scrapy` folder, under its name, if it names none."""
 
     def get(name: str) -> Any:
         value = settings.get(name)
@@ -36,11 +32,7 @@ def read_project_settings(settings: BaseSettings) -> DedupSettings:
 
 
 def make_database_folder(settings: BaseSettings) -> None:
-    """Make the folder of the database that a project has if it names none.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make the folder of the database that a project has if it names none."""
     if settings.get(_DATABASE) is None:
         _database_file(settings).parent.mkdir(parents=True, exist_ok=True)
 

@@ -19,15 +19,7 @@ from dedup.workers.pool import WorkerPool
 
 
 class ItemSigner:
-    """Makes documents of items; signatures are made, and texts extracted, in worker processes.
-
-    Args:
-        settings: which fields bring what was made already.
-        scheme: how signatures are made.
-        workers: where they are made.
-        run: asked for known bytes before a text is extracted.
-        spider: the name of the spider.
-    """
+    """Makes documents of items; signatures are made, and texts extracted, in worker processes."""
 
     def __init__(self, settings: ItemSettings, scheme: Scheme, workers: WorkerPool, run: CrawlRun, spider: str) -> None:
         self._settings = settings

@@ -208,13 +208,8 @@ def _tell(job: _Job, value: Any, error: BaseException | None) -> None:
 def load_ahead(preload: Sequence[str] = PRELOAD) -> bool:
     """Begin to load what worker processes need, which takes a second, without waiting for it.
 
-    Of use to a process that will have a pool and has something else to do before.
-
-    Args:
-        preload: what the pool will be given.
-
-    Returns:
-        Whether this was the first call in this process, on a system where loading ahead is of use.
+    Of use to a process that will have a pool and has something else to do before. Returns whether this was the first
+    call in this process, on a system where it is of use.
     """
     global _is_loaded_ahead  # noqa: PLW0603 -- there is one server a process
     if _is_loaded_ahead or _context(preload).get_start_method() != "forkserver":

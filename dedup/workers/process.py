@@ -19,11 +19,7 @@ Result = tuple[Any, Exception | None]
 
 
 def prepare_worker(lists: Iterable[bytes]) -> None:
-    """Make a process that was just started one that serves its parent alone, and ends with it.
-
-    Args:
-        lists: the word lists that its parent knows.
-    """
+    """Make a process that was just started one that serves its parent alone, knows its word lists, and ends with it."""
     word_lists.prepare(lists)
     # What these log of a single page is of no use to the user; the crawl counts what matters.
     for name in ("trafilatura", "htmldate", "courlan"):

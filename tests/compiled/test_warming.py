@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 import dedup
-from dedup.compiled import kept_code
+from dedup import kept_code
 from dedup.signature.signature import make_signature
 from dedup.warming import PARTS
 from tests.texts import CHINESE, ENGLISH

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.evaluation.quality import Quality
+from dedup.report.evaluation.run import Quality
 from tests.texts import document, edited
 
 STORY = document(200)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dedup.cli.main import main
-from dedup.report.explanation.sides import read_file
+from dedup.report.explanation.sides import read_named
 from tests.report.test_explain import data, explained
 from tests.saved_indexes import save_index
 from tests.texts import CHINESE, chinese, chinese_words, document
@@ -70,7 +70,7 @@ def test_a_text_is_read_in_its_encoding(text: str, encoding: str, tmp_path: Path
 @pytest.mark.parametrize("mark", [codecs.BOM_UTF16_BE + "Fähre".encode("utf-16-be"), "Fähre".encode("utf-32")])
 def test_other_byte_order_marks_are_read(mark: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(mark)
-    material = read_file(str(tmp_path / "a.txt"))
+    material = read_named(str(tmp_path / "a.txt"))
     assert material is not None
     assert material.content == "Fähre"
 

@@ -26,14 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command that was named.
-
-    Returns:
-        Its exit status.
-
-    Raises:
-        DedupError: something cannot be done.
-    """
+    """Run the command that was named."""
     status: int = _module(options.index_command).run(options)
     return status
 

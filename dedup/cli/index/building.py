@@ -9,13 +9,17 @@ from contextlib import closing
 from pathlib import Path
 
 from dedup.cli import files
-from dedup.cli.settings_options import add_settings_arguments, make_settings, read_settings_options
+from dedup.cli.settings_options import (
+    add_settings_arguments,
+    make_settings,
+    read_settings_options,
+    with_scheme_of,
+)
 from dedup.corpus.reading.formats import KNOWN
 from dedup.corpus.saved.crawled import add_crawled, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import RuleSettings
-from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.sql.database import Database, open_existing_database, url_of
 
 
@@ -37,16 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build an index.
-
-    Returns:
-        The exit status: 0; 130 if the user stopped it.
-
-    Raises:
-        InputError: an argument or an input is not what it should be.
-        SettingsError: a setting has a value that cannot be used.
-        DatabaseError: the database cannot be read.
-    """
+    """Build an index; the status is 130 if the user stopped it."""
     require_free(options.output, force=True)
     if bool(options.inputs) == (options.database is not None):
         raise InputError("give files and folders, or --database URL: dedup index build -h")
@@ -85,8 +80,4 @@ def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
         scheme = scheme_of(database)
     except SettingsError as error:
         raise InputError(f"database {database.name}: {error}") from None
-    if given.keys() & {"scheme", "dictionary"} and (other := make_settings(given)[1]) != scheme:
-        asked = given.get("scheme", other.spec)
-        raise InputError(f"--scheme {asked}: database {database.name} was made with {scheme.spec}")
-    settings, _ = make_settings({**given, "scheme": scheme.spec, "dictionary": NO_OTHER_DICTIONARY})
-    return settings
+    return make_settings(with_scheme_of(given, scheme, database.name))[0]

@@ -23,15 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Export an index.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: there is no index, or the file is there already or cannot be written.
-        IndexFileError: the index is damaged.
-    """
+    """Export an index."""
     if options.output.exists() and not options.force:
         raise InputError(f"{options.output}: is there already; write elsewhere, or give --force to overwrite it")
     with closing(SavedIndex(options.index)) as saved:

@@ -17,14 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Import an index.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: the file is none that was exported, or the folder is there already.
-    """
+    """Import an index."""
     require_free(options.output, force=options.force)
     settings = read_settings(options.file)
     with new_index(options.output, settings, force=options.force) as known:

@@ -22,15 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what an index consists of.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: there is no index.
-        IndexFileError: it is damaged.
-    """
+    """Print what an index consists of."""
     contents = read_contents(options.index)
     if options.json:
         crowds = [crowd._asdict() for crowd in contents.crowds]

@@ -26,15 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Merge and print how many documents came from where.
-
-    Returns:
-        The exit status, 0.
-
-    Raises:
-        InputError: there is no such index, their settings differ, or the folder is there already.
-        IndexFileError: one is damaged.
-    """
+    """Merge and print how many documents came from where."""
     require_free(options.output, force=options.force)
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(SavedIndex(path))) for path in options.indexes]

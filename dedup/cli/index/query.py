@@ -18,7 +18,7 @@ from dedup.display import cut, plain, readable, similarity
 from dedup.errors import InputError
 from dedup.report.columns import aligned
 from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
-from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_file
+from dedup.report.explanation.sides import TEXT_PREFIX, Material, read_named
 from dedup.report.output import open_output
 from dedup.signature.schemes import find_scheme
 
@@ -58,15 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look up and print what was found.
-
-    Returns:
-        The exit status, 0, whether anything was found or not.
-
-    Raises:
-        InputError: an argument is not what it should be, or there is no index.
-        IndexFileError: the index is damaged.
-    """
+    """Look up and print what was found; the status is 0, whether anything was or not."""
     if not options.documents and not options.fingerprint and options.fingerprints is None:
         raise InputError("nothing to look up: give files, texts, --fingerprint HEX, or --fingerprints FILE")
     if not 0 <= options.radius <= _WIDEST:
@@ -113,10 +105,7 @@ def _read_fingerprints(name: str) -> list[int]:
 
 
 def _material(name: str, encoding: str) -> Material:
-    if name.startswith(TEXT_PREFIX):
-        text = name.removeprefix(TEXT_PREFIX)
-        return Material(text, Origin.TEXT, text)
-    material = read_file(name, encoding)
+    material = read_named(name, encoding)
     if material is None:
         shown = cut(plain(name), _NAME_WIDTH)
         raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")

@@ -22,14 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check indexes, each in one line.
-
-    Returns:
-        The exit status: 0; 1 if one is damaged.
-
-    Raises:
-        InputError: there is no such index.
-    """
+    """Check indexes, each in one line; the status is 1 if one is damaged."""
     status = 0
     for path in options.indexes:
         try:

@@ -13,13 +13,7 @@ from dedup.sql.schema import documents, runs, verdicts
 
 
 class Decided(NamedTuple):
-    """The last verdict of a run on a document.
-
-    Attributes:
-        verdict: the verdict.
-        is_kept: whether the document was passed on, as what is no duplicate or though it is one.
-        time: when, in seconds since 1970.
-    """
+    """The last verdict of a run on a document, whether it passed the document on, and when, in seconds since 1970."""
 
     verdict: Verdict
     is_kept: bool
@@ -43,16 +37,7 @@ _DECIDED = select(_LAST.c.key_digest, verdicts.c.verdict, verdicts.c.kept, verdi
 
 
 def find_decided(database: Database, run: str, key_digests: Sequence[bytes]) -> dict[bytes, Decided]:
-    """Return what a run has decided on those of the documents that it has seen, by the digests of their keys.
-
-    Args:
-        database: a database with verdicts; one without any has decided nothing.
-        run: the name of the run.
-        key_digests: `dedup.ledger.document_rows.key_digest` of each.
-
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
+    """Return what a run has decided on those of the documents that it has seen, by the digests of their keys."""
     with database.read() as connection:
         if not connection.dialect.has_table(connection, verdicts.name):
             return {}

@@ -1,13 +1,14 @@
-"""What a database knows of its runs."""
+"""Runs: what a database knows of them, and what one is called that nobody has named."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from sqlalchemy import func, select
 
-from dedup.ledger.deduplicator import Verdict
 from dedup.ledger.document_rows import CANCELLING
+from dedup.rules.decision import Verdict
 from dedup.sql.database import Database
 from dedup.sql.schema import runs, verdicts
 
@@ -38,24 +39,20 @@ class Run:
         return "unfinished" if self.finished is None else self.outcome or "finished"
 
 
-def read_runs(database: Database) -> list[Run]:
-    """Return all runs, the earliest first.
+def name_by_time() -> str:
+    """Return the name of a run that starts now: the time in UTC, to the microsecond."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
-    Raises:
-        DatabaseError: the database cannot be read.
-    """
+
+def read_runs(database: Database) -> list[Run]:
+    """Return all runs, the earliest first."""
     counted = select(verdicts.c.run_id, verdicts.c.verdict, func.count()).group_by(
         verdicts.c.run_id, verdicts.c.verdict
     )
     with database.read() as connection:
         counts = {(run_id, Verdict(verdict)): count for run_id, verdict, count in connection.execute(counted)}
+        found = connection.execute(select(runs).order_by(runs.c.started, runs.c.id)).all()
         return [
-            Run(
-                row.name,
-                row.started,
-                row.finished,
-                row.outcome,
-                {verdict: counts.get((row.id, verdict), 0) for verdict in Verdict},
-            )
-            for row in connection.execute(select(runs).order_by(runs.c.started, runs.c.id))
+            Run(name, started, finished, outcome, {verdict: counts.get((run_id, verdict), 0) for verdict in Verdict})
+            for run_id, name, started, finished, outcome in found
         ]

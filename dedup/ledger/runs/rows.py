@@ -83,15 +83,7 @@ class RowsOfRuns:
 
 
 def register_rows(database: Database, tables: Iterable[RowsOfRuns]) -> None:
-    """Let the rows of some tables be taken back with their run.
-
-    Args:
-        database: where the tables are.
-        tables: what is in them.
-
-    Raises:
-        DatabaseError: the database cannot be reached or written.
-    """
+    """Let the rows of some tables be taken back with their run."""
     with database.write() as connection:
         metadata.create_all(connection)
         known = set(connection.scalars(select(registered.c.table_name)))
@@ -101,18 +93,9 @@ def register_rows(database: Database, tables: Iterable[RowsOfRuns]) -> None:
 
 
 def take_back_rows(database: Database, run: str, find_standing: FindStanding) -> dict[str, int]:
-    """Delete the rows of a run in all tables that are registered, some at a time.
+    """Delete the rows of a run in all tables that are registered, some at a time; return how many, by table.
 
-    Args:
-        database: where the tables are.
-        run: the run's name.
-        find_standing: asked for tables with a `key_column`.
-
-    Returns:
-        How many rows were deleted, by table.
-
-    Raises:
-        DatabaseError: the database failed; the same call goes on.
+    `find_standing` is asked for tables with a `key_column`.
     """
     with database.read() as connection:
         tables = _registered_tables(connection)

@@ -59,16 +59,11 @@ class FollowingIndex:
         self._start(file)
 
     def add(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
-        """Store fingerprints.
-
-        Args:
-            connection: inside a writing transaction.
-            entries: pairs of document id and fingerprint.
-        """
+        """Store fingerprints; see `Index.add`."""
         self._write(connection, changes(entries, added=True))
 
     def remove(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
-        """Take fingerprints out; the arguments are those of `add`."""
+        """Take fingerprints out; see `Index.remove`."""
         self._write(connection, changes(entries, added=False))
 
     def query(

@@ -23,13 +23,7 @@ PRUNED_EVERY = 1_000
 
 _ADD = insert(index_changes)
 _SINCE = (
-    select(
-        index_changes.c.sequence,
-        index_changes.c.stamp,
-        index_changes.c.document_id,
-        index_changes.c.fingerprint,
-        index_changes.c.added,
-    )
+    select(*index_changes.c["sequence", "stamp", "document_id", "fingerprint", "added"])
     .where(index_changes.c.sequence >= bindparam("sequence"))
     .order_by(index_changes.c.sequence)
 )

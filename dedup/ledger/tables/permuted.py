@@ -62,6 +62,9 @@ ORDER BY distance, document_id
 LIMIT %s
 """
 
+_ADD = insert(fingerprints).values(
+    table_number=bindparam("number"), permuted=bindparam("value"), document_id=bindparam("document")
+)
 _DELETE = delete(fingerprints).where(
     fingerprints.c.table_number == bindparam("number"),
     fingerprints.c.permuted == bindparam("value"),
@@ -77,27 +80,18 @@ _FIRST_TABLE = (
 
 
 class SqlIndex:
-    """Permuted tables in the database of the connection that each call is given.
-
-    Args:
-        plan: the table design, and how far around a fingerprint `query` looks.
-    """
+    """Permuted tables in the database of the connection that each call is given."""
 
     def __init__(self, plan: ProbePlan) -> None:
         self.plan = plan
         self._journal = Journal()
 
     def add(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
-        """Store fingerprints.
-
-        Args:
-            connection: inside a writing transaction.
-            entries: pairs of document id and fingerprint.
-        """
+        """Store fingerprints; see `Index.add`."""
         self.write(connection, changes(entries, added=True))
 
     def remove(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
-        """Take fingerprints out of every table; the arguments are those of `add`."""
+        """Take fingerprints out of every table; see `Index.remove`."""
         self.write(connection, changes(entries, added=False))
 
     def write(self, connection: Connection, made: Sequence[Change]) -> None:
@@ -107,22 +101,15 @@ class SqlIndex:
         """
         if not made:
             return
-        added = [
-            {"table_number": number, "permuted": permuted, "document_id": change.document_id}
-            for change in made
-            if change.is_added
-            for number, permuted in self._permuted(change.fingerprint)
-        ]
-        removed = [
-            {"number": number, "value": permuted, "document": change.document_id}
-            for change in made
-            if not change.is_added
-            for number, permuted in self._permuted(change.fingerprint)
-        ]
-        if added:
-            connection.execute(insert(fingerprints), added)
-        if removed:
-            connection.execute(_DELETE, removed)
+        for is_added, statement in ((True, _ADD), (False, _DELETE)):
+            rows = [
+                {"number": number, "value": permuted, "document": change.document_id}
+                for change in made
+                if change.is_added == is_added
+                for number, permuted in self._permuted(change.fingerprint)
+            ]
+            if rows:
+                connection.execute(statement, rows)
         self._journal.write(connection, made)
 
     def close(self) -> None:
@@ -131,17 +118,7 @@ class SqlIndex:
     def query(
         self, connection: Connection, fingerprint: int, margins: NDArray[np.int64], limit: int
     ) -> list[Candidate]:
-        """Find the stored fingerprints that the plan's probes bring.
-
-        Args:
-            connection: inside a transaction.
-            fingerprint: 64 bits, unsigned.
-            margins: the margin of each bit, shape (64,).
-            limit: how many candidates at most; the closest are returned.
-
-        Returns:
-            The candidates, the closest first, equally close ones by document id.
-        """
+        """Find the stored fingerprints that the plan's probes bring; see `Index.query`."""
         probes = self.plan.probes(fingerprint, margins)
         firm = self.plan.firm_bits(margins)
         if connection.dialect.name == "sqlite":

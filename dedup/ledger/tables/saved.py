@@ -43,11 +43,7 @@ def open_saved(file: Path, plan: ProbePlan, scheme: str) -> tuple[MemoryIndex, P
 
 
 class Saver:
-    """Saves an index to a file, in a thread of its own where others would wait.
-
-    Args:
-        file: the file.
-    """
+    """Saves an index to a file, in a thread of its own where others would wait."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -60,12 +56,7 @@ class Saver:
         self._saved = position
 
     def save_sometimes(self, index: MemoryIndex, position: Position) -> None:
-        """Begin to save the index if much has changed since; the caller may go on changing it.
-
-        Args:
-            index: the index.
-            position: up to where in the journal it goes.
-        """
+        """Begin to save an index that goes up to a position, if much has changed; the caller may go on changing it."""
         since = position.sequence - (self._saved.sequence if self._saved is not None else 0)
         if since < LEAST_CHANGES:
             return

@@ -55,11 +55,7 @@ class LabelledSet:
 
 
 def read_set(folder: Path, limit: int | None = None) -> LabelledSet:
-    """Read a labelled set.
-
-    Args:
-        folder: the folder of the set.
-        limit: use only so many documents, the first.
+    """Read a labelled set, or only its first documents.
 
     Raises:
         InputError: a file is missing or is not what it should be.

@@ -30,12 +30,7 @@ class AnalysedDocument:
 
 
 class Method(Protocol):
-    """Decides whether the second of two documents is a duplicate of the first.
-
-    Attributes:
-        name: what the tables call it.
-        scheme: that of the signatures that it looks at.
-    """
+    """Decides, by signatures of a scheme, whether the second of two documents is a duplicate of the first."""
 
     name: str
     scheme: Scheme
@@ -48,10 +43,7 @@ class Method(Protocol):
 class Pipeline:
     """The decision that the pipeline makes: index, probes and check.
 
-    Args:
-        name: what the tables call it.
-        settings: how matches are found and decided.
-        scheme: that of the signatures, of any width; None: that of the settings.
+    The scheme, of any width, is that of the settings unless another one is given.
     """
 
     def __init__(self, name: str, settings: RuleSettings, scheme: Scheme | None = None) -> None:

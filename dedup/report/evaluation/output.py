@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dedup.display import cut, plain
-from dedup.report.evaluation.quality import Quality
-from dedup.report.evaluation.run import Decided, SetResult
+from dedup.report.evaluation.run import Decided, Quality, SetResult
 
 _WIDTH = 100
 _NAME_WIDTH = 34
@@ -19,13 +18,7 @@ _SHOWN_DIFFERENCES = 6
 
 
 def table(name: str, results: Sequence[SetResult], pooled: SetResult) -> str:
-    """Return the results of a method as a table: sets, their kinds of pairs, all pairs, both halves.
-
-    Args:
-        name: the name of the method.
-        results: one for each set.
-        pooled: all of them together.
-    """
+    """Return the results of a method as a table: sets, their kinds of pairs, all pairs, both halves."""
     lines = [cut(plain(name), _WIDTH), _HEAD]
     for result in results:
         lines.append(_row(result.name, result.quality))

@@ -1,24 +1,64 @@
-"""Run methods over labelled sets."""
+"""Run methods over labelled sets, and count how their decisions agree with the labels."""
 
 from __future__ import annotations
 
 import logging
 import multiprocessing
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from typing import Self
 
 from dedup.report.evaluation.labelled import LabelledDocument, LabelledPair, LabelledSet
 from dedup.report.evaluation.methods import AnalysedDocument, Method
-from dedup.report.evaluation.quality import Quality
 from dedup.signature.schemes import Scheme
 from dedup.signature.word_lists import content_of, prepare
 
 # Documents that a process is sent at once.
 _CHUNK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How well decisions agree with labels: pairs that were found, rightly or not, and that were not found."""
+
+    true_positives: int = 0
+    false_positives: int = 0
+    false_negatives: int = 0
+    true_negatives: int = 0
+
+    @classmethod
+    def of(cls, decisions: Iterable[tuple[bool, bool]]) -> Self:
+        """Count pairs of label and decision."""
+        counts = Counter(decisions)
+        return cls(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+    @property
+    def precision(self) -> float:
+        """The share of the found pairs that are duplicates; 1 where nothing was found."""
+        found = self.true_positives + self.false_positives
+        return self.true_positives / found if found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the duplicates that were found; 1 where there are none."""
+        wanted = self.true_positives + self.false_negatives
+        return self.true_positives / wanted if wanted else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
 
 
 @dataclass(frozen=True)
@@ -84,15 +124,9 @@ def _quality(decided: Iterable[Decided]) -> Quality:
 def analyse_documents(
     sets: Sequence[LabelledSet], scheme: Scheme, processes: int | None = None
 ) -> list[dict[str, AnalysedDocument]]:
-    """Make the signatures of all documents; pages are extracted as in a crawl.
+    """Make the signatures of all documents, for each set by id; pages are extracted as in a crawl.
 
-    Args:
-        sets: the labelled sets.
-        scheme: how signatures are made.
-        processes: how many processes do it; None: one a core.
-
-    Returns:
-        For each set the documents by id.
+    As many processes do it as there are cores, unless it is said.
     """
     # Forking a process that has threads is not safe; compiled code and dictionary are loaded once.
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
@@ -118,13 +152,7 @@ def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
 
 
 def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:
-    """Decide all pairs of a set.
-
-    Args:
-        method: decides them.
-        labelled: the set.
-        documents: its documents, analysed by the method's scheme.
-    """
+    """Decide all pairs of a set, its documents analysed by the method's scheme."""
     decided = []
     for pair in labelled.pairs:
         first, second = documents[pair.a], documents[pair.b]

@@ -44,23 +44,13 @@ def analyse_side(side: Side, scheme: Scheme) -> Analysis | None:
 
 
 def margins_of_words(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
-    """Return the margins of a text of which only the words are stored.
+    """Return the margins, shape (bits,), of a text of which only the words are stored; none where there are no words.
 
-    Args:
-        words: its tokens, a line feed between them, as `dedup.signature.signature` has them.
-        scheme: the scheme that they are tokens of.
-
-    Returns:
-        The margins, shape (bits,); shape (0,) where there are no words or features are not made of them.
+    None either where the scheme's features are not made of them.
     """
     if not words or not scheme.is_of_tokens:
         return np.empty(0, np.int64)
     return np.abs(sums_of(scheme.weighted("", rejoin(words)), scheme))
-
-
-def unit_of(scheme: Scheme) -> int:
-    """Return what a weight of 1 is in the whole numbers that a scheme adds up: more than 1 if weights are real."""
-    return scheme.weigh(1)
 
 
 def _analysis(text: str, tokens: Tokens, scheme: Scheme) -> Analysis:

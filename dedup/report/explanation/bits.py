@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from dedup.display import counted, cut, pad, plain
+from dedup.report.columns import LABEL, labelled
 from dedup.report.explanation.contents import ExplainedDocument, Explanation, Feature
-from dedup.report.explanation.layout import LABEL, labelled
 from dedup.signature.schemes import Scheme, named_schemes
 from dedup.signature.signature import BITS
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.explanation.analysis import Analysis, analyse_side, unit_of
+from dedup.report.explanation.analysis import Analysis, analyse_side
 from dedup.report.explanation.contents import (
     ClusterMember,
     Exact,
@@ -49,25 +49,13 @@ _KEPT = {
 
 
 def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
-    """Explain what becomes of the second document where the first is all that is known.
-
-    Args:
-        a: the document that is known.
-        b: the document that comes after it.
-        settings: how it is decided.
-        scheme: how the signatures of both sides were made, of any width.
-    """
+    """Explain what becomes of the second document where the first is all that is known."""
     decision, probe = _decide(a, b, settings, scheme)
     return _explanation(a, b, decision, probe, settings=settings, scheme=scheme)
 
 
 def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
-    """Explain why a page was dropped.
-
-    Args:
-        dropped: what the database has.
-        settings: those of the crawl, of which the database has scheme and table design alone.
-    """
+    """Explain why a page was dropped, by the settings of the crawl, of which the database has but scheme and tables."""
     record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
     scheme = dropped.made_with.scheme
     decision, probe = _decide(original, page, settings, scheme)
@@ -203,7 +191,9 @@ def _document(
     settings: RuleSettings,
     scheme: Scheme,
 ) -> ExplainedDocument:
-    signature, unit = side.signature, unit_of(scheme)
+    signature = side.signature
+    # What a weight of 1 is in the whole numbers that the scheme adds up: more than 1 if weights are real.
+    unit = scheme.weigh(1)
     has_margins = signature.margins.size > 0
     return ExplainedDocument(
         name=side.name,

@@ -60,13 +60,7 @@ class ExplainedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """How alike two texts are, by all their shingles.
-
-    Attributes:
-        jaccard: share of the shingles of both that both have, 0 to 1.
-        containment: share of the smaller one's shingles that the other has, 0 to 1.
-        shared: how many shingles both have.
-    """
+    """How alike two texts are, by all their shingles: two shares from 0 to 1, and how many both have."""
 
     jaccard: float
     containment: float
@@ -109,14 +103,7 @@ class WordComparison:
 
 @dataclass(frozen=True, slots=True)
 class ClusterMember:
-    """The member of a cluster by which a dropped page was found, where it is not the leader.
-
-    Attributes:
-        name: its key.
-        distance: bits in which the fingerprints of member and page differ.
-        similarity: as estimated by their sketches.
-        words: as compared by their words; None where the words of one are not known.
-    """
+    """The member of a cluster by which a dropped page was found, where it is not the leader, and how alike they are."""
 
     name: str
     distance: int

@@ -31,11 +31,7 @@ class Decoded(NamedTuple):
 
 
 def require_encoding(name: str) -> None:
-    """Refuse what is not the name of an encoding.
-
-    Raises:
-        InputError: Python knows none of this name.
-    """
+    """Refuse what is not the name of an encoding."""
     try:
         "".encode(name)
     except (LookupError, ValueError):
@@ -43,11 +39,7 @@ def require_encoding(name: str) -> None:
 
 
 def require_text(data: bytes, name: str, encoding: str = "") -> None:
-    """Refuse a file that is no text, such as a picture; see `decode` for the arguments.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Refuse a file that is no text, such as a picture; see `decode` for the arguments."""
     if data.startswith(_PDF):
         raise InputError(f"{name}: a PDF; give the text that is in it")
     if b"\0" in data and not encoding and _marked(data) is None:

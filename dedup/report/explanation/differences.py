@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dedup.display import ELLIPSIS, columns_of, counted, cut, plain
 from dedup.ledger.deduplicator import Verdict
+from dedup.report.columns import LABEL, labelled
 from dedup.report.explanation.contents import Explanation
-from dedup.report.explanation.layout import LABEL, labelled
 from dedup.report.explanation.words import Place
 
 _COUNT = 6

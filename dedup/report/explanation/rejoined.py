@@ -13,16 +13,10 @@ _PAIR = 2
 
 
 def rejoin(words: bytes) -> Tokens:
-    """Join the words of a text.
+    """Join the words of a text, at least one; return them as tokens that stand in the text that they give.
 
-    Words of scripts that write spaces get one between them, Chinese words none, and pairs of characters
-    overlap as they did in the text. Punctuation is lost.
-
-    Args:
-        words: at least one token; in UTF-8, a line feed between two.
-
-    Returns:
-        The same tokens, standing in the text that they give.
+    Words of scripts that write spaces get one between them, Chinese words none, and pairs of characters overlap as
+    they did in the text. Punctuation is lost.
     """
     tokens = words.decode().split("\n")
     kinds = [_kind(token) for token in tokens]

@@ -12,10 +12,10 @@ from typing import Any
 from dedup.display import counted, cut, plain, similarity
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Verdict
+from dedup.report.columns import LABEL, labelled, labelled_name
 from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_both_features
 from dedup.report.explanation.contents import Explanation, WordComparison
 from dedup.report.explanation.differences import difference_lines
-from dedup.report.explanation.layout import LABEL, labelled, labelled_name
 from dedup.rules.settings import Mode
 from dedup.rules.verification import fewest_tokens
 
@@ -73,15 +73,7 @@ def _flatten_words(pair: dict[str, Any]) -> None:
 
 
 def lines(explanation: Explanation, width: int) -> Iterator[str]:
-    """Write an explanation line by line.
-
-    Args:
-        explanation: what to write.
-        width: how many columns a line may have, at least 80.
-
-    Yields:
-        The lines, without line ends; nothing in them can upset a terminal.
-    """
+    """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal."""
     condition = "" if explanation.is_certain else ", if a probe brings A"
     yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width)
     yield from labelled("rule", explanation.rule, width)

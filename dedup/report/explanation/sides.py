@@ -56,14 +56,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a side can be made of by any scheme.
-
-    Attributes:
-        name: what it is called.
-        origin: where it is from.
-        content: a text, or the bytes of an HTML page.
-        guessed_encoding: that of a text's file, if it was guessed.
-    """
+    """What a side can be made of by any scheme: a text, or the bytes of an HTML page."""
 
     name: str
     origin: Origin
@@ -82,11 +75,11 @@ class Material:
         return Side(self.name, self.origin, signature, text)
 
 
-def read_file(name: str, encoding: str = "") -> Material | None:
-    """Read a file, as a page if it is HTML.
+def read_named(name: str, encoding: str = "") -> Material | None:
+    """Read what a command line names: a text behind `text:`, or a file, as a page if it is HTML.
 
     Args:
-        name: where it is.
+        name: the text, or where the file is.
         encoding: that of files that are not UTF-8; empty: pages are read as in a crawl, that of texts is guessed.
 
     Returns:
@@ -95,6 +88,8 @@ def read_file(name: str, encoding: str = "") -> Material | None:
     Raises:
         InputError: the file cannot be read, or is no text.
     """
+    if name.startswith(TEXT_PREFIX):
+        return Material(name.removeprefix(TEXT_PREFIX), Origin.TEXT, name.removeprefix(TEXT_PREFIX))
     path = Path(name)
     try:
         # Not only regular files: a shell's <(command) is a pipe.

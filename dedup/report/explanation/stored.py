@@ -32,14 +32,7 @@ _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
 @dataclass(frozen=True, slots=True)
 class MadeWith:
-    """What a database was made with.
-
-    Attributes:
-        database: its name.
-        scheme: the scheme of its signatures.
-        tables: its table design.
-        scope: where its duplicates were looked for.
-    """
+    """What a database was made with; the first is its name."""
 
     database: str
     scheme: Scheme
@@ -104,18 +97,7 @@ class Dropped:
 
 
 def find_page(database: Database, key: str) -> StoredPage | None:
-    """Return what a database knows of a page.
-
-    Args:
-        database: an existing one.
-        key: a key, or as `dedup.display.readable` shows it.
-
-    Returns:
-        The page; None where the database does not know the key.
-
-    Raises:
-        DatabaseError: the database cannot be read, or was made with a scheme that is not known.
-    """
+    """Return what a database knows of a page, by its key, or as `dedup.display.readable` shows it; None: nothing."""
     with database.read() as connection:
         found = _find(connection, key)
         if found is None:
@@ -125,12 +107,7 @@ def find_page(database: Database, key: str) -> StoredPage | None:
 
 
 def find_dropped(database: Database, key: str) -> Dropped:
-    """Return why a page was dropped.
-
-    Raises:
-        InputError: the database does not know the page, or it was not dropped.
-        DatabaseError: the database cannot be read, or was made with a scheme that is not known.
-    """
+    """Return why a page was dropped; refuse one that was not, or is not known."""
     with database.read() as connection:
         page = _find(connection, key)
         if page is None:

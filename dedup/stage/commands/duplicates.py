@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,12 +81,12 @@ class Command(ScrapyCommand):
         selection, output_format = _selection(opts), _format(opts)
         assert self.settings is not None
         url = opts.database or read_project_settings(self.settings).database_url
-        database = open_existing_database(url)
-        try:
-            with open_report(database, selection) as report, open_output(opts.output) as stream:
-                write_report(report, output_format, stream)
-        finally:
-            database.close()
+        with (
+            closing(open_existing_database(url)) as database,
+            open_report(database, selection) as report,
+            open_output(opts.output) as stream,
+        ):
+            write_report(report, output_format, stream)
 
 
 def _selection(opts: argparse.Namespace) -> Selection:

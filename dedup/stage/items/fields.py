@@ -75,11 +75,7 @@ class FieldRule:
         return cls(tuple(name.strip() for name in names if name.strip()))
 
     def find(self, item: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the values that an item has, the preferred first, each with where it stands.
-
-        Args:
-            item: an item of any kind that itemadapter knows.
-        """
+        """Yield the values that an item has, the preferred first, each with where it stands."""
         rule = self.rule_for(type(item))
         if rule is None:
             return

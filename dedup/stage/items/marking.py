@@ -24,11 +24,6 @@ class Marker:
     - `DEDUP_VERDICT_FIELD` receives the verdict, `DEDUP_REPLACES_FIELD` the keys of replaced copies.
     - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
       similarity of the duplicates that are passed on. `DEDUP_MARK_FIELD` receives them, too.
-
-    Args:
-        crawler: the crawl.
-        settings: which fields there are.
-        is_marking_only: whether nothing is dropped.
     """
 
     def __init__(self, crawler: Crawler, settings: ItemSettings, *, is_marking_only: bool) -> None:
@@ -37,13 +32,7 @@ class Marker:
         self._is_marking_only = is_marking_only
 
     def mark(self, item: Any, decision: Decision, response: Response | None) -> None:
-        """Write the decision on an item.
-
-        Args:
-            item: the item.
-            decision: the decision.
-            response: what it was found in; None where that is not known.
-        """
+        """Write the decision on an item."""
         settings = self._settings
         if settings.verdict_field:
             self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)

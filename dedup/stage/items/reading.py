@@ -73,13 +73,9 @@ class Reading:
 class ItemReader:
     """Finds text and key in the items of a spider.
 
-    Of the fields that are looked at by default, those that come after one in which an item of the class had text
-    are not looked at any more: another item of the class whose text is missing has none, and is not compared by a
+    Of the fields that are looked at by default, those that come after one in which an item of the class had text are
+    not looked at any more: another item of the class whose text is missing has none, and is not compared by a
     description that many items share. Fields that a project names are looked at in every item.
-
-    Args:
-        settings: which fields are looked at.
-        spider: the name of the spider.
     """
 
     def __init__(self, settings: ItemSettings, spider: str) -> None:
@@ -88,12 +84,7 @@ class ItemReader:
         self._seen: dict[type, set[str]] = {}
 
     def read(self, item: Any, response: Response | None) -> Reading:
-        """Read an item.
-
-        Args:
-            item: an item of any kind that itemadapter knows.
-            response: what it was found in; None where that is not known.
-        """
+        """Read an item of any kind that itemadapter knows."""
         content = self._find_content(item)
         item_class = class_of(item)
         page = "" if response is None else clean(response.url)

@@ -142,10 +142,7 @@ class ItemSettings:
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> ItemSettings:
-        """Read the settings.
-
-        Args:
-            get: gives the value of a setting by its full name, None where it is not set.
+        """Read the settings; `get` gives the value of one by its full name, None where it is not set.
 
         Raises:
             SettingsError: a value cannot be used.

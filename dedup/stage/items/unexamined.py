@@ -22,12 +22,7 @@ _FIELDS_NAMED = 20
 
 
 class UnexaminedKind(NamedTuple):
-    """Items that were not examined for the same reason.
-
-    Attributes:
-        item_class: the name of their class; empty: dicts.
-        reason: why.
-    """
+    """Items of a class (empty: dicts) that were not examined for the same reason."""
 
     item_class: str
     reason: str
@@ -64,11 +59,7 @@ class UnexaminedItems:
             yield kind, tuple(self._fields.get(kind, ())), count
 
     def warn_at_the_end(self, examined: int) -> None:
-        """Warn once more, if there is anything to warn of.
-
-        Args:
-            examined: how many items were examined.
-        """
+        """Warn once more, if there is anything to warn of; so many items were examined."""
         if self._counts:
             total = examined + self._counts.total()
             self._warn(f" (of {counted(total, 'item')} in all)")

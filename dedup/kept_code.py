@@ -17,7 +17,7 @@ from pathlib import Path
 FOLDER_VARIABLE = "DEDUP_CACHE_DIR"
 """The environment variable that names the folder; what numba calls `NUMBA_CACHE_DIR` is asked next."""
 
-_PACKAGE = Path(__file__).parent.parent
+_PACKAGE = Path(__file__).parent
 # Of any module, also where the names stand on lines of their own.
 _IMPORT = re.compile(r"^ *from (dedup[\w.]*) import (\([^)]*\)|[^(\n]*)", re.MULTILINE)
 _COMPILERS = ("numba", "llvmlite", "numpy")
