@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from dedup.cli.main import main
+from tests.commands import run_dedup
 from tests.corpus.test_corpus_reading import warc_record
 from tests.texts import document, edited
+from tests.waiting import HANG
 
-COMMAND = [sys.executable, "-m", "dedup", "files"]
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
 OTHER = document(200, "other")
@@ -32,9 +33,7 @@ LINES = [
 
 
 def dedup(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
+    return run_dedup("files", *arguments, folder=folder)
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -62,7 +61,14 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     with (tmp_path / "in.jsonl").open("ab") as file:
         file.write(b'{"text": 7}\n')
-    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "files", "in.jsonl", "-o", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
     assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]
@@ -235,7 +241,7 @@ run_and_exit()
 def stopped(stop: signal.Signals, arguments: list[str], folder: Path) -> tuple[int, str]:
     """Run the command, which a signal stops; return status and what it said."""
     command = [sys.executable, "-c", STOPPED, str(int(stop)), "files", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANG, check=False)
     return done.returncode, done.stderr
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from dedup.report.evaluation.quality import Quality
+from tests.commands import run_dedup
 from tests.texts import document, edited
+from tests.waiting import HANG
 
 STORY = document(200)
 TEXTS = {
@@ -49,18 +51,17 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
+    return run_dedup("evaluate", "--processes", "1", *arguments, folder=Path())
 
 
 def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
-    done = evaluate(labelled, "--json")
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", str(labelled), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     [found] = json.loads(done.stdout)["sets"]
     assert found["name"] == labelled.name
