@@ -17,6 +17,7 @@ from dedup.corpus.reading.documents import CorpusDocument, ReadOptions, Rejected
 from dedup.corpus.reading.portions import read_documents
 from dedup.errors import InputError
 from tests.corpus.test_corpus_reading import WRITERS
+from tests.waiting import HANG
 
 GOOD = b'{"text": "good"}'
 
@@ -226,7 +227,12 @@ for each in sys.argv[1:]:
 """
     paths = sorted(map(str, tmp_path.iterdir()))
     done = subprocess.run(
-        [sys.executable, "-c", code, *paths], capture_output=True, text=True, encoding="utf-8", timeout=60, check=False
+        [sys.executable, "-c", code, *paths],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=HANG,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     for path, line in zip(paths, done.stdout.splitlines(), strict=True):

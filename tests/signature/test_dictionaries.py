@@ -29,6 +29,7 @@ from dedup.signature.segmenter import cut_run, load_dictionary
 from dedup.signature.tokens import tokenise
 from dedup.signature.word_lists import JIEBA, Vocabulary, content_of, pack, unpack
 from tests.texts import chinese, chinese_words
+from tests.waiting import HANG
 
 TEXT = "我在云计算平台上学习自然语言处理，北京大学的学生来到江南水乡。"
 # As in jieba's own example: with and without frequency and tag, words of two scripts, a word with a space.
@@ -290,7 +291,7 @@ def test_a_database_has_the_words_where_the_file_is_not(tmp_path: Path, write: C
     Path(path).unlink()
     done = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS, url, TEXT], capture_output=True, text=True, encoding="utf-8",
-        timeout=120, check=True,
+        timeout=HANG, check=True,
     )  # fmt: skip
     assert done.stdout == f"{expected}\n"
 

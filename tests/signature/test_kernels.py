@@ -27,6 +27,7 @@ from dedup.signature.signature import make_signature
 from dedup.signature.simhash import fold
 from dedup.signature.text_folding import SLACK, fold_text, room_for
 from dedup.signature.tokens import tokenise
+from tests.waiting import HANG
 
 HASHES = st.integers(0, 2**64 - 1)
 SCRIPTS = st.sampled_from(
@@ -192,7 +193,7 @@ def test_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG,
         check=False,
     )
     assert result.stdout == "2\n", result.stderr

@@ -27,6 +27,7 @@ from dedup.signature.signature import SCHEME, Signature, digest, distance, make_
 from dedup.signature.simhash import fingerprint_of, fold, fold_equal, fold_wide
 from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words
+from tests.waiting import HANG
 
 SCHEMES = named_schemes()
 NAMES = sorted(SCHEMES)
@@ -278,7 +279,7 @@ def test_schemes_are_the_same_in_processes_with_other_hash_seeds() -> None:
         )
         for seed in ("0", "1234567")
     ]
-    outputs = [process.communicate(timeout=120)[0].splitlines() for process in processes]
+    outputs = [process.communicate(timeout=HANG)[0].splitlines() for process in processes]
     expected = [
         line for name in NAMES for line in lines(name, [SCHEMES[name].signature(text) for text in (ENGLISH, CHINESE)])
     ]
@@ -361,7 +362,7 @@ find_scheme("bigrams64").signature("北京大学的学生")
 print({"numba", "jieba"} & set(sys.modules))
 """
     result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=True
     )
     assert result.stdout.splitlines() == ["set()", "{'numba'}"]
 

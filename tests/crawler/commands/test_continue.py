@@ -6,14 +6,15 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
 from scrapy.utils.test import get_crawler
-from sqlalchemy.exc import OperationalError
 
 from crawler.demo.truth import expected_totals
 from crawler.runs.options import RunOptions, without_password
@@ -44,15 +45,15 @@ def kept(database: Path) -> list[str]:
 def done(database: Path) -> int:
     """How many addresses the frontier knows to be dealt with; 0 where there is none yet."""
     try:
-        [row] = ask(url_of(database), "SELECT count(*) AS done FROM frontier WHERE state = 'done'")
-    except OperationalError:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM frontier WHERE state = 'done'").fetchone()[0])
+    except sqlite3.OperationalError:
         return 0
-    return int(row["done"])
 
 
 def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
     """Send a signal to a crawl of a site that answers no more for a while."""
-    wait_until(condition)
+    wait_until(lambda: condition() or process.poll() is not None)
     os.killpg(process.pid, number)
     site.answers = None
     return finish(process, accidents=number == signal.SIGKILL)
@@ -65,7 +66,7 @@ def begin(database: Path, site: LocalSite, *options: str, **arguments: object) -
 
 def printed(crawl: Crawl) -> list[str]:
     """The command that a summary names, without what is said about it."""
-    return shlex.split(crawl.summary["continue"].split("   ")[0])
+    return [sys.executable, "-m", *shlex.split(crawl.summary["continue"].split("   ")[0])]
 
 
 def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_them(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     database = tmp_path / "crawl.db"
     settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
     process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
-    wait_until(lambda: done(database) > 3)
+    wait_until(lambda: done(database) > 3 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
     result = go_on(database)
