@@ -84,7 +84,7 @@ USER_LINES = st.lists(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(USER_LINES, st.lists(PARTS.filter(lambda part: part != "T"), min_size=1, max_size=40).map("".join))
 def test_words_with_those_of_a_user_are_those_of_jieba(lines: list[tuple[str, int | None, str]], run: str) -> None:
     words = "".join(f"{word}{'' if each is None else f' {each}'}{tag}\n" for word, each, tag in lines)
