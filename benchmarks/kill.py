@@ -63,6 +63,7 @@ def run(
     seed: int = 1,
     workers: int = 1,
     restarts: int = 3,
+    databases: list[str] | None = None,
 ) -> dict[str, Any]:
     """Crawl a site of so many pages twice, once killed so many times, and compare.
 
@@ -70,8 +71,10 @@ def run(
         pages: how many addresses the site has, besides its hubs.
         kills: how often the second crawl is killed; with several workers, one of them.
         seed: what the site and the moments of the kills depend on.
-        workers: how many crawl at the same time while they are killed; several have a PostgreSQL server of their own.
+        workers: how many crawl at the same time while they are killed.
         restarts: how often the server of several is stopped at once and started again; one has none.
+        databases: URLs of two empty databases; without them SQLite files that are removed afterwards. Several
+            workers have a PostgreSQL server of their own.
 
     Returns:
         The figures; it has failed if the two crawls differ.
@@ -84,7 +87,7 @@ def run(
     truth = _Truth(site)
     hosts = 1 if workers == 1 else _HOSTS_OF_WORKERS
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        first, second = (f"sqlite:///{Path(folder) / name}.db" for name in ("alone", "killed"))
+        first, second = databases or [f"sqlite:///{Path(folder) / name}.db" for name in ("alone", "killed")]
         alone, undisturbed = _crawl(site, hosts, first, [], seed)
         print(f"left alone     {undisturbed}, {len(alone.stored):,} pages kept", flush=True)
         moments = _choose_moments(undisturbed.asked, kills, restarts, seed)
