@@ -18,6 +18,7 @@ from dedup.ledger.runs.cancelling import TakenBack, cancel_run
 from dedup.ledger.runs.listing import read_runs
 from dedup.rules.settings import Mode
 from dedup.sql import schema
+from dedup.sql.database import Database
 from tests.deciding import Crawl, empty
 from tests.texts import document, edited
 
@@ -231,16 +232,17 @@ def test_a_cancellation_that_was_killed_goes_on(checked: Crawl, monkeypatch: pyt
     without = state(checked)
     see(checked, THE_RUN, [(f"new {i}", text, b"") for i, text in enumerate(TEXTS)])
     monkeypatch.setattr(cancelling, "_VERDICTS_AT_ONCE", 2)
-    real, calls = cancelling._remove_empty, count()
+    write, calls = Database.write, count()
 
-    def killed(*arguments: Any) -> set[int]:
+    def killed(database: Database) -> Any:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return write(database)
 
-    monkeypatch.setattr(cancelling, "_remove_empty", killed)
-    with pytest.raises(KeyboardInterrupt):
-        cancel(checked)
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            cancel(checked)
     assert_whole(checked)
     assert len([run for run in read_runs(checked.database) if run.state == "being cancelled"]) > 0
     with pytest.raises(DatabaseError, match=f"run '{THE_RUN}' is being cancelled"):

@@ -37,7 +37,7 @@ from dedup.sql import schema
 from dedup.sql.database import Database
 from tests.index.test_memory_index import clustered, near
 from tests.texts import document, edited
-from tests.waiting import HANG
+from tests.waiting import HANG, wait_until
 
 PLAN = plan_of(DedupSettings())
 NO_LIMIT = 10**6
@@ -365,7 +365,7 @@ def test_it_is_saved_now_and_then_while_it_goes_on(
     assert {1000, 1001} <= set(find(database, index, 42))
     assert not file.exists()
     may_end.set()
-    index._saver.close()  # type: ignore[union-attr]
+    wait_until(file.exists)
     assert len(MemoryIndex.open(file, PLAN)) == 60
     index.close()
     assert len(MemoryIndex.open(file, PLAN)) == 62

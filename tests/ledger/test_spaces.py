@@ -84,7 +84,7 @@ def test_the_scope_is_one_of_the_database(start: Callable[..., Crawl]) -> None:
 def test_candidates_of_other_spaces_are_no_matches_whatever_the_bits_say(
     start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dedup.rules.scope._mask", lambda scope: 0)
+    monkeypatch.setattr("dedup.rules.scope.Scopes.mask", lambda *_: 0)
     crawl = start(scope="spider")
     see(crawl, "a", TEXT, spider="one")
     assert see(crawl, "b", COPY, spider="two").verdict is NEW

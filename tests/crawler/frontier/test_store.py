@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
@@ -264,7 +264,7 @@ def test_run_that_was_killed_while_it_was_forgotten_begins_anew(workers: Workers
     store, _ = workers.start("one")
     add(store, entry(1), entry(2))
     finish(store, *take(store, 2))
-    with store._database.write() as connection:
+    with closing(Database(workers.database_url)) as database, database.write() as connection:
         connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1")
     store, opened = workers.start("two")
     assert opened.done == 0
