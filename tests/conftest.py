@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,21 +29,8 @@ settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
 
 
-# What starts processes, crawls or servers, and what the fast tests leave out.
-_STARTERS = re.compile(
-    r"\b(subprocess|multiprocessing|WorkerPool|postgresql|CrawlerProcess|tests\.(crawling|crawls|forking|localsite|passing))\b"
-)
-
-
-@cache
-def _is_slow(module: Path) -> bool:
-    return _STARTERS.search(module.read_text(encoding="utf-8")) is not None
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if _is_slow(item.path):
-            item.add_marker("slow")
+# The fast tests have no server.
+KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 
 @pytest.fixture
@@ -152,13 +137,13 @@ def postgresql_url(postgresql_server: Callable[[], PostgresqlServer]) -> Iterato
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database of each kind."""
     return str(request.getfixturevalue(f"{request.param}_url"))
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=KINDS)
 def shared_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a database of each kind that the tests of a module share."""
     if request.param == "sqlite":

@@ -53,6 +53,7 @@ def asked(*arguments: object, capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(run(*arguments, "--json", capsys=capsys))
 
 
+@pytest.mark.slow
 def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = (json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS)
     (tmp_path / "in.jsonl").write_text("".join(rows), encoding="utf-8")
@@ -221,6 +222,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.txt", "folder"]
 
 
+@pytest.mark.slow
 def test_a_file_of_fingerprints_is_looked_up_as_each_of_them(index: Path, tmp_path: Path) -> None:
     stored = make_signature(TEXT).fingerprint
     asked_for = [f"{stored:016x}", f"0x{stored ^ 0b101:016X}", f"{stored ^ (2**64 - 1):016x}"]

@@ -28,6 +28,7 @@ def pages(url: str, columns: str = "url, text, run") -> list[dict[str, Any]]:
     return ask(url, f"SELECT {columns} FROM pages ORDER BY url")
 
 
+@pytest.mark.slow
 def test_the_runs_of_a_database(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     crawls = Crawls(database_url)
     crawl_twice(crawls)
@@ -79,6 +80,7 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
         assert ask(database_url, f"SELECT count(*) AS n FROM dedup_{table}") == [{"n": 0}]
 
 
+@pytest.mark.slow
 def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with LocalSite() as site:
@@ -109,6 +111,7 @@ def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     assert {row["name"] for row in ask(url, "SELECT name FROM dedup_runs")} == {"good", "next"}
 
 
+@pytest.mark.slow
 def test_a_page_that_a_later_run_saw_unchanged_stays_stored(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with LocalSite() as site:

@@ -84,6 +84,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
     return folder, run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(folder))
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = warm
     assert done.returncode == 0
@@ -94,6 +95,7 @@ def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.
     assert after.startswith("dedup warm-up: compiled in ")
 
 
+@pytest.mark.slow
 def test_what_was_compiled_is_there(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = warm
     assert start(DEDUP_CACHE_DIR=str(folder)) == ([], [], expected())
@@ -110,6 +112,7 @@ def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: P
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert [level for level, _ in records] == ["INFO", "INFO"]
@@ -124,6 +127,7 @@ def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -142,6 +146,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None:
     # In the place of the folders that would be made there are files.
     shutil.copytree(PACKAGE, tmp_path / "dedup", ignore=shutil.ignore_patterns("__pycache__"))
@@ -154,6 +159,7 @@ def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None
     assert (compiled, signatures) == ([], expected())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
     # In the place of a file there is a folder.
     for path in nearly_warm.rglob(SMALL):
@@ -165,6 +171,7 @@ def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
     assert "signature" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
     text = tmp_path / "in.jsonl"
     text.write_text('{"id": "1", "text": "some words"}\n', encoding="utf-8")

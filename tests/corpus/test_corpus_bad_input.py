@@ -197,6 +197,7 @@ def test_damage_never_stops_a_run(name: str, tmp_path: Path) -> None:
             assert [item.position for item in rest] == [item.position for item in items[middle + 1 :]]
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_whatever_the_lines_are(tmp_path: Path) -> None:
     """A line, a row, a record and a file of 20 MB each, where 200 kB are allowed, packed and not."""
     huge = b"a" * 20_000_000

@@ -214,6 +214,7 @@ def test_what_came_after_the_last_checkpoint_is_removed(suffix: str, steps: list
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.slow
 def test_a_kill_leaves_what_was_safe(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"out.{suffix}"
     code = """

@@ -57,6 +57,7 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
     return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
 
 
+@pytest.mark.slow
 def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     with (tmp_path / "in.jsonl").open("ab") as file:
@@ -92,6 +93,7 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     assert report[-1] == "         2  a"
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     done = dedup("in.jsonl", "--dry-run", "--json", "--limit", "2", "--processes", "1", folder=tmp_path)
@@ -102,6 +104,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+@pytest.mark.slow
 def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -169,6 +172,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     write(tmp_path / "old.jsonl", LINES[:1])
     write(tmp_path / "new.jsonl", LINES[1:])
@@ -195,6 +199,7 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suffix", "stops"), [("jsonl", [signal.SIGKILL, signal.SIGINT]), ("parquet", [signal.SIGKILL])]
 )
+@pytest.mark.slow
 def test_a_run_that_was_killed_or_stopped_goes_on(suffix: str, stops: list[signal.Signals], tmp_path: Path) -> None:
     for seed in ("x", "y"):
         write(tmp_path / f"{seed}.jsonl", many(1500, seed))
@@ -245,6 +250,7 @@ def stopped(stop: signal.Signals, arguments: list[str], folder: Path) -> tuple[i
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_with_the_same_command_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -193,6 +193,7 @@ shares = st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
         DedupSettings, min_jaccard=shares, min_containment=shares, min_length_ratio=shares, short_tokens=st.just(0)
     ),
 )
+@pytest.mark.slow
 def test_many_sketches_are_compared_as_one_is(
     made: list[tuple[int, float, int, int]], one: Any, are_brief: bool, settings: DedupSettings
 ) -> None:

@@ -63,6 +63,7 @@ async def signed(portions: Iterator[list[Item]], workers: int) -> list[SignedBat
         pool.close()
 
 
+@pytest.mark.slow
 def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signing, "sign_contents", sign_or_die)
     monkeypatch.setattr(reading, "_MOST_ITEMS", 5)
@@ -111,6 +112,7 @@ def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.Monk
     assert [bool(words) for words in found.words] == [True, True, False, True, True]
 
 
+@pytest.mark.slow
 def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(signing, "sign_contents", sign_or_die)
     monkeypatch.setattr(signing, "sign_lines", sign_lines_or_die)

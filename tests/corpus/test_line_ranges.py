@@ -105,6 +105,7 @@ def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path)
         list(lines.find(places))
 
 
+@pytest.mark.slow
 def test_verdicts_are_the_same_however_documents_reach_the_workers(tmp_path: Path) -> None:
     edited = ENGLISH.replace(" the ", " a ", 2)
     texts = [ENGLISH, "something else entirely", edited, ENGLISH.upper(), edited + " More words at its end.", ENGLISH]

@@ -56,12 +56,14 @@ def test_files_of_other_formats(tmp_path: Path) -> None:
     assert preloads_of(tmp_path / "d.html") == ALL
 
 
+@pytest.mark.slow
 def test_what_is_shared_signs_lines_without_the_parser_and_the_dictionary() -> None:
     code = "import sys, dedup.corpus.signing.preloaded; print({'trafilatura', 'jieba', 'numba'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=True)
     assert done.stdout == "{'numba'}\n"
 
 
+@pytest.mark.slow
 def test_documents_that_nobody_expected_are_analysed_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     chance = random.Random(1)

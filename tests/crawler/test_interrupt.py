@@ -19,6 +19,8 @@ from tests.crawling import Crawl, ask, crawl_command, crawl_site_here, finish, r
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import HANG, left_over, wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Interrupted:

@@ -22,6 +22,8 @@ from dedup.sql.outages import Outages
 from tests.crawling import ask, crawl_site_here
 from tests.localsite import Asked, LocalSite, Page, article
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,8 @@ from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 EXACT = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
 WIDE = ProbePlan(DESIGN, radius=16, exact_radius=3, weak_bits=3, max_flips=8)
 MARGINS = np.arange(64)

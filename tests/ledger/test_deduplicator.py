@@ -1115,6 +1115,7 @@ def test_a_new_sqlite_database_that_another_process_is_making_is_waited_for(sqli
             timer.join()
 
 
+@pytest.mark.slow
 def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(postgresql_url: str) -> None:
     crawl = Crawl(postgresql_url, lock_timeout=0.2)
     other = Database(postgresql_url)
@@ -1138,6 +1139,7 @@ def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(postgre
     assert isinstance(results[0], DatabaseError)
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_an_error_and_the_next_batch_has_a_new_one(postgresql_url: str) -> None:
     def lose_connection() -> None:
         with crawl.database.write() as connection, closing(Database(postgresql_url)) as other, other.read() as killer:
@@ -1187,6 +1189,7 @@ def test_an_unreachable_server_is_one_line_without_the_password(closed_port: int
     assert f"127.0.0.1:{closed_port}" in one_line(caught)
 
 
+@pytest.mark.slow
 def test_a_database_that_the_server_does_not_have_is_one_line(postgresql_url: str) -> None:
     url = postgresql_url.replace("postgres:@/test_", "postgres:secret@/missing_")
     assert url != postgresql_url
@@ -1195,6 +1198,7 @@ def test_a_database_that_the_server_does_not_have_is_one_line(postgresql_url: st
     one_line(caught)
 
 
+@pytest.mark.slow
 def test_the_password_is_not_in_the_message_of_a_refused_database(postgresql_url: str) -> None:
     url = postgresql_url.replace("postgres:@", "postgres:secret@")
     open_dedup_database(url, "2:other", "3 choose 1").close()
@@ -1221,6 +1225,7 @@ def test_a_url_that_is_none_is_refused_in_one_line_without_the_password(url: str
     one_line(caught)
 
 
+@pytest.mark.slow
 def test_a_refused_database_keeps_no_connection(postgresql_url: str) -> None:
     open_dedup_database(postgresql_url, "2:other", "3 choose 1").close()
     with pytest.raises(IncompatibleDatabaseError):
@@ -1269,6 +1274,7 @@ def test_the_database_of_another_program_is_left_as_it_is_when_it_is_read(tmp_pa
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_database_at_once_all_succeed(sqlite_url: str) -> None:
     code = (
         "import sys\nfrom dedup.ledger.deduplicator import Deduplicator\n"

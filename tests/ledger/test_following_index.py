@@ -423,6 +423,7 @@ def decided(url: str, batches: list[list[Document]], **values: object) -> list[D
 
 
 @pytest.mark.parametrize("where", ["before a commit", "after a commit", "while it is saved"])
+@pytest.mark.slow
 def test_after_kill_9_the_verdicts_are_those_of_the_index_in_sql(tmp_path: Path, where: str) -> None:
     url, file = f"sqlite:///{tmp_path / 'killed.db'}", tmp_path / "killed.index"
     killed = subprocess.run([sys.executable, "-c", KILLED, url, str(file), where], timeout=HANG, check=False)

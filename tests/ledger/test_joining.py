@@ -346,6 +346,7 @@ def site() -> LocalSite:
 
 
 @pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.slow
 def test_a_crawl_keeps_what_it_has_stored_unless_copies_are_swapped(tmp_path: Path, swap: bool) -> None:
     values = {"DEDUP_SWAP_KEEPER": swap, "DEDUP_KEEPER": "longest"}
     with site() as local:
@@ -433,6 +434,7 @@ def test_what_earlier_runs_saved_joins_nothing(tmp_path: Path) -> None:
         assert decided(corpus, {"c": BOTH})["c"].outcome.joined is None
 
 
+@pytest.mark.slow
 def test_the_clusters_of_files_are_the_joined_ones(tmp_path: Path) -> None:
     lines = [json.dumps({"id": key, "text": text}) + "\n" for key, text in STORIES.items()]
     (tmp_path / "in.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -154,6 +154,7 @@ seen = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([TEXT, COPY, 
 
 @law
 @given(days=st.lists(st.tuples(st.integers(0, 40), st.booleans(), seen), min_size=2, max_size=5), swap=st.booleans())
+@pytest.mark.slow
 def test_whatever_is_forgotten_what_is_left_holds_together(
     tmp_path_factory: pytest.TempPathFactory, days: list[tuple[int, bool, list[tuple[str, str]]]], swap: bool
 ) -> None:

@@ -15,6 +15,8 @@ from dedup.sql.database import Database
 from tests.race_jobs import decide_copies
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 PAIRS = 100
 SIDES = (0, 1)
 

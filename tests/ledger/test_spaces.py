@@ -207,6 +207,7 @@ deduplicator.close()
 """
 
 
+@pytest.mark.slow
 def test_of_processes_that_start_at_once_one_class_is_the_first(start: Callable[..., Crawl], database_url: str) -> None:
     crawl = start()
     names = ("Article", "Review")

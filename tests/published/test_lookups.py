@@ -88,6 +88,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int], Random]:
 @pytest.mark.parametrize("radius", [0, 1, 2, 3])
 @settings(max_examples=20)
 @given(case=cases())
+@pytest.mark.slow
 def test_an_exact_look_up_equals_brute_force(name: str, radius: int, case: tuple[list[int], list[int], Random]) -> None:
     stored, queries, _ = case
     lookup = EXACT[name](fingerprints(stored[: 200 if name == "stored variants" else None]), radius)
@@ -150,6 +151,7 @@ def test_inverted_blocks_and_four_permuted_tables_are_one(case: tuple[list[int],
 
 
 @pytest.mark.parametrize("name", EXACT)
+@pytest.mark.slow
 def test_many_fingerprints_and_neighbours_are_found_in_all_of_them(name: str) -> None:
     # More than a block of brute force, a tile of bitmaps and the room of a first array of finds.
     random = Random(7)
@@ -219,6 +221,7 @@ def test_planted_neighbours_have_their_distances_and_differ_in_weak_bits() -> No
     assert (again.strangers.margins == sample.strangers.margins).all()
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_whose_numbers_line_up() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dedup", "lookups", "--n", "2e3", "--queries", "20"],
@@ -239,6 +242,7 @@ def test_the_command_prints_a_table_whose_numbers_line_up() -> None:
     assert "choice: 4 tables of at least 16 bits (4 choose 1)" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_with_the_recall_at_every_distance() -> None:
     done = run_dedup("lookups", "--n", "700", "--queries", "20", "--seed", "5", "--json", folder=Path())
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,6 +17,8 @@ from dedup.rules.documents import Document
 from tests.crawling import run
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 TEXT = " ".join(f"word{number}" for number in range(100))
 DROPPED = "https://news.example/%E6%B8%AF?copy"
 

@@ -54,6 +54,7 @@ def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
     return run_dedup("evaluate", "--processes", "1", *arguments, folder=Path())
 
 
+@pytest.mark.slow
 def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", str(labelled), "--json"],
@@ -72,6 +73,7 @@ def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
     assert sum(half["pairs"] for half in found["halves"]) == 4
 
 
+@pytest.mark.slow
 def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> None:
     done = evaluate(
         labelled,
@@ -95,11 +97,13 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_paper_mode_and_single_settings_hold_for_the_main_method(labelled: Path) -> None:
     done = evaluate(labelled, "--json", "--mode", "paper", "--set", "DEDUP_TABLES=5 choose 2")
     assert json.loads(done.stdout)["all"]["true_positives"] == 1
 
 
+@pytest.mark.slow
 def test_the_table_and_the_errors(labelled: Path) -> None:
     done = evaluate(labelled, "--show-errors", 5)
     assert done.returncode == 0, done.stderr

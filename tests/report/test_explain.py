@@ -120,6 +120,7 @@ def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
     assert len(content["a"]["features"]) == 10
 
 
+@pytest.mark.slow
 def test_json_of_the_command_is_one_document(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dedup", "explain", "--dropped", EXACT, "--json"],

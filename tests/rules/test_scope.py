@@ -157,6 +157,7 @@ def test_a_database_of_another_scope_is_refused_with_the_way_out(
         Shelf(database_url, scope=opened_with)
 
 
+@pytest.mark.slow
 def test_a_crawl_of_two_hosts_keeps_one_copy_of_each(tmp_path: Path) -> None:
     with LocalSite() as site:
         site.pages |= {

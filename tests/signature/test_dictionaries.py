@@ -86,6 +86,7 @@ USER_LINES = st.lists(
 
 @settings(max_examples=5)
 @given(USER_LINES, st.lists(PARTS.filter(lambda part: part != "T"), min_size=1, max_size=40).map("".join))
+@pytest.mark.slow
 def test_words_with_those_of_a_user_are_those_of_jieba(lines: list[tuple[str, int | None, str]], run: str) -> None:
     words = "".join(f"{word}{'' if each is None else f' {each}'}{tag}\n" for word, each, tag in lines)
     path = a_folder() / "words.txt"
@@ -165,6 +166,7 @@ def test_a_dictionary_that_changes_nothing_is_none(write: Callable[[str], str]) 
     assert DedupSettings(dictionary=write("")).scheme == DedupSettings().scheme == "words"
 
 
+@pytest.mark.slow
 def test_what_is_given_to_jieba_in_this_process_holds(own_jieba: None, write: Callable[[str], str]) -> None:
     path = write(USER_WORDS)
     with Path(path).open("rb") as file:
@@ -284,6 +286,7 @@ with closing(open_existing_database(sys.argv[1])) as database:
 """
 
 
+@pytest.mark.slow
 def test_a_database_has_the_words_where_the_file_is_not(tmp_path: Path, write: Callable[[str], str]) -> None:
     url, path = f"sqlite:///{tmp_path / 'dedup.db'}", write(USER_WORDS)
     Deduplicator(DedupSettings(database_url=url, dictionary=path)).close()
@@ -305,6 +308,7 @@ def run(*arguments: object) -> None:
     assert main([str(each) for each in arguments]) == 0
 
 
+@pytest.mark.slow
 def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     tmp_path: Path, write: Callable[[str], str], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -184,6 +184,7 @@ def test_shingles_and_their_minima(hashes: list[int]) -> None:
     assert sketch.numbers == sum({1 << (value & 63) for value in hashes[:2]})
 
 
+@pytest.mark.slow
 def test_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
     script = "from dedup import make_signature; print(make_signature('one two').sketch.tokens)"
     # A file where the cache's folder would be stands for a place that cannot be written, even by root.

@@ -268,6 +268,7 @@ def test_a_tie_gives_0_or_1(sums: list[int]) -> None:
         assert fingerprint_of(np.array(sums), tie) == sum(bit << place for place, bit in enumerate(bits))
 
 
+@pytest.mark.slow
 def test_schemes_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
         subprocess.Popen(
@@ -351,6 +352,7 @@ def test_a_tie_of_neither_0_nor_1() -> None:
         Scheme("words", "count", "mmh3", 64, 2)
 
 
+@pytest.mark.slow
 def test_schemes_are_found_without_the_compiler_and_dictionaries() -> None:
     script = """
 import sys

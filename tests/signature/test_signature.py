@@ -62,6 +62,7 @@ def test_scheme_1_never_changes_for_chinese() -> None:
     )
 
 
+@pytest.mark.slow
 def test_signatures_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
         subprocess.Popen(

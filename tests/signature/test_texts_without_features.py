@@ -138,6 +138,7 @@ def run_files(folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("mode", Mode)
+@pytest.mark.slow
 def test_a_run_over_files_keeps_them_and_says_so(mode: Mode, tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": text} for n, text in enumerate([*UNRELATED, UNRELATED[3], document(200)])]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

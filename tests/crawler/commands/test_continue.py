@@ -23,6 +23,8 @@ from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def forty_pages() -> dict[str, Page]:
     pages: dict[str, Page] = {f"/{number}": article(number) for number in range(40)}

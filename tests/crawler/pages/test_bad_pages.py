@@ -18,6 +18,8 @@ from tests.localsite import HTML, LocalSite, Page, Reply, article, gzipped
 from tests.texts import CHINESE, chinese, chinese_words, document
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 MAX_SIZE = 6_000_000
 TRADITIONAL_WORDS = """
 圖書館 港口 早上 九點 開門 晚上 關門 讀者 書籍 雜誌 報紙 電腦 去年 冬天 館長 決定 延長 時間 學生 放學 讀書 市民 歡迎

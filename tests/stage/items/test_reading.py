@@ -170,6 +170,7 @@ def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
         "<style>" * 60_000 + "<script>a</script>the text<br>",
     ],
 )
+@pytest.mark.slow
 def test_what_a_site_writes_is_read_in_a_moment(text: str) -> None:
     # In a process: nothing else interrupts a regular expression.
     code = (
