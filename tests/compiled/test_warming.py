@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -198,25 +198,21 @@ def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
     assert not list((tmp_path / "kept").rglob("files-*.done"))
 
 
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package in the place of this one, of modules that import each other."""
-    folder = tmp_path / "dedup"
+def digest_of_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, changed: str = "") -> str:
+    """Return the digest of a module of a package in the place of this one, of modules that import each other."""
     (folder / "inner").mkdir(parents=True)
-    (folder / "kernel.py").write_text("from dedup.inner import (\n    tables,\n)\n", encoding="utf-8")
-    (folder / "inner" / "__init__.py").write_text("", encoding="utf-8")
-    (folder / "inner" / "tables.py").write_text("def late():\n    from dedup.far import SIZE\n", encoding="utf-8")
-    (folder / "far.py").write_text("from dedup.kernel import of_a_circle\n", encoding="utf-8")
-    (folder / "other.py").write_text("", encoding="utf-8")
-    monkeypatch.setattr(kept_code, "_PACKAGE", folder)
-    forget()
-    yield folder
-    forget()
-
-
-def forget() -> None:
-    for each in (kept_code.sources_digest, kept_code._imported_by, kept_code._digest_of):
-        each.cache_clear()
+    modules = {
+        "kernel": "from dedup.inner import (\n    tables,\n)\n",
+        "inner/__init__": "",
+        "inner/tables": "def late():\n    from dedup.far import SIZE\n",
+        "far": "from dedup.kernel import of_a_circle\n",
+        "other": "",
+    }
+    for name, text in modules.items():
+        added = "SIZE = 1\n" if name == changed else ""
+        (folder / f"{name}.py").write_text(text + added, encoding="utf-8")
+    monkeypatch.setattr(kept_code, "PACKAGE", folder)
+    return kept_code.sources_digest(folder / "kernel.py")
 
 
 @pytest.mark.parametrize(
@@ -224,39 +220,45 @@ def forget() -> None:
     [("kernel", True), ("inner/__init__", True), ("inner/tables", True), ("far", True), ("other", False)],
 )
 def test_code_is_compiled_again_when_a_module_behind_it_has_changed(
-    package: Path, changed: str, is_noticed: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, is_noticed: bool
 ) -> None:
-    before = kept_code.sources_digest(package / "kernel.py")
-    with (package / f"{changed}.py").open("a", encoding="utf-8") as file:
-        file.write("SIZE = 1\n")
-    forget()
-    assert (kept_code.sources_digest(package / "kernel.py") != before) is is_noticed
+    before = digest_of_kernel(tmp_path / "before/dedup", monkeypatch)
+    after = digest_of_kernel(tmp_path / "after/dedup", monkeypatch, changed)
+    assert (after != before) is is_noticed
 
 
 @pytest.fixture
-def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """The folders where compiled code is looked for, the first of which cannot be written."""
-    folders = [tmp_path / "image", tmp_path / "home"]
-    folders[0].mkdir()
-    monkeypatch.setattr(kept_code, "_folders", lambda: iter(folders))
-    monkeypatch.setattr(kept_code, "_can_be_written", lambda folder: folder == folders[1])
+def look_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Say in which folders compiled code is looked for."""
+
+    def look_in(*folders: Path) -> None:
+        monkeypatch.setattr(kept_code, "folders", lambda: iter(folders))
+        kept_code.kept_folder.cache_clear()
+
+    yield look_in
     kept_code.kept_folder.cache_clear()
-    yield folders
-    kept_code.kept_folder.cache_clear()
 
 
-def test_code_is_kept_where_it_can_be_written(homes: list[Path]) -> None:
-    assert kept_code.kept_folder() == homes[1]
+def test_code_is_kept_where_it_can_be_written(look_in: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    look_in(tmp_path / "file" / "below", tmp_path / "home")
+    assert kept_code.kept_folder() == tmp_path / "home"
 
 
-def test_code_that_is_there_is_taken_where_it_cannot_be_written(homes: list[Path]) -> None:
+def test_code_that_is_there_is_taken_though_other_folders_come_first(
+    look_in: Callable[..., None], tmp_path: Path
+) -> None:
     name = next(iter(PARTS))
-    (homes[0] / kept_code._mark(name)).touch()
-    assert kept_code.kept_folder() == homes[0]
+    look_in(tmp_path / "image")
+    kept_code.mark_kept(name)
+    look_in(tmp_path / "first", tmp_path / "image")
+    assert kept_code.kept_folder() == tmp_path / "image"
     assert kept_code.is_kept(name)
     assert not kept_code.is_kept("files")
 
 
-def test_code_of_another_machine_is_no_reason(homes: list[Path]) -> None:
-    (homes[0] / "spaced-0123456789abcdef.done").touch()
-    assert kept_code.kept_folder() == homes[1]
+def test_code_of_another_machine_is_no_reason(look_in: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image" / "spaced-0123456789abcdef.done").touch()
+    look_in(tmp_path / "first", tmp_path / "image")
+    assert kept_code.kept_folder() == tmp_path / "first"

@@ -151,7 +151,7 @@ def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeyp
         if len(from_threads) == 1:
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(syncing, "_MOST_UNSAFE", 10)
+    monkeypatch.setattr(syncing, "MOST_UNSAFE", 10)
     monkeypatch.setattr(os, "fsync", fail_once)
     output = JsonlOutput(tmp_path / "out.jsonl")
     output.write_lines([memoryview(b"1234\n"), memoryview(b"1234\n")])

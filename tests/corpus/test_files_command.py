@@ -230,7 +230,7 @@ from dedup.cli.main import run_and_exit
 from dedup.corpus.reading import line_ranges
 from dedup.corpus.state.checkpoint import Checkpoint
 
-line_ranges._RANGE_BYTES = 20_000
+line_ranges.RANGE_BYTES = 20_000
 save, stop = Checkpoint.save, int(sys.argv.pop(1))
 
 def save_and_stop(self, folder):

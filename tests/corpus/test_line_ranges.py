@@ -58,7 +58,7 @@ def test_ranges_of_any_size_hold_what_the_file_holds(
     files = find_files([path]).files
     expected = list(read_files(files, OPTIONS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_ranges, "_RANGE_BYTES", size)
+        patch.setattr(line_ranges, "RANGE_BYTES", size)
         ranges = ranges_of(files[0])
         assert by_ranges(ranges) == expected
         for item in expected:

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages_module, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(outages_module, "FIRST_PAUSE", 0.001)
 
 
 class Work:

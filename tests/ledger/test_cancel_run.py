@@ -120,7 +120,7 @@ def test_a_run_that_only_added_documents_is_as_if_it_had_never_been(
     without = state(crawl)
     see(crawl, THE_RUN, added)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cancelling, "_VERDICTS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "VERDICTS_AT_ONCE", at_once)
         taken = cancel(crawl)
     assert (taken.removed, taken.let_go, taken.freed, taken.kept) == (len({key for key, *_ in added}), 0, 0, 0)
     assert state(crawl) == without
@@ -147,8 +147,8 @@ def test_whatever_runs_did_what_is_left_holds_together(
         see(crawl, run, seen)
     held = {row.key: row.text_digest for row in crawl.query(select(schema.documents))}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cancelling, "_VERDICTS_AT_ONCE", at_once)
-        patch.setattr(cancelling, "_MEMBERS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "VERDICTS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "MEMBERS_AT_ONCE", at_once)
         cancel(crawl)
     assert_whole(crawl)
     assert_nothing_left(crawl)
@@ -231,7 +231,7 @@ def test_a_cancellation_that_was_killed_goes_on(checked: Crawl, monkeypatch: pyt
     see(checked, "test", [("old", BASE[0], b"")])
     without = state(checked)
     see(checked, THE_RUN, [(f"new {i}", text, b"") for i, text in enumerate(TEXTS)])
-    monkeypatch.setattr(cancelling, "_VERDICTS_AT_ONCE", 2)
+    monkeypatch.setattr(cancelling, "VERDICTS_AT_ONCE", 2)
     write, calls = Database.write, count()
 
     def killed(database: Database) -> Any:

@@ -117,8 +117,8 @@ def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Time
 def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
     start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forget, "_LEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(forget, "_MEMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "MEMBERS_AT_ONCE", at_once)
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
         see(crawl, key, text)

@@ -94,7 +94,7 @@ def test_what_a_database_remembers(crawl: Crawl) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 1000])
 def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dedup.ledger.notes._ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("dedup.ledger.notes.ROWS_AT_ONCE", at_once)
     other = crawl.deduplicator.open_run("other")
     for run_id in (crawl.run, other):
         crawl.deduplicator.note_skipped(run_id, [GONE, SLOW])
