@@ -158,6 +158,7 @@ def plans(draw: st.DrawFn) -> ProbePlan:
         raise
 
 
+@pytest.mark.slow
 def test_any_plan_finds_what_it_finds_in_sql(connection: Connection) -> None:
     @settings(max_examples=60)
     @given(plans(), STEPS, st.integers(0, 10**9), st.sampled_from([NO_LIMIT, 64, 3, 1, 0]))
@@ -224,6 +225,7 @@ def test_many_queries_in_the_order_of_the_tables_find_what_each_finds() -> None:
 
 @pytest.mark.parametrize("shared", [16, 32, 48], ids="{} bits".format)
 @pytest.mark.parametrize("table", range(4))
+@pytest.mark.slow
 def test_blocks_that_very_many_have_in_common_are_searched_rightly_and_reported(shared: int, table: int) -> None:
     generator = np.random.default_rng(shared + table)
     crowd = np.unique(generator.integers(0, 2**64, 20_000, dtype=np.uint64) >> np.uint64(shared) | np.uint64(1))
@@ -237,14 +239,11 @@ def test_blocks_that_very_many_have_in_common_are_searched_rightly_and_reported(
     queries[:40] ^= flips[1, :40]
     queries[:20] ^= flips[2, :20]
     stored = dict(enumerate(values.tolist()))
-    assert [index.query(query) for query in queries.tolist()] == [
-        brute_force(stored, each) for each in queries.tolist()
-    ]
+    wanted = [brute_force(stored, each) for each in queries.tolist()]
+    assert [index.query(query) for query in queries.tolist()] == wanted
     index.compact()
     assert build(np.arange(len(values)), values).row[HAS_LONG] or shared == 48
-    assert [index.query(query) for query in queries.tolist()] == [
-        brute_force(stored, each) for each in queries.tolist()
-    ]
+    assert [index.query(query) for query in queries.tolist()] == wanted
     top = index.report().crowded[0]
     assert top.share == top.fingerprints / index.report().fingerprints
     assert top.fingerprints >= len(crowd) * 0.7
@@ -303,6 +302,7 @@ def test_a_crowd_among_the_newest_is_found_too() -> None:
         assert index.query(query) == brute_force(stored, query)
 
 
+@pytest.mark.slow
 def test_it_grows_over_many_fills_and_merges_and_forgets_what_is_removed_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_run_that_only_added_documents_is_as_if_it_had_never_been(
     runs=st.lists(st.tuples(st.sampled_from(["first", THE_RUN, "last"]), pages(KEYS)), max_size=5),
     at_once=st.sampled_from([1, 2, 1000]),
 )
+@pytest.mark.slow
 def test_whatever_runs_did_what_is_left_holds_together(
     crawl: Crawl, runs: list[tuple[str, list[Seen]]], at_once: int
 ) -> None:

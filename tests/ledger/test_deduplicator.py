@@ -783,10 +783,12 @@ def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgres
     law()
 
 
+@pytest.mark.slow
 def test_whatever_is_seen_the_database_stays_consistent_and_the_verdicts_keep_their_meaning(crawl: Crawl) -> None:
     assert_consistent_whatever_is_seen(crawl, on_sqlite=120, on_postgresql=15)
 
 
+@pytest.mark.slow
 def test_whatever_is_seen_in_paper_mode_the_database_stays_consistent(paper: Crawl) -> None:
     assert_consistent_whatever_is_seen(paper, on_sqlite=50, on_postgresql=8)
 
@@ -818,6 +820,7 @@ def test_thirty_documents_in_one_batch_get_the_verdicts_that_they_get_one_by_one
     assert crawl.see_all(documents) == singly
 
 
+@pytest.mark.slow
 def test_verdicts_are_the_same_on_both_databases(sqlite_url: str, postgresql_url: str) -> None:
     crawls = [Crawl(sqlite_url), Crawl(postgresql_url)]
     try:
