@@ -4,7 +4,7 @@
 # make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
 # make test                            run the tests
-# make test-fast                       those that start no process, crawl or server
+# make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
 # make bench                           measure every figure that the README names, and chart them
 # make bench DATA=DIR                  those on labelled documents too
@@ -38,6 +38,9 @@ cluster: $(VENV)/cluster
 
 cluster-report: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster report $(ARGS)
+
+# Else a command that a test starts would compile all of its modules anew.
+test test-fast: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/dev
 	@# Else each test that is the first to need something would wait until it is compiled.

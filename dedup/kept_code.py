@@ -17,7 +17,7 @@ from pathlib import Path
 FOLDER_VARIABLE = "DEDUP_CACHE_DIR"
 """The environment variable that names the folder; what numba calls `NUMBA_CACHE_DIR` is asked next."""
 
-_PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent
 # Of any module, also where the names stand on lines of their own.
 _IMPORT = re.compile(r"^ *from (dedup[\w.]*) import (\([^)]*\)|[^(\n]*)", re.MULTILINE)
 _COMPILERS = ("numba", "llvmlite", "numpy")
@@ -29,11 +29,11 @@ def kept_folder() -> Path | None:
 
     It is decided once in a process. `DEDUP_CACHE_DIR` stands alone if it is set.
     """
-    folders = list(_folders())
-    for folder in folders:
+    found = list(folders())
+    for folder in found:
         if any(folder.glob(f"*-{_machine()}{_DONE}")):
             return folder
-    return next((folder for folder in folders if _can_be_written(folder)), None)
+    return next((folder for folder in found if _can_be_written(folder)), None)
 
 
 def named_folder() -> str | None:
@@ -90,7 +90,7 @@ def _sources_behind(path: Path) -> set[Path]:
 def _imported_by(path: Path) -> set[Path]:
     found = set()
     for module, names in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        place = _PACKAGE.parent.joinpath(*module.split("."))
+        place = PACKAGE.parent.joinpath(*module.split("."))
         found |= {place.with_suffix(".py"), place / "__init__.py"}
         found |= {place / f"{name}.py" for name in re.findall(r"\w+", names)}
     return {each for each in found if each.exists()}
@@ -107,7 +107,7 @@ def _mark(part: str) -> str:
 def _machine() -> str:
     """Return what machine code depends on: processor, Python, compilers, sources."""
     # Sizes are read soonest; when a file was written is not what it was before it came into an image.
-    sources = [f"{path.name} {path.stat().st_size}" for path in sorted(_PACKAGE.glob("*/**/*.py"))]
+    sources = [f"{path.name} {path.stat().st_size}" for path in sorted(PACKAGE.glob("*/**/*.py"))]
     known = [*sources, sys.implementation.cache_tag, _processor(), *map(_release, _COMPILERS)]
     return blake2b("\n".join(known).encode(), digest_size=8).hexdigest()
 
@@ -128,12 +128,13 @@ def _processor() -> str:
     return platform.machine() + platform.processor()
 
 
-def _folders() -> Iterator[Path]:
+def folders() -> Iterator[Path]:
+    """Yield the folders where compiled code may be kept, the first choice first."""
     named = named_folder()
     if named:
         yield Path(named).absolute() / "dedup"
         return
-    yield _PACKAGE / "__pycache__" / "compiled"
+    yield PACKAGE / "__pycache__" / "compiled"
     with suppress(RuntimeError):  # no home
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dedup"
 

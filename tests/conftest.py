@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
-from functools import cache
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,31 +18,19 @@ import pytest
 from hypothesis import settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from scrapy.utils.log import _uninstall_scrapy_root_handler
+from sqlalchemy import make_url
 
 from tests.crawling import ExitedError, Outcome, crawl_here
 from tests.deciding import Crawl, empty
 from tests.passing import ADDONS, ItemsSpider
 
-settings.register_profile("suite", deadline=None, database=None, print_blob=True)
+settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=50)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
 
 
-# What starts processes, crawls or servers, and what the fast tests leave out.
-_STARTERS = re.compile(
-    r"\b(subprocess|multiprocessing|WorkerPool|postgresql|CrawlerProcess|tests\.(crawling|crawls|forking|localsite|passing))\b"
-)
-
-
-@cache
-def _is_slow(module: Path) -> bool:
-    return _STARTERS.search(module.read_text(encoding="utf-8")) is not None
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if _is_slow(item.path):
-            item.add_marker("slow")
+# The fast tests have no server.
+KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 
 @pytest.fixture
@@ -90,18 +76,32 @@ class PostgresqlServer:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
         self._numbers = count()
+        self._empty: list[str] = []
 
-    def execute(self, statement: str) -> None:
+    def execute(self, *statements: str, database: str = "postgres") -> None:
         import psycopg
 
-        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
-            connection.execute(statement)
+        with psycopg.connect(self._server.get_uri(database=database), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
 
     def create_database(self) -> str:
         """Make an empty database and return its URL, as a user would write it."""
         name = f"test_{next(self._numbers)}"
         self.execute(f"CREATE DATABASE {name}")
         return self._server.get_uri(database=name)
+
+    @contextmanager
+    def lend_database(self) -> Iterator[str]:
+        """Give an empty database for a while; it is emptied for the next one who wants one, which is faster."""
+        url = self._empty.pop() if self._empty else self.create_database()
+        yield url
+        name = make_url(url).database
+        # Whoever is connected would keep what is to be dropped.
+        connected = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        self.execute(connected, f"ALTER DATABASE {name} RESET ALL")
+        self.execute("DROP SCHEMA public CASCADE", "CREATE SCHEMA public", database=str(name))
+        self._empty.append(url)
 
     def stop(self) -> None:
         with suppress(KeyError):  # the wheel forgets a server once it is cleaned up
@@ -131,18 +131,19 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def postgresql_url(postgresql_server: Callable[[], PostgresqlServer]) -> str:
+def postgresql_url(postgresql_server: Callable[[], PostgresqlServer]) -> Iterator[str]:
     """The URL of an empty PostgreSQL database."""
-    return postgresql_server().create_database()
+    with postgresql_server().lend_database() as url:
+        yield url
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database of each kind."""
     return str(request.getfixturevalue(f"{request.param}_url"))
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=KINDS)
 def shared_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a database of each kind that the tests of a module share."""
     if request.param == "sqlite":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import os
 import re
@@ -18,19 +19,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from unittest.mock import patch
 
 from scrapy import Spider, signals
-from scrapy.crawler import AsyncCrawlerRunner, Crawler
+from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 from sqlalchemy import create_engine, text
 
-from crawler.runtime.workers import Workers
 from crawler.spider.site import SiteSpider
-from dedup.workers.pool import WorkerPool
 from settings import default
 from tests.forking import ForkedProcess
+from tests.thread_workers import EXTENSIONS
 from tests.waiting import HANG
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,7 +47,7 @@ _ACCIDENTS = (
 _STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
 # For crawls in this process that end before they begin, when Scrapy forgets to close its sessions.
 NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
-_FAST = {"AUTOTHROTTLE_ENABLED": False, "CRAWLER_WORKERS": 1, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
+_FAST = {"AUTOTHROTTLE_ENABLED": False, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,14 @@ def ask(database_url: str, query: str) -> list[dict[str, Any]]:
 def crawl_command(
     arguments: Mapping[str, object], settings: Mapping[str, object] | None = None, options: Sequence[str] = ()
 ) -> list[str]:
-    """Return the command line of a crawl by the site spider."""
+    """Return the command line of a crawl by the site spider; without CRAWLER_WORKERS it has none but a thread."""
     command = [sys.executable, "-m", "scrapy", "crawl", "site"]
+    settings = dict(settings or {})
+    if "CRAWLER_WORKERS" not in settings:
+        settings["EXTENSIONS"] = json.dumps(EXTENSIONS)
     for name, value in arguments.items():
         command += ["-a", f"{name}={value}"]
-    for name, value in {**_FAST, **(settings or {})}.items():
+    for name, value in {**_FAST, **settings}.items():
         command += ["-s", f"{name}={value}"]
     return [*command, *options]
 
@@ -298,16 +301,6 @@ class Outcome:
         return Counter(type(exception).__name__ for exception in self.dropped)
 
 
-class ThreadWorkers(Workers):
-    """A thread in the place of the worker processes, which take a second to start."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        extension = cls(WorkerPool(0))
-        crawler.signals.connect(extension.close, signals.spider_closed)
-        return extension
-
-
 def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
     """Run the site spider in this process, with the project's settings.
 
@@ -318,8 +311,7 @@ def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = N
     """
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
-    project["EXTENSIONS"] = {**default.EXTENSIONS, "crawler.runtime.workers.Workers": None, ThreadWorkers: 100}
-    project |= {"DEDUP_DATABASE_URL": database_url, "AUTOTHROTTLE_ENABLED": False}
+    project |= {"DEDUP_DATABASE_URL": database_url, "AUTOTHROTTLE_ENABLED": False, "EXTENSIONS": EXTENSIONS}
     return crawl_here(
         SiteSpider, {**project, **(settings or {})}, **{name: str(value) for name, value in arguments.items()}
     )

@@ -9,6 +9,7 @@ from dedup.ledger.deduplicator import Deduplicator, Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from tests.texts import document, edited
+from tests.waiting import HANG
 
 WORDS = 100
 
@@ -29,12 +30,12 @@ def decide_copies(
 ) -> None:
     """Decide one copy of each pair, so many at once, each batch at the same moment as the other process."""
     documents = [Document(f"{pair}/{side}", make_signature(copies(pair)[side])) for pair in range(pairs)]
-    barrier.wait(60)
+    barrier.wait(HANG)
     deduplicator = Deduplicator(settings)
     run = deduplicator.open_run("race")
     for start in range(0, pairs, at_once):
         batch = documents[start : start + at_once]
-        barrier.wait(60)
+        barrier.wait(HANG)
         for seen, decision in zip(batch, deduplicator.decide(batch, run), strict=True):
             assert decision is not None
             results.put((seen.key, (decision.verdict.value, decision.original)))

@@ -64,6 +64,7 @@ def test_texts_are_read_as_decisions_are_taken() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: Path) -> None:
     texts = [(f"text {number}", text) for number, text in enumerate(mixed(seed, 60))]
     source = tmp_path / "in.jsonl"

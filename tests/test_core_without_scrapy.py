@@ -11,6 +11,8 @@ from scrapy.utils.misc import load_object
 import dedup
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 BLOCK = """
 import sys
 

@@ -11,7 +11,7 @@ import psutil
 HANG = 600.0
 """Seconds after which something counts as hanging; nothing that works comes near, however busy the machine is."""
 
-_PAUSE = 0.02
+_PAUSE = 0.05
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = HANG) -> None:

@@ -14,10 +14,10 @@ from dedup.errors import InputError
 LENGTH_BYTES = 4
 """A byte string stands behind its length, in so many bytes, little-endian."""
 
-_WAITING = 1 << 20
-_MOST_AT_ONCE = 256
+WAITING = 1 << 20
+MOST_AT_ONCE = 256
 # One call takes no more, whatever the system.
-_MOST_PIECES = 1024
+MOST_PIECES = 1024
 
 
 class AppendingFile:
@@ -53,14 +53,14 @@ class AppendingFile:
     def append_many(self, data: bytes) -> None:
         """Add byte strings, each behind its length already."""
         self._waiting += data
-        if len(self._waiting) >= _WAITING:
+        if len(self._waiting) >= WAITING:
             self._write()
 
     def read(self, place: int) -> bytes:
         """Return the byte string that begins at a place."""
         start = place + LENGTH_BYTES
         # Most are short, and one call reads them.
-        data = self._read(place, _MOST_AT_ONCE)
+        data = self._read(place, MOST_AT_ONCE)
         length = int.from_bytes(data[:LENGTH_BYTES], "little")
         end = LENGTH_BYTES + length
         return data[LENGTH_BYTES:end] if end <= len(data) else self._read(start, length)
@@ -86,7 +86,7 @@ class AppendingFile:
         while place < end:
             at = place - start
             if len(data) < at + LENGTH_BYTES:
-                start, at, data = place, 0, self._read(place, _WAITING)
+                start, at, data = place, 0, self._read(place, WAITING)
             behind = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES], "little")
             yield place, data[at + LENGTH_BYTES : behind] if behind <= len(data) else self.read(place)
             place = start + behind
@@ -153,8 +153,8 @@ def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:
 
 def write_pieces(file: FileIO, pieces: Sequence[memoryview]) -> None:
     """Write many pieces without putting them together before; otherwise like `write_all`."""
-    for start in range(0, len(pieces), _MOST_PIECES):
-        some = pieces[start : start + _MOST_PIECES]
+    for start in range(0, len(pieces), MOST_PIECES):
+        some = pieces[start : start + MOST_PIECES]
         with _named_in_errors(file):
             written = os.writev(file.fileno(), some)
         if written < sum(map(len, some)):

@@ -18,8 +18,8 @@ from dedup.rules.scope import Scopes
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, runs
 
-_LEADERS_AT_ONCE = 200
-_MEMBERS_AT_ONCE = 500
+LEADERS_AT_ONCE = 200
+MEMBERS_AT_ONCE = 500
 _NOBODY = -1
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
@@ -85,15 +85,15 @@ def forget_old(database: Database, index: Index, scopes: Scopes, run_id: int, se
             return 0
     old = select(runs.c.id).where(is_old, runs.c.id != run_id)
     forgotten = 0
-    for leaders in _some(database, _leaders(old).limit(_LEADERS_AT_ONCE)):
+    for leaders in _some(database, _leaders(old).limit(LEADERS_AT_ONCE)):
         led = select(documents.c.id).where(documents.c.leader_id.in_(leaders)).order_by(documents.c.id)
-        for members in _some(database, led.limit(_MEMBERS_AT_ONCE)):
+        for members in _some(database, led.limit(MEMBERS_AT_ONCE)):
             forgotten += _forget(database, index, scopes, documents.c.id.in_(members))
         # Another process may have shown more copies of them in the meantime.
         is_theirs = or_(documents.c.id.in_(leaders), documents.c.leader_id.in_(leaders))
         forgotten += _forget(database, index, scopes, is_theirs)
     alone = select(documents.c.id).where(documents.c.leader_id.is_not(None), documents.c.last_run_id.in_(old))
-    for members in _some(database, alone.order_by(documents.c.id).limit(_MEMBERS_AT_ONCE)):
+    for members in _some(database, alone.order_by(documents.c.id).limit(MEMBERS_AT_ONCE)):
         is_led = and_(documents.c.id.in_(members), documents.c.leader_id.is_not(None))
         forgotten += _forget(database, index, scopes, is_led)
     return forgotten

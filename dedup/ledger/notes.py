@@ -14,7 +14,7 @@ from dedup.sql.schema import documents, runs, skipped, unexamined
 
 # Names of classes and reasons are part of a key, and what an index holds is limited.
 _LONGEST_NAME = 200
-_ROWS_AT_ONCE = 1_000
+ROWS_AT_ONCE = 1_000
 
 Unexamined = tuple[str, Sequence[str], str, int]
 """Item class, the fields that the items have, why they were not examined, and how many they were."""
@@ -84,7 +84,7 @@ def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) 
 def remove_some_notes(connection: Connection, run_id: int) -> int:
     """Delete some of what was noted of a run; return how much, 0 where nothing is left."""
     connection.execute(delete(unexamined).where(unexamined.c.run_id == run_id))
-    some = select(skipped.c.id).where(skipped.c.run_id == run_id).limit(_ROWS_AT_ONCE)
+    some = select(skipped.c.id).where(skipped.c.run_id == run_id).limit(ROWS_AT_ONCE)
     return connection.execute(delete(skipped).where(skipped.c.id.in_(some))).rowcount
 
 

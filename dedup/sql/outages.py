@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-_FIRST_PAUSE = 0.1
+FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
 
 # Connection exceptions; the server is stopped, has crashed or is starting; too many connections;
@@ -66,7 +66,7 @@ class Outages:
             OutageError: the server was away for longer than the limit.
             Exception: anything else that the work raises.
         """
-        pause = _FIRST_PAUSE
+        pause = FIRST_PAUSE
         lost = ""
         while True:
             try:

@@ -72,6 +72,7 @@ def test_one_that_fails_ends_no_other(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "failed: of sets" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_set_is_refused(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "all", "--data", str(tmp_path), "--output", str(tmp_path / "a.json")]
     result = subprocess.run(command, capture_output=True, text=True, timeout=HANG, check=False)

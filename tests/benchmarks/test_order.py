@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks.order import Arrival, Decided, Findings, add
 from dedup.ledger.deduplicator import Document
 from dedup.report.evaluation.labelled import LabelledPair
@@ -14,6 +16,8 @@ from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from tests.texts import document, edited, extended
 from tests.waiting import HANG
+
+pytestmark = pytest.mark.slow
 
 STORIES = 8
 

@@ -10,6 +10,8 @@ from benchmarks import wide
 from tests.report.test_evaluate import write_set
 from tests.texts import document
 
+pytestmark = pytest.mark.slow
+
 
 def test_wide_look_ups_are_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in (("STEPS", (500, 1_000)), ("DECISIONS", 100)):

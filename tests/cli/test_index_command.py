@@ -18,8 +18,10 @@ from dedup.index.probes import ProbePlan
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest
+from tests.commands import run_dedup
 from tests.saved_indexes import held, save_index
 from tests.texts import document, edited
+from tests.waiting import HANG
 
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
@@ -51,17 +53,11 @@ def asked(*arguments: object, capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(run(*arguments, "--json", capsys=capsys))
 
 
+@pytest.mark.slow
 def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = (json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS)
     (tmp_path / "in.jsonl").write_text("".join(rows), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "dedup", "index", "build", "in.jsonl", "-o", "built", "--processes", "1"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_dedup("index", "build", "in.jsonl", "-o", "built", "--processes", "1", folder=tmp_path)
     # Where it takes long, progress is shown.
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("read        5 documents of 1 file\n")
@@ -226,39 +222,36 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.txt", "folder"]
 
 
-def queried(*arguments: object, stdin: str = "", cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dedup", "index", "query", *map(str, arguments)],
-        input=stdin,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
+@pytest.mark.slow
 def test_a_file_of_fingerprints_is_looked_up_as_each_of_them(index: Path, tmp_path: Path) -> None:
     stored = make_signature(TEXT).fingerprint
     asked_for = [f"{stored:016x}", f"0x{stored ^ 0b101:016X}", f"{stored ^ (2**64 - 1):016x}"]
     (tmp_path / "asked.txt").write_text("\n".join([*asked_for[:2], "", asked_for[2]]) + "\n")
-    by_file = queried(index, "--fingerprints", "asked.txt", "--json", cwd=tmp_path)
+    query = ("index", "query", index)
+    by_file = run_dedup(*query, "--fingerprints", "asked.txt", "--json", folder=tmp_path)
     one_by_one = [option for each in asked_for for option in ("--fingerprint", each)]
-    each = queried(index, *one_by_one, "--json", cwd=tmp_path)
+    each = run_dedup(*query, *one_by_one, "--json", folder=tmp_path)
     assert (by_file.returncode, by_file.stderr) == (0, "")
     assert by_file.stdout == each.stdout
     answers = json.loads(by_file.stdout)
     assert [hit["distance"] for answer in answers for hit in answer["found"] if hit["key"] == "a"] == [0, 2]
     assert answers[2]["found"] == []
-    piped = queried(index, "--fingerprints", "-", stdin="\n".join(asked_for), cwd=tmp_path)
-    assert piped.stdout == queried(index, *one_by_one, cwd=tmp_path).stdout
+    piped = subprocess.run(
+        [sys.executable, "-m", "dedup", *map(str, query), "--fingerprints", "-"],
+        input="\n".join(asked_for),
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=True,
+    )
+    assert piped.stdout == run_dedup(*query, *one_by_one, folder=tmp_path).stdout
     assert piped.stdout.splitlines()[0] == f"query {stored:016x}"
 
 
 def test_a_line_that_is_no_fingerprint_is_named_with_its_file(index: Path, tmp_path: Path) -> None:
     (tmp_path / "asked.txt").write_text(f"{5:016x}\n\nnonsense\n")
-    done = queried(index, "--fingerprints", "asked.txt", cwd=tmp_path)
+    done = run_dedup("index", "query", index, "--fingerprints", "asked.txt", folder=tmp_path)
     assert (done.returncode != 0, done.stdout) == (True, "")
     assert done.stderr.startswith("error: asked.txt: line 3: 'nonsense': expected 16 hexadecimal digits")
-    missing = queried(index, "--fingerprints", "missing.txt", cwd=tmp_path)
+    missing = run_dedup("index", "query", index, "--fingerprints", "missing.txt", folder=tmp_path)
     assert missing.stderr.startswith("error: missing.txt: cannot be read (No such file")

@@ -15,29 +15,32 @@ from crawler.frontier.entries import Entry
 from crawler.frontier.store import Changes, FrontierStore
 from dedup.cli.main import main
 from dedup.sql.database import Database
+from tests.commands import run_dedup
 from tests.crawling import ask, crawl_site_here
 from tests.crawls import BUDGET, Crawls, crawl_twice
 from tests.localsite import LocalSite, article
+from tests.waiting import HANG
 
 ERROR = article("error page", words=40)
-
-
-def dedup(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dedup", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 def pages(url: str, columns: str = "url, text, run") -> list[dict[str, Any]]:
     return ask(url, f"SELECT {columns} FROM pages ORDER BY url")
 
 
+@pytest.mark.slow
 def test_the_runs_of_a_database(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     crawls = Crawls(database_url)
     crawl_twice(crawls)
     crawls.deduplicator.open_run("going on")
     crawls.deduplicator.database.close()
-    done = dedup("runs", "--database", database_url)
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "runs", "--database", database_url],
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     heading, *rows = [line.split() for line in done.stdout.splitlines()]
     assert heading == ["run", "started", "ended", "state", "documents", "new", "unchanged", "updated", "exact", "near"]
@@ -54,11 +57,11 @@ def test_the_runs_of_a_database(database_url: str, capsys: pytest.CaptureFixture
     assert found[2]["finished"] is None
 
 
-def test_cancel_says_what_it_took_back(database_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     crawls = Crawls(database_url)
     crawl_twice(crawls)
     crawls.deduplicator.database.close()
-    done = dedup("runs", "cancel", "tuesday", "--database", database_url)
+    done = run_dedup("runs", "cancel", "tuesday", "--database", database_url, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "run tuesday is taken back",
@@ -77,6 +80,7 @@ def test_cancel_says_what_it_took_back(database_url: str, capsys: pytest.Capture
         assert ask(database_url, f"SELECT count(*) AS n FROM dedup_{table}") == [{"n": 0}]
 
 
+@pytest.mark.slow
 def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with LocalSite() as site:
@@ -107,6 +111,7 @@ def test_a_crawl_gone_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     assert {row["name"] for row in ask(url, "SELECT name FROM dedup_runs")} == {"good", "next"}
 
 
+@pytest.mark.slow
 def test_a_page_that_a_later_run_saw_unchanged_stays_stored(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     with LocalSite() as site:
@@ -131,7 +136,8 @@ def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Pat
         store.open()
         store.exchange(Changes([Entry(BUDGET, sha1(BUDGET.encode()).digest(), "h", "page", 0, 0, None, None)]), 0)
         store.close()
-    done = dedup("runs", "cancel", "run", "--database", database_url, "--also", str(tmp_path / "pages.db"))
+    also = tmp_path / "pages.db"
+    done = run_dedup("runs", "cancel", "run", "--database", database_url, "--also", also, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-2:] == [
         "rows        1 of table frontier deleted",

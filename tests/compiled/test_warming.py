@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -22,6 +22,8 @@ from tests.texts import CHINESE, ENGLISH
 from tests.waiting import HANG, wait_until
 
 PACKAGE = Path(dedup.__file__).parent
+# A function that signatures need and that is compiled in a second.
+SMALL = "segmenter._read*.nbi"
 
 # Prints what is logged while a crawl is prepared, what is compiled after that, and the signatures of two texts.
 START = """
@@ -82,6 +84,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
     return folder, run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(folder))
 
 
+@pytest.mark.slow
 def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = warm
     assert done.returncode == 0
@@ -92,6 +95,7 @@ def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.
     assert after.startswith("dedup warm-up: compiled in ")
 
 
+@pytest.mark.slow
 def test_what_was_compiled_is_there(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, _ = warm
     assert start(DEDUP_CACHE_DIR=str(folder)) == ([], [], expected())
@@ -108,6 +112,7 @@ def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: P
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert [level for level, _ in records] == ["INFO", "INFO"]
@@ -115,13 +120,14 @@ def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     assert records[1][1].startswith("compiled in ")
     assert (compiled, signatures) == ([], expected())
     # Cut off by a power cut: it is compiled once more, and then it is there.
-    for path in nearly_warm.rglob("analysis._sign*.nbi"):
+    for path in nearly_warm.rglob(SMALL):
         path.write_bytes(path.read_bytes()[:50])
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
-    assert (records, compiled[0], signatures) == ([], "_sign", expected())
+    assert (records, compiled[0], signatures) == ([], "_read", expected())
     assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
@@ -140,6 +146,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None:
     # In the place of the folders that would be made there are files.
     shutil.copytree(PACKAGE, tmp_path / "dedup", ignore=shutil.ignore_patterns("__pycache__"))
@@ -152,9 +159,10 @@ def test_neither_the_package_nor_the_home_can_be_written(tmp_path: Path) -> None
     assert (compiled, signatures) == ([], expected())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
     # In the place of a file there is a folder.
-    for path in nearly_warm.rglob("analysis._sign*.nbi"):
+    for path in nearly_warm.rglob(SMALL):
         path.unlink()
         path.mkdir()
     done = run("-m", "dedup", "warm-up", DEDUP_CACHE_DIR=str(nearly_warm))
@@ -163,6 +171,7 @@ def test_what_cannot_be_saved_is_no_success(nearly_warm: Path) -> None:
     assert "signature" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
     text = tmp_path / "in.jsonl"
     text.write_text('{"id": "1", "text": "some words"}\n', encoding="utf-8")
@@ -189,25 +198,21 @@ def test_ctrl_c_stops_it_at_once_and_all_of_it(tmp_path: Path) -> None:
     assert not list((tmp_path / "kept").rglob("files-*.done"))
 
 
-@pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package in the place of this one, of modules that import each other."""
-    folder = tmp_path / "dedup"
+def digest_of_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, changed: str = "") -> str:
+    """Return the digest of a module of a package in the place of this one, of modules that import each other."""
     (folder / "inner").mkdir(parents=True)
-    (folder / "kernel.py").write_text("from dedup.inner import (\n    tables,\n)\n", encoding="utf-8")
-    (folder / "inner" / "__init__.py").write_text("", encoding="utf-8")
-    (folder / "inner" / "tables.py").write_text("def late():\n    from dedup.far import SIZE\n", encoding="utf-8")
-    (folder / "far.py").write_text("from dedup.kernel import of_a_circle\n", encoding="utf-8")
-    (folder / "other.py").write_text("", encoding="utf-8")
-    monkeypatch.setattr(kept_code, "_PACKAGE", folder)
-    forget()
-    yield folder
-    forget()
-
-
-def forget() -> None:
-    for each in (kept_code.sources_digest, kept_code._imported_by, kept_code._digest_of):
-        each.cache_clear()
+    modules = {
+        "kernel": "from dedup.inner import (\n    tables,\n)\n",
+        "inner/__init__": "",
+        "inner/tables": "def late():\n    from dedup.far import SIZE\n",
+        "far": "from dedup.kernel import of_a_circle\n",
+        "other": "",
+    }
+    for name, text in modules.items():
+        added = "SIZE = 1\n" if name == changed else ""
+        (folder / f"{name}.py").write_text(text + added, encoding="utf-8")
+    monkeypatch.setattr(kept_code, "PACKAGE", folder)
+    return kept_code.sources_digest(folder / "kernel.py")
 
 
 @pytest.mark.parametrize(
@@ -215,39 +220,45 @@ def forget() -> None:
     [("kernel", True), ("inner/__init__", True), ("inner/tables", True), ("far", True), ("other", False)],
 )
 def test_code_is_compiled_again_when_a_module_behind_it_has_changed(
-    package: Path, changed: str, is_noticed: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, is_noticed: bool
 ) -> None:
-    before = kept_code.sources_digest(package / "kernel.py")
-    with (package / f"{changed}.py").open("a", encoding="utf-8") as file:
-        file.write("SIZE = 1\n")
-    forget()
-    assert (kept_code.sources_digest(package / "kernel.py") != before) is is_noticed
+    before = digest_of_kernel(tmp_path / "before/dedup", monkeypatch)
+    after = digest_of_kernel(tmp_path / "after/dedup", monkeypatch, changed)
+    assert (after != before) is is_noticed
 
 
 @pytest.fixture
-def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
-    """The folders where compiled code is looked for, the first of which cannot be written."""
-    folders = [tmp_path / "image", tmp_path / "home"]
-    folders[0].mkdir()
-    monkeypatch.setattr(kept_code, "_folders", lambda: iter(folders))
-    monkeypatch.setattr(kept_code, "_can_be_written", lambda folder: folder == folders[1])
+def look_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Say in which folders compiled code is looked for."""
+
+    def look_in(*folders: Path) -> None:
+        monkeypatch.setattr(kept_code, "folders", lambda: iter(folders))
+        kept_code.kept_folder.cache_clear()
+
+    yield look_in
     kept_code.kept_folder.cache_clear()
-    yield folders
-    kept_code.kept_folder.cache_clear()
 
 
-def test_code_is_kept_where_it_can_be_written(homes: list[Path]) -> None:
-    assert kept_code.kept_folder() == homes[1]
+def test_code_is_kept_where_it_can_be_written(look_in: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    look_in(tmp_path / "file" / "below", tmp_path / "home")
+    assert kept_code.kept_folder() == tmp_path / "home"
 
 
-def test_code_that_is_there_is_taken_where_it_cannot_be_written(homes: list[Path]) -> None:
+def test_code_that_is_there_is_taken_though_other_folders_come_first(
+    look_in: Callable[..., None], tmp_path: Path
+) -> None:
     name = next(iter(PARTS))
-    (homes[0] / kept_code._mark(name)).touch()
-    assert kept_code.kept_folder() == homes[0]
+    look_in(tmp_path / "image")
+    kept_code.mark_kept(name)
+    look_in(tmp_path / "first", tmp_path / "image")
+    assert kept_code.kept_folder() == tmp_path / "image"
     assert kept_code.is_kept(name)
     assert not kept_code.is_kept("files")
 
 
-def test_code_of_another_machine_is_no_reason(homes: list[Path]) -> None:
-    (homes[0] / "spaced-0123456789abcdef.done").touch()
-    assert kept_code.kept_folder() == homes[1]
+def test_code_of_another_machine_is_no_reason(look_in: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image" / "spaced-0123456789abcdef.done").touch()
+    look_in(tmp_path / "first", tmp_path / "image")
+    assert kept_code.kept_folder() == tmp_path / "first"

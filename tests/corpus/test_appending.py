@@ -22,8 +22,8 @@ def test_what_was_appended_is_read(
 ) -> None:
     path = tmp_path_factory.mktemp("appending") / "strings"
     with pytest.MonkeyPatch.context() as patch, closing(AppendingFile(path)) as file:
-        patch.setattr(appending, "_WAITING", waiting)
-        patch.setattr(appending, "_MOST_AT_ONCE", at_once)
+        patch.setattr(appending, "WAITING", waiting)
+        patch.setattr(appending, "MOST_AT_ONCE", at_once)
         places = []
         for each in strings[together:]:
             places.append(file.end)
@@ -51,7 +51,7 @@ def test_pieces_are_written_one_behind_the_other(
         return os.write(descriptor, b"".join(some)[:most])
 
     with pytest.MonkeyPatch.context() as patch, FileIO(path, "w") as file:
-        patch.setattr(appending, "_MOST_PIECES", at_once)
+        patch.setattr(appending, "MOST_PIECES", at_once)
         patch.setattr(os, "writev", taken_in_part)
         write_pieces(file, [memoryview(piece) for piece in pieces])
     assert path.read_bytes() == b"".join(pieces)

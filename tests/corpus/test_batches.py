@@ -106,7 +106,7 @@ def test_signatures_keys_and_places(
     path = tmp_path_factory.mktemp("lines") / "in.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" * has_mark + "\n".join(lines).encode() + b"\n" * has_end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_ranges, "_RANGE_BYTES", size)
+        patch.setattr(line_ranges, "RANGE_BYTES", size)
         for each in ranges_of(path):
             assert as_signed_together(each, "words") == as_signed_alone(each, "words")
 
@@ -188,7 +188,7 @@ def test_verdicts_and_state(
 ) -> None:
     monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
     monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
-    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 5000)
+    monkeypatch.setattr(line_ranges, "RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     contents = corpus(str(values), 150)
     # Two clusters that the fifth of these joins, with exact copies before and after.

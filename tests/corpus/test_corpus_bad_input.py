@@ -17,6 +17,7 @@ from dedup.corpus.reading.documents import CorpusDocument, ReadOptions, Rejected
 from dedup.corpus.reading.portions import read_documents
 from dedup.errors import InputError
 from tests.corpus.test_corpus_reading import WRITERS
+from tests.waiting import HANG
 
 GOOD = b'{"text": "good"}'
 
@@ -196,6 +197,7 @@ def test_damage_never_stops_a_run(name: str, tmp_path: Path) -> None:
             assert [item.position for item in rest] == [item.position for item in items[middle + 1 :]]
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_whatever_the_lines_are(tmp_path: Path) -> None:
     """A line, a row, a record and a file of 20 MB each, where 200 kB are allowed, packed and not."""
     huge = b"a" * 20_000_000
@@ -226,7 +228,12 @@ for each in sys.argv[1:]:
 """
     paths = sorted(map(str, tmp_path.iterdir()))
     done = subprocess.run(
-        [sys.executable, "-c", code, *paths], capture_output=True, text=True, encoding="utf-8", timeout=60, check=False
+        [sys.executable, "-c", code, *paths],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=HANG,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     for path, line in zip(paths, done.stdout.splitlines(), strict=True):

@@ -151,7 +151,7 @@ def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeyp
         if len(from_threads) == 1:
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(syncing, "_MOST_UNSAFE", 10)
+    monkeypatch.setattr(syncing, "MOST_UNSAFE", 10)
     monkeypatch.setattr(os, "fsync", fail_once)
     output = JsonlOutput(tmp_path / "out.jsonl")
     output.write_lines([memoryview(b"1234\n"), memoryview(b"1234\n")])
@@ -214,6 +214,7 @@ def test_what_came_after_the_last_checkpoint_is_removed(suffix: str, steps: list
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.slow
 def test_a_kill_leaves_what_was_safe(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"out.{suffix}"
     code = """

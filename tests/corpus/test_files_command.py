@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from dedup.cli.main import main
+from tests.commands import run_dedup
 from tests.corpus.test_corpus_reading import warc_record
 from tests.texts import document, edited
+from tests.waiting import HANG
 
-COMMAND = [sys.executable, "-m", "dedup", "files"]
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
 OTHER = document(200, "other")
@@ -32,9 +33,7 @@ LINES = [
 
 
 def dedup(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
+    return run_dedup("files", *arguments, folder=folder)
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> Path:
@@ -58,11 +57,19 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
     return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
 
 
+@pytest.mark.slow
 def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     with (tmp_path / "in.jsonl").open("ab") as file:
         file.write(b'{"text": 7}\n')
-    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "files", "in.jsonl", "-o", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
     assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]
@@ -86,6 +93,7 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     assert report[-1] == "         2  a"
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     done = dedup("in.jsonl", "--dry-run", "--json", "--limit", "2", "--processes", "1", folder=tmp_path)
@@ -96,6 +104,7 @@ def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
+@pytest.mark.slow
 def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -163,6 +172,7 @@ def test_what_cannot_be_done_is_said_in_a_line(
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
     write(tmp_path / "old.jsonl", LINES[:1])
     write(tmp_path / "new.jsonl", LINES[1:])
@@ -189,6 +199,7 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suffix", "stops"), [("jsonl", [signal.SIGKILL, signal.SIGINT]), ("parquet", [signal.SIGKILL])]
 )
+@pytest.mark.slow
 def test_a_run_that_was_killed_or_stopped_goes_on(suffix: str, stops: list[signal.Signals], tmp_path: Path) -> None:
     for seed in ("x", "y"):
         write(tmp_path / f"{seed}.jsonl", many(1500, seed))
@@ -219,7 +230,7 @@ from dedup.cli.main import run_and_exit
 from dedup.corpus.reading import line_ranges
 from dedup.corpus.state.checkpoint import Checkpoint
 
-line_ranges._RANGE_BYTES = 20_000
+line_ranges.RANGE_BYTES = 20_000
 save, stop = Checkpoint.save, int(sys.argv.pop(1))
 
 def save_and_stop(self, folder):
@@ -235,10 +246,11 @@ run_and_exit()
 def stopped(stop: signal.Signals, arguments: list[str], folder: Path) -> tuple[int, str]:
     """Run the command, which a signal stops; return status and what it said."""
     command = [sys.executable, "-c", STOPPED, str(int(stop)), "files", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=HANG, check=False)
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_with_the_same_command_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,8 @@ from dedup.cli.main import main
 from tests.corpus.test_files_command import dedup, rows_of, stopped, write
 from tests.texts import document
 
+pytestmark = pytest.mark.slow
+
 BODIES: list[dict[str, Any]] = [{"link": f"http://a/{n}", "body": document(100, n)} for n in range(3)]
 OUTPUTS: list[list[str]] = [
     ["-o", "out"],

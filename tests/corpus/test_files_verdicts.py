@@ -193,6 +193,7 @@ shares = st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
         DedupSettings, min_jaccard=shares, min_containment=shares, min_length_ratio=shares, short_tokens=st.just(0)
     ),
 )
+@pytest.mark.slow
 def test_many_sketches_are_compared_as_one_is(
     made: list[tuple[int, float, int, int]], one: Any, are_brief: bool, settings: DedupSettings
 ) -> None:
@@ -224,8 +225,8 @@ def test_many_sketches_are_compared_as_one_is(
 def test_a_copy_is_worth_checking_however_many_documents_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_brief: int
 ) -> None:
-    monkeypatch.setattr(known_documents, "_FIRST_ROWS", 8)
-    monkeypatch.setattr(known_documents, "_MOST_BRIEF", most_brief)
+    monkeypatch.setattr(known_documents, "FIRST_ROWS", 8)
+    monkeypatch.setattr(known_documents, "MOST_BRIEF", most_brief)
     made = DedupSettings()
     needed = Thresholds.of(made)
     sketches_of_all = [made_sketch(number, 0.1, 200, 190) for number in range(60)]

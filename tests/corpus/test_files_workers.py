@@ -15,7 +15,8 @@ from lxml.html import HtmlElement
 
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.job.job import Job
-from dedup.corpus.job.run import _Run, run_job
+from dedup.corpus.job.recording import Recorder
+from dedup.corpus.job.run import run_job
 from dedup.corpus.reading import line_ranges
 from dedup.corpus.reading import portions as reading
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
@@ -63,9 +64,10 @@ async def signed(portions: Iterator[list[Item]], workers: int) -> list[SignedBat
         pool.close()
 
 
+@pytest.mark.slow
 def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signing, "sign_contents", sign_or_die)
-    monkeypatch.setattr(reading, "_MOST_ITEMS", 5)
+    monkeypatch.setattr(reading, "MOST_ITEMS", 5)
     found = asyncio.run(signed(gather(items(24, deadly=12)), 2))
     assert [len(batch) + len(batch.rejected) for batch in found] == [5, 5, 5, 5, 4]
     read = [batch.position(place).ordinal for batch in found for place in range(len(batch))]
@@ -75,7 +77,7 @@ def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatc
 
 
 def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_MOST_ITEMS", 2)
+    monkeypatch.setattr(reading, "MOST_ITEMS", 2)
     read = 0
 
     def counted() -> Iterator[Item]:
@@ -111,6 +113,7 @@ def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.Monk
     assert [bool(words) for words in found.words] == [True, True, False, True, True]
 
 
+@pytest.mark.slow
 def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(signing, "sign_contents", sign_or_die)
     monkeypatch.setattr(signing, "sign_lines", sign_lines_or_die)
@@ -129,7 +132,7 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
     def fail(*_: object) -> None:
         raise InputError("changed while it was read")
 
-    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
+    monkeypatch.setattr(line_ranges, "RANGE_BYTES", 10)
     monkeypatch.setattr(CorpusDeduplicator, "decide_lines", fail)
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
@@ -146,14 +149,14 @@ def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_
 ) -> None:
     interrupted = []
 
-    def interrupt(_: object, decided: object) -> None:
-        if decided is not None and not interrupted:
-            interrupted.append(decided)
+    def interrupt(_: object, batch: object, duplicates: object) -> None:
+        if not interrupted:
+            interrupted.append(batch)
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(line_ranges, "_RANGE_BYTES", 10)
-    monkeypatch.setattr(_Run, "_write_decided", interrupt)
+    monkeypatch.setattr(line_ranges, "RANGE_BYTES", 10)
+    monkeypatch.setattr(Recorder, "record", interrupt)
     path, kept, state = tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / ".state"
     path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
     job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, state, 0)

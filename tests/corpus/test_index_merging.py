@@ -59,6 +59,7 @@ def test_every_content_is_there_once_and_nothing_else(corpora: list[list[str]], 
             source.close()
 
 
+@pytest.mark.slow
 def test_new_documents_against_a_merged_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, base in enumerate(BASE):
         save_index(tmp_path / str(number), [(f"{number}", base)])

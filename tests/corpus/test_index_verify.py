@@ -18,6 +18,7 @@ from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, checksum
 from dedup.corpus.saved.verifying import verify
 from dedup.errors import DedupError, IndexFileError
 from dedup.index.memory import index_file
+from dedup.index.memory.building import build, merged
 from dedup.index.memory.checking import find_damage
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.memory.segment import Segment
@@ -133,17 +134,15 @@ def test_what_does_not_fit_is_found_though_the_checksums_are_right(
 
 
 def segment_of(count: int, seed: int) -> tuple[Segment, dict[tuple[int, int], int]]:
-    """Return a segment in which fingerprints are near each other, crowd, and are shared, and what stands in it."""
+    """Return a merged segment, in which fingerprints are near each other, crowd, and are shared, and its entries."""
     random = np.random.default_rng(seed)
     fingerprints = random.integers(0, 2**64, count, dtype=np.uint64)
     fingerprints[: count // 3] &= np.uint64(0xFFFF)
     fingerprints[: count // 6] = fingerprints[: count // 6] & np.uint64(3)
     ids = random.permutation(count) + 5
-    index = MemoryIndex(EXACT)
-    for part in np.array_split(np.arange(count), 3):
-        index.add_many(ids[part], fingerprints[part])
+    made = [build(ids[part], fingerprints[part]) for part in np.array_split(np.arange(count), 3)]
     entries = zip(fingerprints.tolist(), ids.tolist(), strict=True)
-    return index._parts.compact(), dict.fromkeys(sorted(entries), 1)
+    return merged(made), dict.fromkeys(sorted(entries), 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 50, 100_000])

@@ -58,7 +58,7 @@ def test_ranges_of_any_size_hold_what_the_file_holds(
     files = find_files([path]).files
     expected = list(read_files(files, OPTIONS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_ranges, "_RANGE_BYTES", size)
+        patch.setattr(line_ranges, "RANGE_BYTES", size)
         ranges = ranges_of(files[0])
         assert by_ranges(ranges) == expected
         for item in expected:
@@ -105,6 +105,7 @@ def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path)
         list(lines.find(places))
 
 
+@pytest.mark.slow
 def test_verdicts_are_the_same_however_documents_reach_the_workers(tmp_path: Path) -> None:
     edited = ENGLISH.replace(" the ", " a ", 2)
     texts = [ENGLISH, "something else entirely", edited, ENGLISH.upper(), edited + " More words at its end.", ENGLISH]

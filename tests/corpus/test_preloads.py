@@ -14,6 +14,7 @@ import pytest
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import find_files
+from tests.waiting import HANG
 
 PLAIN = '{"id": 1, "text": "words of html — “quoted”, naïve"}\n'
 ALL = ("dedup.workers.preloaded", "dedup.corpus.signing.preloaded")
@@ -55,12 +56,14 @@ def test_files_of_other_formats(tmp_path: Path) -> None:
     assert preloads_of(tmp_path / "d.html") == ALL
 
 
+@pytest.mark.slow
 def test_what_is_shared_signs_lines_without_the_parser_and_the_dictionary() -> None:
     code = "import sys, dedup.corpus.signing.preloaded; print({'trafilatura', 'jieba', 'numba'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=True)
     assert done.stdout == "{'numba'}\n"
 
 
+@pytest.mark.slow
 def test_documents_that_nobody_expected_are_analysed_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     chance = random.Random(1)
@@ -72,6 +75,6 @@ def test_documents_that_nobody_expected_are_analysed_all_the_same(tmp_path: Path
     path.write_text("".join(json.dumps(line) + "\n" for line in lines + late + late), encoding="utf-8")
     assert preloads_of(path) == ("dedup.corpus.signing.preloaded",)
     command = [sys.executable, "-m", "dedup", "files", str(path), "-o", str(tmp_path / "out")]
-    subprocess.run(command, capture_output=True, timeout=120, check=True)
+    subprocess.run(command, capture_output=True, timeout=HANG, check=True)
     dropped = [json.loads(line) for line in (tmp_path / "out" / "dropped.jsonl").read_text().splitlines()]
     assert [row["key"] for row in dropped if row["verdict"] == "exact duplicate"][-2:] == ["page", "chinese"]

@@ -23,6 +23,8 @@ from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 PAGES = 30
 
 

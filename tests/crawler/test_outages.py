@@ -22,10 +22,12 @@ from dedup.sql.outages import Outages
 from tests.crawling import ask, crawl_site_here
 from tests.localsite import Asked, LocalSite, Page, article
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outages_module, "_FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(outages_module, "FIRST_PAUSE", 0.001)
 
 
 class Work:

@@ -98,6 +98,7 @@ def test_screen_of_files(block: Block, examples: Path, capsys: pytest.CaptureFix
     require_shown(shown, run_dedup(shlex.split(command), capsys))
 
 
+@pytest.mark.slow
 def test_screens_of_the_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -101,7 +101,7 @@ def test_batches_find_what_brute_force_finds() -> None:
         pieces = np.array_split(np.arange(len(stored)), segments + newest)
         for piece in pieces[:segments]:
             if len(piece):
-                index._parts.append(build(piece, stored[piece]))
+                index.add_many(piece, stored[piece])
         if newest:
             for document in pieces[-1].tolist():
                 index.add(document, int(stored[document]))

@@ -18,6 +18,9 @@ from dedup.errors import DedupError, IndexFileError
 from dedup.index.memory import index_file
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
+from tests.waiting import HANG
+
+pytestmark = pytest.mark.slow
 
 EXACT = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
 WIDE = ProbePlan(DESIGN, radius=16, exact_radius=3, weak_bits=3, max_flips=8)
@@ -135,7 +138,7 @@ index = MemoryIndex.open({str(saved)!r}, EXACT)
 print(sum(len(index.query(value)) for value in values().tolist()))
 """
     readers = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    outputs = {reader.communicate(timeout=100)[0] for reader in readers}
+    outputs = {reader.communicate(timeout=HANG)[0] for reader in readers}
     index = MemoryIndex.open(saved, EXACT)
     assert outputs == {f"{sum(len(index.query(value)) for value in values().tolist())}\n"}
 
@@ -262,7 +265,7 @@ print("survived")
         [sys.executable, "-X", "faulthandler", "-c", code, str(saved), str(tmp_path / "damaged.idx")],
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=HANG,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "survived\n"), done.stderr[-3000:]

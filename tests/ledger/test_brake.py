@@ -22,6 +22,8 @@ from tests.crawling import crawl, run
 from tests.localsite import LocalSite, article
 from tests.texts import document
 
+pytestmark = pytest.mark.slow
+
 SIGNATURE = make_signature(document(60, "brake"))
 NEVER = 10**9
 

@@ -18,6 +18,7 @@ from dedup.ledger.runs.cancelling import TakenBack, cancel_run
 from dedup.ledger.runs.listing import read_runs
 from dedup.rules.settings import Mode
 from dedup.sql import schema
+from dedup.sql.database import Database
 from tests.deciding import Crawl, empty
 from tests.texts import document, edited
 
@@ -119,7 +120,7 @@ def test_a_run_that_only_added_documents_is_as_if_it_had_never_been(
     without = state(crawl)
     see(crawl, THE_RUN, added)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cancelling, "_VERDICTS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "VERDICTS_AT_ONCE", at_once)
         taken = cancel(crawl)
     assert (taken.removed, taken.let_go, taken.freed, taken.kept) == (len({key for key, *_ in added}), 0, 0, 0)
     assert state(crawl) == without
@@ -137,6 +138,7 @@ def test_a_run_that_only_added_documents_is_as_if_it_had_never_been(
     runs=st.lists(st.tuples(st.sampled_from(["first", THE_RUN, "last"]), pages(KEYS)), max_size=5),
     at_once=st.sampled_from([1, 2, 1000]),
 )
+@pytest.mark.slow
 def test_whatever_runs_did_what_is_left_holds_together(
     crawl: Crawl, runs: list[tuple[str, list[Seen]]], at_once: int
 ) -> None:
@@ -146,8 +148,8 @@ def test_whatever_runs_did_what_is_left_holds_together(
         see(crawl, run, seen)
     held = {row.key: row.text_digest for row in crawl.query(select(schema.documents))}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cancelling, "_VERDICTS_AT_ONCE", at_once)
-        patch.setattr(cancelling, "_MEMBERS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "VERDICTS_AT_ONCE", at_once)
+        patch.setattr(cancelling, "MEMBERS_AT_ONCE", at_once)
         cancel(crawl)
     assert_whole(crawl)
     assert_nothing_left(crawl)
@@ -230,17 +232,18 @@ def test_a_cancellation_that_was_killed_goes_on(checked: Crawl, monkeypatch: pyt
     see(checked, "test", [("old", BASE[0], b"")])
     without = state(checked)
     see(checked, THE_RUN, [(f"new {i}", text, b"") for i, text in enumerate(TEXTS)])
-    monkeypatch.setattr(cancelling, "_VERDICTS_AT_ONCE", 2)
-    real, calls = cancelling._remove_empty, count()
+    monkeypatch.setattr(cancelling, "VERDICTS_AT_ONCE", 2)
+    write, calls = Database.write, count()
 
-    def killed(*arguments: Any) -> set[int]:
+    def killed(database: Database) -> Any:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return real(*arguments)
+        return write(database)
 
-    monkeypatch.setattr(cancelling, "_remove_empty", killed)
-    with pytest.raises(KeyboardInterrupt):
-        cancel(checked)
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            cancel(checked)
     assert_whole(checked)
     assert len([run for run in read_runs(checked.database) if run.state == "being cancelled"]) > 0
     with pytest.raises(DatabaseError, match=f"run '{THE_RUN}' is being cancelled"):

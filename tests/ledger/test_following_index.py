@@ -37,6 +37,7 @@ from dedup.sql import schema
 from dedup.sql.database import Database
 from tests.index.test_memory_index import clustered, near
 from tests.texts import document, edited
+from tests.waiting import HANG, wait_until
 
 PLAN = plan_of(DedupSettings())
 NO_LIMIT = 10**6
@@ -349,7 +350,7 @@ def test_it_is_saved_now_and_then_while_it_goes_on(
 
     def slow(*arguments: object) -> None:
         begun.set()
-        assert may_end.wait(60)
+        assert may_end.wait(HANG)
         write(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(index_file, "write", slow)
@@ -359,12 +360,12 @@ def test_it_is_saved_now_and_then_while_it_goes_on(
     assert not begun.is_set()
     # The first transaction after so many changes begins to save them, and does not wait for it.
     add(database, index, {1000: 42})
-    assert begun.wait(60)
+    assert begun.wait(HANG)
     add(database, index, {1001: 42})
     assert {1000, 1001} <= set(find(database, index, 42))
     assert not file.exists()
     may_end.set()
-    index._saver.close()  # type: ignore[union-attr]
+    wait_until(file.exists)
     assert len(MemoryIndex.open(file, PLAN)) == 60
     index.close()
     assert len(MemoryIndex.open(file, PLAN)) == 62
@@ -422,9 +423,10 @@ def decided(url: str, batches: list[list[Document]], **values: object) -> list[D
 
 
 @pytest.mark.parametrize("where", ["before a commit", "after a commit", "while it is saved"])
+@pytest.mark.slow
 def test_after_kill_9_the_verdicts_are_those_of_the_index_in_sql(tmp_path: Path, where: str) -> None:
     url, file = f"sqlite:///{tmp_path / 'killed.db'}", tmp_path / "killed.index"
-    killed = subprocess.run([sys.executable, "-c", KILLED, url, str(file), where], timeout=100, check=False)
+    killed = subprocess.run([sys.executable, "-c", KILLED, url, str(file), where], timeout=HANG, check=False)
     assert killed.returncode == -signal.SIGKILL
     batches = pages()
     # A transaction that was not committed has left nothing; one that was is all there.

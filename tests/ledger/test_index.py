@@ -28,13 +28,9 @@ DESIGNS = [(3, 1), (4, 1), (2, 1), (5, 2), (6, 3), (7, 5), (8, 1), (10, 9)]
 NO_LIMIT = 1000
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def shared_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
-    if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path_factory.mktemp('index') / 'test.db'}"
-    else:
-        url = request.getfixturevalue("postgresql_server")().create_database()
-    with closing(Database(url)) as database:
+@pytest.fixture(scope="module")
+def shared_connection(shared_database_url: str) -> Iterator[Connection]:
+    with closing(Database(shared_database_url)) as database:
         database.create(schema.metadata)
         with database.engine.connect() as connection:
             yield connection

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from itertools import permutations
@@ -32,6 +30,7 @@ from dedup.rules.settings import Brake, DedupSettings, Mode
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
 from tests import crawling
+from tests.commands import run_dedup
 from tests.deciding import Crawl, empty, signature_of
 from tests.ledger.test_cancel_run import assert_whole, state
 from tests.localsite import LocalSite, article
@@ -347,6 +346,7 @@ def site() -> LocalSite:
 
 
 @pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.slow
 def test_a_crawl_keeps_what_it_has_stored_unless_copies_are_swapped(tmp_path: Path, swap: bool) -> None:
     values = {"DEDUP_SWAP_KEEPER": swap, "DEDUP_KEEPER": "longest"}
     with site() as local:
@@ -358,14 +358,7 @@ def test_a_crawl_keeps_what_it_has_stored_unless_copies_are_swapped(tmp_path: Pa
         kept = {first, second, both} & done.pages.keys()
         assert kept == ({first} if swap else {first, second}) or (swap and kept == {second})
         url = f"sqlite:///{tmp_path / 'crawl.db'}"
-        explained = subprocess.run(
-            [sys.executable, "-m", "dedup", "explain", "--dropped", second, "--json", "--database", url],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=60,
-            check=True,
-        )
+        explained = run_dedup("explain", "--dropped", second, "--json", "--database", url, folder=tmp_path)
         told = json.loads(explained.stdout)
         assert (told["record"]["kept"], told["record"]["matched"]) == ("joined", both)
         assert any("kept all the same" in note for note in told["notes"])
@@ -429,9 +422,7 @@ def test_a_saved_index_names_the_leaders_that_there_are_now(tmp_path: Path) -> N
     names = sorted(path.name for path in folder.iterdir())
     complete(folder)
     assert sorted(path.name for path in folder.iterdir()) == names
-    verified = subprocess.run(
-        [sys.executable, "-m", "dedup", "index", "verify", str(folder)], capture_output=True, timeout=60, check=False
-    )
+    verified = run_dedup("index", "verify", folder, folder=tmp_path)
     assert verified.returncode == 0, verified.stdout
 
 
@@ -443,11 +434,11 @@ def test_what_earlier_runs_saved_joins_nothing(tmp_path: Path) -> None:
         assert decided(corpus, {"c": BOTH})["c"].outcome.joined is None
 
 
+@pytest.mark.slow
 def test_the_clusters_of_files_are_the_joined_ones(tmp_path: Path) -> None:
     lines = [json.dumps({"id": key, "text": text}) + "\n" for key, text in STORIES.items()]
     (tmp_path / "in.jsonl").write_text("".join(lines), encoding="utf-8")
-    command = [sys.executable, "-m", "dedup", "files", "in.jsonl", "-o", "out"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    done = run_dedup("files", "in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
     def rows(name: str) -> list[dict[str, Any]]:

@@ -502,6 +502,7 @@ def site() -> LocalSite:
 
 
 @pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.slow
 def test_the_stored_page_is_that_of_the_keeper_if_this_is_asked_for(tmp_path: Path, swap: bool) -> None:
     values = {"DEDUP_SWAP_KEEPER": swap, "CONCURRENT_REQUESTS": 1, "DEDUP_KEEPER": "longest"}
     with site() as local:
@@ -523,6 +524,7 @@ def test_the_stored_page_is_that_of_the_keeper_if_this_is_asked_for(tmp_path: Pa
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
+@pytest.mark.slow
 def test_nothing_is_lost_where_the_better_copy_goes(tmp_path: Path, is_gone: bool) -> None:
     values = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1, "DEDUP_KEEPER": "longest", "CRAWLER_GONE": "delete"}
     with site() as local:
@@ -538,6 +540,7 @@ def test_nothing_is_lost_where_the_better_copy_goes(tmp_path: Path, is_gone: boo
         assert SHORT in again.pages[first]["text"]
 
 
+@pytest.mark.slow
 def test_a_wrong_rule_ends_a_crawl_before_it_begins(tmp_path: Path) -> None:
     done = crawl(tmp_path / "crawl.db", {"DEDUP_KEEPER": "oldest"}, url="http://127.0.0.1:9/")
     assert done.status == 2

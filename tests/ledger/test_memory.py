@@ -117,8 +117,8 @@ def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Time
 def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
     start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forget, "_LEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(forget, "_MEMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(forget, "MEMBERS_AT_ONCE", at_once)
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
         see(crawl, key, text)
@@ -154,6 +154,7 @@ seen = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([TEXT, COPY, 
 
 @law
 @given(days=st.lists(st.tuples(st.integers(0, 40), st.booleans(), seen), min_size=2, max_size=5), swap=st.booleans())
+@pytest.mark.slow
 def test_whatever_is_forgotten_what_is_left_holds_together(
     tmp_path_factory: pytest.TempPathFactory, days: list[tuple[int, bool, list[tuple[str, str]]]], swap: bool
 ) -> None:

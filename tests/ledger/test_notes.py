@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,6 +21,7 @@ from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
+from tests.crawling import run
 from tests.deciding import Crawl, signature_of
 from tests.texts import document
 
@@ -94,11 +94,11 @@ def test_what_a_database_remembers(crawl: Crawl) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 1000])
 def test_notes_go_with_their_run(crawl: Crawl, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dedup.ledger.notes._ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr("dedup.ledger.notes.ROWS_AT_ONCE", at_once)
     other = crawl.deduplicator.open_run("other")
-    for run in (crawl.run, other):
-        crawl.deduplicator.note_skipped(run, [GONE, SLOW])
-        crawl.deduplicator.note_unexamined(run, [("Quote", ("author",), "no text", 3)])
+    for run_id in (crawl.run, other):
+        crawl.deduplicator.note_skipped(run_id, [GONE, SLOW])
+        crawl.deduplicator.note_unexamined(run_id, [("Quote", ("author",), "no text", 3)])
     crawl.deduplicator.close_run(crawl.run, "finished")
     cancel_run(crawl.database, "test")
     assert {row.run_id for row in crawl.query(select(schema.skipped))} == {other}
@@ -166,9 +166,9 @@ def test_a_report_on_a_host_has_its_skipped_pages_alone(crawl: Crawl) -> None:
 
 
 def test_all_runs_are_added_up(crawl: Crawl) -> None:
-    for run in (crawl.run, crawl.deduplicator.open_run("other")):
-        crawl.deduplicator.note_skipped(run, [GONE])
-        crawl.deduplicator.note_unexamined(run, [("Quote", ("author",), "no text", 3)])
+    for run_id in (crawl.run, crawl.deduplicator.open_run("other")):
+        crawl.deduplicator.note_skipped(run_id, [GONE])
+        crawl.deduplicator.note_unexamined(run_id, [("Quote", ("author",), "no text", 3)])
     facts = json.loads(written(crawl, Format.JSON, all_runs=True))
     assert facts["skip_counts"] == {"not found": 2}
     assert [each["count"] for each in facts["not_examined"]] == [6]
@@ -213,14 +213,15 @@ def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
 @pytest.mark.parametrize(
     ("name", "status"), [("x.html", 2), ("x.xlsx", 2), ("x.txt", 0), ("x", 0), ("x.JSON", 0), ("x.csv", 0)]
 )
+@pytest.mark.slow
 def test_a_name_that_says_another_format_is_refused(tmp_path: Path, name: str, status: int) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     crawl = Crawl(url)
     see(crawl)
     crawl.database.close()
     command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, "-o", name]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == status, done.stderr
+    done = run(command, folder=tmp_path)
+    assert done.status == status, done.stderr
     assert (tmp_path / name).exists() == (status == 0)
     if status:
         [line] = done.stderr.splitlines()

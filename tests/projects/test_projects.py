@@ -9,6 +9,8 @@ import pytest
 from tests.projects.running import Trials, try_out
 from tests.projects.shapes import shapes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=shapes(), ids=lambda project: project.name)
 def trials(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Trials:

@@ -46,6 +46,7 @@ def theirs(kind: str) -> Any:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.parametrize("kind", ["tfidf", "textrank"])
 @pytest.mark.parametrize("count", [11, 22])
+@pytest.mark.slow
 def test_so_many_keywords_with_stop_words_and_words_of_a_user(
     kind: str, count: int, files: tuple[Path, Path], own_jieba: None
 ) -> None:

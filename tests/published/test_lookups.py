@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -23,6 +24,8 @@ from dedup.published.lookups.protocol import Lookup
 from dedup.published.lookups.scans import BitLists, BruteForce
 from dedup.published.lookups.tables import InvertedBlocks, PermutedTables
 from dedup.published.lookups.variants import QueryVariants, StoredVariants, ball_size
+from tests.commands import run_dedup
+from tests.waiting import HANG
 
 ALL = 2**64 - 1
 EDGES = [0, 1, 2**63 - 1, 2**63, 2**63 + 1, ALL - 1, ALL]
@@ -85,6 +88,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int], Random]:
 @pytest.mark.parametrize("radius", [0, 1, 2, 3])
 @settings(max_examples=20)
 @given(case=cases())
+@pytest.mark.slow
 def test_an_exact_look_up_equals_brute_force(name: str, radius: int, case: tuple[list[int], list[int], Random]) -> None:
     stored, queries, _ = case
     lookup = EXACT[name](fingerprints(stored[: 200 if name == "stored variants" else None]), radius)
@@ -147,6 +151,7 @@ def test_inverted_blocks_and_four_permuted_tables_are_one(case: tuple[list[int],
 
 
 @pytest.mark.parametrize("name", EXACT)
+@pytest.mark.slow
 def test_many_fingerprints_and_neighbours_are_found_in_all_of_them(name: str) -> None:
     # More than a block of brute force, a tile of bitmaps and the room of a first array of finds.
     random = Random(7)
@@ -216,14 +221,15 @@ def test_planted_neighbours_have_their_distances_and_differ_in_weak_bits() -> No
     assert (again.strangers.margins == sample.strangers.margins).all()
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dedup", "lookups", *arguments], capture_output=True, text=True, timeout=300, check=False
-    )
-
-
+@pytest.mark.slow
 def test_the_command_prints_a_table_whose_numbers_line_up() -> None:
-    done = run("--n", "2e3", "--queries", "20")
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "lookups", "--n", "2e3", "--queries", "20"],
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 100
@@ -236,8 +242,9 @@ def test_the_command_prints_a_table_whose_numbers_line_up() -> None:
     assert "choice: 4 tables of at least 16 bits (4 choose 1)" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_command_prints_json_with_the_recall_at_every_distance() -> None:
-    done = run("--n", "700", "--queries", "20", "--seed", "5", "--json")
+    done = run_dedup("lookups", "--n", "700", "--queries", "20", "--seed", "5", "--json", folder=Path())
     assert (done.returncode, done.stderr) == (0, "")
     answer: dict[str, Any] = json.loads(done.stdout)
     assert (answer["n"], answer["distance"], answer["refused"]) == (700, 3, {})
@@ -264,7 +271,7 @@ def test_the_command_prints_json_with_the_recall_at_every_distance() -> None:
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(arguments: list[str], message: str) -> None:
-    done = run(*arguments)
+    done = run_dedup("lookups", *arguments, folder=Path())
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("error: ")

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from dedup.report.evaluation.run import Quality
+from tests.commands import run_dedup
 from tests.texts import document, edited
+from tests.waiting import HANG
 
 STORY = document(200)
 TEXTS = {
@@ -49,18 +51,18 @@ def labelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def evaluate(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", *map(str, arguments)],
+    return run_dedup("evaluate", "--processes", "1", *arguments, folder=Path())
+
+
+@pytest.mark.slow
+def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "evaluate", "--processes", "1", str(labelled), "--json"],
         capture_output=True,
         text=True,
-        encoding="utf-8",
-        timeout=120,
+        timeout=HANG,
         check=False,
     )
-
-
-def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
-    done = evaluate(labelled, "--json")
     assert done.returncode == 0, done.stderr
     [found] = json.loads(done.stdout)["sets"]
     assert found["name"] == labelled.name
@@ -71,6 +73,7 @@ def test_the_object_says_what_was_found_and_missed(labelled: Path) -> None:
     assert sum(half["pairs"] for half in found["halves"]) == 4
 
 
+@pytest.mark.slow
 def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> None:
     done = evaluate(
         labelled,
@@ -94,11 +97,13 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
     }
 
 
+@pytest.mark.slow
 def test_paper_mode_and_single_settings_hold_for_the_main_method(labelled: Path) -> None:
     done = evaluate(labelled, "--json", "--mode", "paper", "--set", "DEDUP_TABLES=5 choose 2")
     assert json.loads(done.stdout)["all"]["true_positives"] == 1
 
 
+@pytest.mark.slow
 def test_the_table_and_the_errors(labelled: Path) -> None:
     done = evaluate(labelled, "--show-errors", 5)
     assert done.returncode == 0, done.stderr

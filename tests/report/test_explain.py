@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,7 +21,9 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.sql.database import Database
 from dedup.sql.outages import Outages
+from tests.commands import run_dedup
 from tests.texts import CHINESE, ENGLISH, document, edited, extended
+from tests.waiting import HANG
 
 ORIGINAL = "https://news.example/story"
 NEAR = "https://news.example/%E6%B8%AF?copy"
@@ -35,20 +34,8 @@ NEAR_TEXT = edited(TEXT, 3)
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202e\u200b\x9b31m"
 
 
-def explain(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dedup", "explain", *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-
-
 def explained(folder: Path, *options: str) -> str:
-    done = explain(folder, *options)
+    done = run_dedup("explain", *options, folder=folder)
     assert (done.stderr, done.returncode) == ("", 0)
     assert all(letter.isprintable() for letter in done.stdout.replace("\n", ""))
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -56,11 +43,10 @@ def explained(folder: Path, *options: str) -> str:
 
 
 def data(folder: Path, *options: str) -> dict[str, Any]:
-    """Explain in this process, which takes a tenth of the time, and read the JSON."""
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()) as stream:
-        assert main(["explain", *options, "--json"]) == 0
-    assert stream.getvalue().isascii()
-    content: dict[str, Any] = json.loads(stream.getvalue())
+    done = run_dedup("explain", *options, "--json", folder=folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.isascii()
+    content: dict[str, Any] = json.loads(done.stdout)
     return content
 
 
@@ -134,8 +120,16 @@ def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
     assert len(content["a"]["features"]) == 10
 
 
+@pytest.mark.slow
 def test_json_of_the_command_is_one_document(folder: Path) -> None:
-    done = explain(folder, "--dropped", EXACT, "--json")
+    done = subprocess.run(
+        [sys.executable, "-m", "dedup", "explain", "--dropped", EXACT, "--json"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert (done.stderr, done.returncode) == ("", 0)
     assert json.loads(done.stdout)["record"]["verdict"] == "exact duplicate"
 
@@ -301,15 +295,16 @@ def test_hostile_texts_names_and_keys_cannot_upset_a_terminal(tmp_path: Path) ->
     explained(tmp_path, "--dropped", key)
     (tmp_path / f"{HOSTILE}.bin").write_text("\0", encoding="utf-8")
     for name in (HOSTILE, f"{HOSTILE}.bin"):
-        refused = explain(tmp_path, name, "x y")
+        refused = run_dedup("explain", name, "x y", folder=tmp_path)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert refused.stderr.rstrip("\n").isprintable()
 
 
 def test_width_is_kept(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{'长' * 300} {NEAR_TEXT} {'x' * 300}")
-    assert max(map(len, explain(tmp_path, *texts, "--width", "80").stdout.splitlines())) <= 80
-    assert max(map(len, explain(tmp_path, *texts, "--width", "200").stdout.splitlines())) > 100
+    narrow, wide = (run_dedup("explain", *texts, "--width", width, folder=tmp_path) for width in (80, 200))
+    assert max(map(len, narrow.stdout.splitlines())) <= 80
+    assert max(map(len, wide.stdout.splitlines())) > 100
 
 
 def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:

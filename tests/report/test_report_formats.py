@@ -101,6 +101,7 @@ def test_csv_has_no_control_characters(crawls: Crawls, database: Database) -> No
     assert row["dropped"] == "https://odd.example/[31mred"
 
 
+@pytest.mark.slow
 def test_duplicates_are_written_without_being_held_in_memory(crawls: Crawls) -> None:
     crawls.run("large", (BUDGET, text_of(2)))
     add_duplicates(crawls.deduplicator.database, 10_000)

@@ -139,7 +139,7 @@ def test_candidates_of_other_scopes_take_no_places(
     database_url: str, start: Callable[..., Shelf], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As if the numbers of all hosts were the same: only what is filtered out is left to tell them apart.
-    monkeypatch.setattr("dedup.rules.scope._mask", lambda scope: 0)
+    monkeypatch.setattr("dedup.rules.scope.Scopes.mask", lambda *_: 0)
     shelf = start(database_url, scope="host", max_candidates=1)
     shelf.see("http://ours.example/a", TEXT)
     copy = edited(TEXT, 4)
@@ -157,6 +157,7 @@ def test_a_database_of_another_scope_is_refused_with_the_way_out(
         Shelf(database_url, scope=opened_with)
 
 
+@pytest.mark.slow
 def test_a_crawl_of_two_hosts_keeps_one_copy_of_each(tmp_path: Path) -> None:
     with LocalSite() as site:
         site.pages |= {

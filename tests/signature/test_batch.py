@@ -31,6 +31,7 @@ def same(texts: list[str], scheme: str) -> None:
 
 
 @given(st.lists(st.text()))
+@pytest.mark.slow
 def test_any_texts(texts: list[str]) -> None:
     same(texts, "words")
 

@@ -29,6 +29,7 @@ from dedup.signature.segmenter import cut_run, load_dictionary
 from dedup.signature.tokens import tokenise
 from dedup.signature.word_lists import JIEBA, Vocabulary, content_of, pack, unpack
 from tests.texts import chinese, chinese_words
+from tests.waiting import HANG
 
 TEXT = "我在云计算平台上学习自然语言处理，北京大学的学生来到江南水乡。"
 # As in jieba's own example: with and without frequency and tag, words of two scripts, a word with a space.
@@ -83,8 +84,9 @@ USER_LINES = st.lists(
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=5)
 @given(USER_LINES, st.lists(PARTS.filter(lambda part: part != "T"), min_size=1, max_size=40).map("".join))
+@pytest.mark.slow
 def test_words_with_those_of_a_user_are_those_of_jieba(lines: list[tuple[str, int | None, str]], run: str) -> None:
     words = "".join(f"{word}{'' if each is None else f' {each}'}{tag}\n" for word, each, tag in lines)
     path = a_folder() / "words.txt"
@@ -164,6 +166,7 @@ def test_a_dictionary_that_changes_nothing_is_none(write: Callable[[str], str]) 
     assert DedupSettings(dictionary=write("")).scheme == DedupSettings().scheme == "words"
 
 
+@pytest.mark.slow
 def test_what_is_given_to_jieba_in_this_process_holds(own_jieba: None, write: Callable[[str], str]) -> None:
     path = write(USER_WORDS)
     with Path(path).open("rb") as file:
@@ -283,6 +286,7 @@ with closing(open_existing_database(sys.argv[1])) as database:
 """
 
 
+@pytest.mark.slow
 def test_a_database_has_the_words_where_the_file_is_not(tmp_path: Path, write: Callable[[str], str]) -> None:
     url, path = f"sqlite:///{tmp_path / 'dedup.db'}", write(USER_WORDS)
     Deduplicator(DedupSettings(database_url=url, dictionary=path)).close()
@@ -290,7 +294,7 @@ def test_a_database_has_the_words_where_the_file_is_not(tmp_path: Path, write: C
     Path(path).unlink()
     done = subprocess.run(
         [sys.executable, "-c", IN_ANOTHER_PROCESS, url, TEXT], capture_output=True, text=True, encoding="utf-8",
-        timeout=120, check=True,
+        timeout=HANG, check=True,
     )  # fmt: skip
     assert done.stdout == f"{expected}\n"
 
@@ -304,6 +308,7 @@ def run(*arguments: object) -> None:
     assert main([str(each) for each in arguments]) == 0
 
 
+@pytest.mark.slow
 def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     tmp_path: Path, write: Callable[[str], str], capfd: pytest.CaptureFixture[str]
 ) -> None:

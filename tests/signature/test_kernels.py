@@ -26,6 +26,7 @@ from dedup.signature.plain import make_sketch
 from dedup.signature.signature import make_signature
 from dedup.signature.text_folding import SLACK, fold_text, room_for
 from dedup.signature.tokens import tokenise
+from tests.waiting import HANG
 
 HASHES = st.integers(0, 2**64 - 1)
 SCRIPTS = st.sampled_from(
@@ -175,6 +176,7 @@ def test_shingles_and_their_minima(hashes: list[int]) -> None:
     assert sketch.numbers == sum({1 << (value & 63) for value in hashes[:2]})
 
 
+@pytest.mark.slow
 def test_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
     script = "from dedup import make_signature; print(make_signature('one two').sketch.tokens)"
     # A file where the cache's folder would be stands for a place that cannot be written, even by root.
@@ -184,7 +186,7 @@ def test_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG,
         check=False,
     )
     assert result.stdout == "2\n", result.stderr

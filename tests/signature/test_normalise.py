@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 
 import pytest
@@ -121,11 +120,9 @@ def test_invisible_characters_make_no_difference(invisible: str) -> None:
     ["\u0301\u0316" * 20_000, ("\u0301" * 30 + "\uff9e") * 4_000, "\u0301" * 20_000 + "\u0316" * 20_000],
     ids=["two accents", "halfwidth marks between accents", "one accent after the other"],
 )
-def test_a_hostile_pile_of_combining_marks_takes_no_quadratic_time(pile: str) -> None:
+def test_of_a_hostile_pile_of_combining_marks_no_more_is_left_than_any_language_has(pile: str) -> None:
     # Canonical ordering in unicodedata is an insertion sort: 40,000 marks take a second, 500,000 three minutes.
-    started = time.perf_counter()
-    normalise("a" + pile)
-    assert time.perf_counter() - started < 0.4
+    assert len(normalise("a" + pile)) <= 31
 
 
 def test_text_with_as_many_marks_as_any_language_has_is_left_as_it_is() -> None:

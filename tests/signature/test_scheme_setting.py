@@ -33,6 +33,7 @@ def test_a_database_of_another_scheme_is_refused(tmp_path: Path) -> None:
         Deduplicator(DedupSettings(database_url=url))
 
 
+@pytest.mark.slow
 def test_a_crawl_makes_signatures_by_the_scheme_of_its_settings(tmp_path: Path) -> None:
     paragraphs = "".join(f"<p>{STORY[i : i + 100]}</p>" for i in range(0, len(STORY), 100))
     with LocalSite({"/": f"<html><body><article>{paragraphs}</article></body></html>"}) as site:

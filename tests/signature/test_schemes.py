@@ -27,6 +27,7 @@ from dedup.signature.signature import SCHEME, Signature, digest, distance, make_
 from dedup.signature.simhash import fingerprint_of, fold, fold_equal
 from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words
+from tests.waiting import HANG
 
 SCHEMES = named_schemes()
 NAMES = sorted(SCHEMES)
@@ -267,6 +268,7 @@ def test_a_tie_gives_0_or_1(sums: list[int]) -> None:
         assert fingerprint_of(np.array(sums), tie) == sum(bit << place for place, bit in enumerate(bits))
 
 
+@pytest.mark.slow
 def test_schemes_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
         subprocess.Popen(
@@ -278,7 +280,7 @@ def test_schemes_are_the_same_in_processes_with_other_hash_seeds() -> None:
         )
         for seed in ("0", "1234567")
     ]
-    outputs = [process.communicate(timeout=120)[0].splitlines() for process in processes]
+    outputs = [process.communicate(timeout=HANG)[0].splitlines() for process in processes]
     expected = [
         line for name in NAMES for line in lines(name, [SCHEMES[name].signature(text) for text in (ENGLISH, CHINESE)])
     ]
@@ -350,6 +352,7 @@ def test_a_tie_of_neither_0_nor_1() -> None:
         Scheme("words", "count", "mmh3", 64, 2)
 
 
+@pytest.mark.slow
 def test_schemes_are_found_without_the_compiler_and_dictionaries() -> None:
     script = """
 import sys
@@ -361,7 +364,7 @@ find_scheme("bigrams64").signature("北京大学的学生")
 print({"numba", "jieba"} & set(sys.modules))
 """
     result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=60, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", timeout=HANG, check=True
     )
     assert result.stdout.splitlines() == ["set()", "{'numba'}"]
 

@@ -15,6 +15,7 @@ from dedup.signature.normalise import normalise
 from dedup.signature.signature import SCHEME, Signature, digest, make_signature
 from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH
+from tests.waiting import HANG
 
 PRINT_SIGNATURES = """
 import sys
@@ -61,6 +62,7 @@ def test_scheme_1_never_changes_for_chinese() -> None:
     )
 
 
+@pytest.mark.slow
 def test_signatures_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
         subprocess.Popen(
@@ -72,7 +74,7 @@ def test_signatures_are_the_same_in_processes_with_other_hash_seeds() -> None:
         )
         for seed in ("0", "1234567")
     ]
-    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    outputs = [process.communicate(timeout=HANG)[0] for process in processes]
     expected = [line(make_signature(ENGLISH)), line(make_signature(CHINESE))]
     assert [output.splitlines() for output in outputs] == [expected, expected]
 

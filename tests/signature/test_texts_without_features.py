@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +24,7 @@ from dedup.rules.pairwise import PairDecider
 from dedup.rules.settings import IndexKind
 from dedup.rules.verification import Rule
 from dedup.sql.schema import documents, to_unsigned
+from tests.commands import run_dedup
 from tests.deciding import Crawl
 from tests.texts import chinese, chinese_words, document, edited
 
@@ -133,19 +132,13 @@ def test_files_and_pairs_are_decided_like_a_crawl(scheme: str, mode: Mode, tmp_p
 
 
 def run_files(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "dedup", "files", "in.jsonl", "--processes", "1", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    done = run_dedup("files", "in.jsonl", "--processes", "1", *arguments, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.parametrize("mode", Mode)
+@pytest.mark.slow
 def test_a_run_over_files_keeps_them_and_says_so(mode: Mode, tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": text} for n, text in enumerate([*UNRELATED, UNRELATED[3], document(200)])]
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

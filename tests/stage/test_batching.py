@@ -196,7 +196,7 @@ def test_a_wrong_number_of_results_is_an_error_and_nobody_waits_for_ever(results
     async def main() -> list[Any]:
         batcher: MicroBatcher[int, int] = MicroBatcher(lambda values: results, limit=10)
         submitted = [asyncio.create_task(batcher.submit(i)) for i in range(2)]
-        done, waiting = await asyncio.wait(submitted, timeout=1)
+        done, waiting = await asyncio.wait(submitted, timeout=SECONDS)
         for task in waiting:
             task.cancel()
         assert not waiting, "waits for ever"

@@ -16,6 +16,8 @@ from tests.crawling import Outcome
 from tests.passing import A, url
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 
 def make_run(database: Path, **settings: Any) -> CrawlRun:
     crawler = get_crawler(settings_dict={"DEDUP_DATABASE_URL": f"sqlite:///{database}", **settings})

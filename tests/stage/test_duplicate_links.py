@@ -16,6 +16,8 @@ from scrapy.http import Response
 from tests.crawling import Outcome, crawl_here, crawl_site_here
 from tests.localsite import LocalSite, article
 
+pytestmark = pytest.mark.slow
+
 PAGE_TEXT = "article p::text"
 
 

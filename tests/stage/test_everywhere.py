@@ -16,6 +16,8 @@ from tests.localsite import LocalSite, article
 from tests.stage.test_reuse import ItemsSpider
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = """
 BOT_NAME = "shop"
 SPIDER_MODULES = ["shop.spiders"]

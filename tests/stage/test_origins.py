@@ -155,6 +155,7 @@ class Spider(scrapy.Spider):
 
 
 @pytest.mark.parametrize("follow", [False, True])
+@pytest.mark.slow
 def test_pipelines_can_ask_for_the_response_at_every_depth(
     follow: bool, crawl: Callable[..., Outcome], site: LocalSite
 ) -> None:
@@ -168,6 +169,7 @@ def test_pipelines_can_ask_for_the_response_at_every_depth(
     )
 
 
+@pytest.mark.slow
 def test_origins_are_there_where_the_pipeline_is_switched_on_without_the_addon(
     crawl: Callable[..., Outcome], site: LocalSite
 ) -> None:
@@ -179,6 +181,7 @@ def test_origins_are_there_where_the_pipeline_is_switched_on_without_the_addon(
     assert {origin for _, origin in Noting.seen} == {None}
 
 
+@pytest.mark.slow
 def test_nothing_is_left_when_a_crawl_is_over(crawl: Callable[..., Outcome], site: LocalSite) -> None:
     crawl(Spider, site=site.url)
     gc.collect()

@@ -28,6 +28,8 @@ from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, edited
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 PIPELINE = "dedup.NearDuplicatePipeline"
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.crawling import finish, run, start
 
+pytestmark = pytest.mark.slow
+
 SPIDERS = """
 import asyncio, sqlite3, sys
 import scrapy

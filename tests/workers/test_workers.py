@@ -19,6 +19,8 @@ from dedup.workers.pool import WorkerDiedError, WorkerPool
 from tests import worker_jobs
 from tests.waiting import HANG, wait_until
 
+pytestmark = pytest.mark.slow
+
 LONG = HANG
 
 

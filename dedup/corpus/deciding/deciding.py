@@ -120,7 +120,8 @@ class CorpusDeduplicator:
         buffers = self._known.buffers(count)
         entering = _Entering(
             Lines(
-                **{name: lines.rows[name] for name in Lines._fields[:-3]},
+                # A column of one row counts as contiguous, one of more as not: two types, and all compiled twice.
+                **{name: np.ascontiguousarray(lines.rows[name]) for name in Lines._fields[:-3]},
                 key_bytes=lines.key_bytes,
                 word_bytes=lines.word_bytes,
                 has_digest=lines.has_digest,

@@ -40,11 +40,11 @@ ROW = np.dtype(
         ("indexed", "<i8"),
     ]
 )
-_FIRST_ROWS = 1 << 12
+FIRST_ROWS = 1 << 12
 _GROWTH = 1.25
 _SLOTS_A_ROW = 1.5
 # Of more documents briefs are not in cache either, and looking for candidates takes most of the time.
-_MOST_BRIEF = 1 << 20
+MOST_BRIEF = 1 << 20
 
 
 def stored_document(number: int, row: Any, key: str) -> StoredDocument:
@@ -128,7 +128,7 @@ class KnownDocuments:
         self._keys = AppendingFile(folder / "keys", lengths.keys)
         self._words = AppendingFile(folder / "words", lengths.words)
         self._count = self._saved = lengths.documents // ROW.itemsize
-        self._rows = np.zeros(max(_FIRST_ROWS, int(self._count * _GROWTH)), ROW)
+        self._rows = np.zeros(max(FIRST_ROWS, int(self._count * _GROWTH)), ROW)
         if self._count:
             self._file.seek(0)
             view = self._rows[: self._count].view(np.uint8).data
@@ -272,7 +272,7 @@ class KnownDocuments:
         if end > len(self._rows):
             # In place: a copy would need twice the memory.
             self._rows.resize(int(end * _GROWTH), refcheck=False)
-        if len(self._rows) > _MOST_BRIEF:
+        if len(self._rows) > MOST_BRIEF:
             self._briefs = room_for_briefs(0)
         elif len(self._briefs) < len(self._rows):
             self._briefs = room_for_briefs(len(self._rows))

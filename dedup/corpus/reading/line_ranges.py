@@ -22,7 +22,7 @@ from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import why_damaged
 from dedup.errors import InputError
 
-_RANGE_BYTES = 1 << 21
+RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
 
 
@@ -33,7 +33,7 @@ class ReadMemory:
         size: how many bytes are read at once, at first.
     """
 
-    def __init__(self, size: int = _RANGE_BYTES) -> None:
+    def __init__(self, size: int = RANGE_BYTES) -> None:
         self._bytes = bytearray(size)
 
     def read(self, file: FileIO, start: int, size: int) -> memoryview:
@@ -188,9 +188,9 @@ def find_line_ranges(
     """
     ordinal, start = (0, 0) if after is None else (after.ordinal, after.offset)
     end = start
-    memory, is_end = ReadMemory(), np.empty(_RANGE_BYTES, np.bool_)
+    memory, is_end = ReadMemory(), np.empty(RANGE_BYTES, np.bool_)
     with FileIO(file.path) as source:
-        while block := memory.read(source, end, _RANGE_BYTES):
+        while block := memory.read(source, end, RANGE_BYTES):
             size = memory.behind_last_line(len(block))
             if not size:
                 # All of it is inside of one line.

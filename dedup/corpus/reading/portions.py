@@ -14,7 +14,7 @@ from dedup.corpus.reading.streams import why_damaged
 
 _MOST_BYTES = 1 << 20
 _MOST_PAGES = 64
-_MOST_ITEMS = 1 << 13
+MOST_ITEMS = 1 << 13
 
 Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[Item]]
 """Reads one file; see `dedup.corpus.reading.formats`."""
@@ -78,7 +78,7 @@ def gather(items: Iterable[Item]) -> Iterator[list[Item]]:
         if isinstance(item, CorpusDocument):
             size += len(item.html or item.text or "")
             pages += item.html is not None
-        if size >= _MOST_BYTES or pages >= _MOST_PAGES or len(portion) >= _MOST_ITEMS:
+        if size >= _MOST_BYTES or pages >= _MOST_PAGES or len(portion) >= MOST_ITEMS:
             yield portion
             portion, size, pages = [], 0, 0
     if portion:

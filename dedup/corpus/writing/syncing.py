@@ -6,7 +6,7 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from io import FileIO
 
-_MOST_UNSAFE = 1 << 26
+MOST_UNSAFE = 1 << 26
 
 
 class EarlySync:
@@ -29,7 +29,7 @@ class EarlySync:
             OSError: the disk has not taken what was written before.
         """
         self._unsafe += count
-        if self._unsafe >= _MOST_UNSAFE and (self._syncing is None or self._syncing.done()):
+        if self._unsafe >= MOST_UNSAFE and (self._syncing is None or self._syncing.done()):
             self._finish()
             self._syncing = self._thread.submit(os.fsync, self._file.fileno())
             self._unsafe = 0

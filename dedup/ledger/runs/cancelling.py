@@ -26,8 +26,8 @@ from dedup.rules.scope import Scope, Scopes
 from dedup.sql.database import Database
 from dedup.sql.schema import brakes, documents, hosts, properties, runs, skipped, unexamined, verdicts
 
-_VERDICTS_AT_ONCE = 1_000
-_MEMBERS_AT_ONCE = 1_000
+VERDICTS_AT_ONCE = 1_000
+MEMBERS_AT_ONCE = 1_000
 _RUNS_NAMED = 5
 
 # Not the bare column: a database might look through all verdicts of the run for those on one document.
@@ -139,7 +139,7 @@ def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken
     before = (
         select(verdicts.c.id, verdicts.c.run_id, verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
         .order_by(verdicts.c.id.desc())
-        .limit(_VERDICTS_AT_ONCE)
+        .limit(VERDICTS_AT_ONCE)
     )
     with database.read() as connection:
         first, last = connection.execute(ends).one()
@@ -187,7 +187,7 @@ def _let_go_of_own(
         select(documents.c.id, documents.c.content_run_id)
         .where(documents.c.leader_id.in_(ids))
         .order_by(documents.c.id)
-        .limit(_MEMBERS_AT_ONCE)
+        .limit(MEMBERS_AT_ONCE)
     )
     while ids and (found := connection.execute(members).all()):
         forget_by_ids(connection, tables.index, tables.scopes, {row.id for row in found})

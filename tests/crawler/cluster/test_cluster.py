@@ -13,6 +13,8 @@ from crawler.demo.truth import expected_totals
 from tests.crawling import NO_NETWORK, ROOT, Crawl, ExitedError, ask, crawl_site_here, environment, finish
 from tests.localsite import LocalSite, Page, article
 
+pytestmark = pytest.mark.slow
+
 
 def cluster(database_url: str, *arguments: str) -> Crawl:
     """Crawl the demo site with two workers, as `make cluster` does."""

@@ -6,14 +6,15 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from subprocess import Popen
 
 import pytest
 from scrapy.utils.test import get_crawler
-from sqlalchemy.exc import OperationalError
 
 from crawler.demo.truth import expected_totals
 from crawler.runs.options import RunOptions, without_password
@@ -21,6 +22,8 @@ from crawler.spider.site import SiteSpider
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
 from tests.localsite import EndlessSite, LocalSite, Page, article
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.slow
 
 
 def forty_pages() -> dict[str, Page]:
@@ -44,15 +47,15 @@ def kept(database: Path) -> list[str]:
 def done(database: Path) -> int:
     """How many addresses the frontier knows to be dealt with; 0 where there is none yet."""
     try:
-        [row] = ask(url_of(database), "SELECT count(*) AS done FROM frontier WHERE state = 'done'")
-    except OperationalError:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM frontier WHERE state = 'done'").fetchone()[0])
+    except sqlite3.OperationalError:
         return 0
-    return int(row["done"])
 
 
 def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool], number: int) -> Crawl:
     """Send a signal to a crawl of a site that answers no more for a while."""
-    wait_until(condition)
+    wait_until(lambda: condition() or process.poll() is not None)
     os.killpg(process.pid, number)
     site.answers = None
     return finish(process, accidents=number == signal.SIGKILL)
@@ -253,7 +256,7 @@ def test_demo_crawl_that_was_killed_goes_on_with_its_site(tmp_path: Path) -> Non
     database = tmp_path / "crawl.db"
     settings = ["-s", f"DEDUP_DATABASE_URL={url_of(database)}", "-s", "AUTOTHROTTLE_ENABLED=False"]
     process = start([sys.executable, "-m", "crawler.demo", "crawl", "-L", "WARNING", *settings])
-    wait_until(lambda: done(database) > 3)
+    wait_until(lambda: done(database) > 3 or process.poll() is not None)
     os.killpg(process.pid, signal.SIGKILL)
     finish(process, accidents=True)
     result = go_on(database)

@@ -16,6 +16,8 @@ from crawler.demo.server import DemoServer
 from crawler.demo.truth import TRUTH, Expectation, expected_totals
 from tests.crawling import Crawl, crawl
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Demo:

@@ -23,6 +23,8 @@ from tests.feeds import READERS, read_feed, urls_of
 from tests.localsite import LocalSite, Reply, article
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 PAGES = 60
 KINDS = tuple(sorted(READERS))
 RUN = "monday"

@@ -21,6 +21,8 @@ from tests.feeds import read_feed, urls_of
 from tests.localsite import LocalSite, Reply, article
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 FULL = Path("/dev/full")
 PAGES = 25
 RUN = "monday"

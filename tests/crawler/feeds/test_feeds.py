@@ -73,12 +73,14 @@ def feeds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Feeds]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_feed_holds_the_kept_pages_and_no_others(kind: str, feeds: Feeds) -> None:
     assert sorted(row["url"] for row in feeds.read(kind)) == sorted(feeds.crawl.pages)
     assert len(feeds.crawl.pages) == 4
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "json", "xml"])
+@pytest.mark.slow
 def test_feed_has_the_named_columns_in_their_order(kind: str, feeds: Feeds) -> None:
     rows = feeds.read(kind)
     columns = list(max(rows, key=len))
@@ -89,6 +91,7 @@ def test_feed_has_the_named_columns_in_their_order(kind: str, feeds: Feeds) -> N
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_feed_says_what_the_table_says(kind: str, feeds: Feeds) -> None:
     for row in feeds.read(kind):
         stored = feeds.crawl.pages[row["url"]]
@@ -99,6 +102,7 @@ def test_feed_says_what_the_table_says(kind: str, feeds: Feeds) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_time_is_the_time_of_the_fetch_in_utc(kind: str, feeds: Feeds) -> None:
     for row in feeds.read(kind):
         fetched = row["fetched"] if kind == "parquet" else datetime.fromisoformat(row["fetched"])
@@ -107,6 +111,7 @@ def test_time_is_the_time_of_the_fetch_in_utc(kind: str, feeds: Feeds) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_no_bytes_get_into_a_feed(kind: str, feeds: Feeds) -> None:
     rows = feeds.read(kind)
     assert not {"html", "body_digest", "signature"} & {name for row in rows for name in row}
@@ -114,12 +119,14 @@ def test_no_bytes_get_into_a_feed(kind: str, feeds: Feeds) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_feed_is_valid_unicode_without_control_characters(kind: str, feeds: Feeds) -> None:
     text = "".join(str(value) for row in feeds.read(kind) for value in row.values())
     text.encode()
     assert not set(text) & {"\0", "\x1b", "\ufeff"}
 
 
+@pytest.mark.slow
 def test_special_characters_survive(feeds: Feeds) -> None:
     [row] = [row for row in feeds.read("parquet") if row["url"] == f"{feeds.url}/zh"]
     assert row["description"].split() == ["Line", "1,", '"and"', "Line", "2"]
@@ -127,6 +134,7 @@ def test_special_characters_survive(feeds: Feeds) -> None:
     assert CHINESE in row["text"]
 
 
+@pytest.mark.slow
 def test_parquet_columns_have_types(feeds: Feeds) -> None:
     schema = pq.read_schema(feeds.folder / "pages.parquet")
     assert schema.field("depth").type == pa.int64()
@@ -134,11 +142,13 @@ def test_parquet_columns_have_types(feeds: Feeds) -> None:
     assert {schema.field(name).type for name in ("url", "title", "author", "date", "text")} == {pa.string()}
 
 
+@pytest.mark.slow
 def test_every_feed_is_mentioned_as_stored(feeds: Feeds) -> None:
     for kind in KINDS:
         assert feeds.crawl.says("Stored", f"pages.{kind}", "4 items")
 
 
+@pytest.mark.slow
 def test_feeds_of_a_crawl_that_keeps_nothing_are_valid(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", head='<meta name="robots" content="noindex">')}) as site:
         feeds = {str(tmp_path / f"pages.{kind}"): {"format": kind, "store_empty": True} for kind in ("parquet", "csv")}

@@ -15,6 +15,8 @@ from tests.crawling import crawl_here as crawl_here_by
 from tests.feeds import ADDED_TO, READERS, read_feed, urls_of
 from tests.localsite import LocalSite, article
 
+pytestmark = pytest.mark.slow
+
 PLUGINS = {
     "gz": "scrapy.extensions.postprocessing.GzipPlugin",
     "bz2": "scrapy.extensions.postprocessing.Bz2Plugin",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from benchmarks import kill
-from tests.conftest import PostgresqlServer
+
+pytestmark = pytest.mark.slow
 
 # A crawl can be over before the moment at which it was to be killed for the last time.
 TOO_FAST = ("it was killed ", "the server was stopped ")
@@ -20,12 +19,8 @@ def assert_identical(output: str) -> None:
     assert "killed 0 times" not in output
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_killed_crawl_is_identical_to_one_that_was_left_alone(
-    kind: str, capsys: pytest.CaptureFixture[str], postgresql_server: Callable[[], PostgresqlServer]
-) -> None:
-    databases = [postgresql_server().create_database() for _ in range(2)] if kind == "postgresql" else None
-    kill.run(pages=40, kills=2, seed=2, databases=databases)
+def test_killed_crawl_is_identical_to_one_that_was_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    kill.run(pages=40, kills=2, seed=2)
     assert_identical(capsys.readouterr().out)
 
 

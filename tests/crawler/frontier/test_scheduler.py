@@ -82,6 +82,7 @@ NOT_LINKED = {"/child", "/target", "/back", "/robots.txt"}
 
 
 @pytest.mark.usefixtures("unforgotten")
+@pytest.mark.slow
 def test_every_way_in_which_a_request_can_end_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_url: str
 ) -> None:
@@ -111,6 +112,7 @@ def test_every_way_in_which_a_request_can_end_is_done(
     assert outcome.stats["frontier/left"] == 0
 
 
+@pytest.mark.slow
 def test_sitemaps_and_robots_end_too_and_nothing_is_left_of_a_finished_run(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/": article("front"), "/a": article("a", ["/b"]), "/b": article("b")}
     with LocalSite(pages) as site:
@@ -125,6 +127,7 @@ def test_sitemaps_and_robots_end_too_and_nothing_is_left_of_a_finished_run(tmp_p
     assert ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT * FROM frontier_runs") == []
 
 
+@pytest.mark.slow
 def test_finished_run_of_the_same_name_begins_anew(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", ["/a"]), "/a": article("a")}) as site:
         for verdict in ("new", "unchanged"):
@@ -157,6 +160,7 @@ def forty_pages() -> dict[str, Page]:
 
 
 @pytest.mark.parametrize("after", [1, 7, 23])
+@pytest.mark.slow
 def test_crawl_that_crashed_goes_on_and_ends_as_one_that_did_not(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +182,7 @@ def test_crawl_that_crashed_goes_on_and_ends_as_one_that_did_not(
     assert all(row["text"] for row in rows)
 
 
+@pytest.mark.slow
 def test_crawl_that_was_killed_after_its_last_page_has_nothing_to_fetch_and_succeeds(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with LocalSite({"/": article("front")}) as site:
@@ -190,6 +195,7 @@ def test_crawl_that_was_killed_after_its_last_page_has_nothing_to_fetch_and_succ
     assert not [message for message in outcome.messages if "nothing was fetched" in message]
 
 
+@pytest.mark.slow
 def test_limit_of_pages_counts_those_of_the_whole_run(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     counts = []
@@ -202,6 +208,7 @@ def test_limit_of_pages_counts_those_of_the_whole_run(tmp_path: Path) -> None:
     assert counts == [10, 10, 25, 41]
 
 
+@pytest.mark.slow
 def test_crawl_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with EndlessSite() as site:
@@ -240,6 +247,7 @@ class CountingScheduler(FrontierScheduler):
         return request
 
 
+@pytest.mark.slow
 def test_memory_holds_a_batch_and_what_the_engine_holds(tmp_path: Path) -> None:
     ready, more_than_engine = CountingScheduler.ready, CountingScheduler.more_than_engine
     locations = "".join(f"<url><loc>SITE/{number}</loc></url>" for number in range(700))
@@ -263,6 +271,7 @@ def test_recent_urls_are_bounded() -> None:
     assert max(sizes) < 20
 
 
+@pytest.mark.slow
 def test_failing_frontier_ends_the_crawl_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments: object, **named: object) -> None:
         raise RuntimeError("out of order")
@@ -275,6 +284,7 @@ def test_failing_frontier_ends_the_crawl_with_one_line(tmp_path: Path, monkeypat
     assert outcome.tracebacks == []
 
 
+@pytest.mark.slow
 def test_page_that_ends_the_process_again_and_again_is_given_up_and_named(tmp_path: Path) -> None:
     processes: list[int] = []
 
@@ -295,6 +305,7 @@ def test_page_that_ends_the_process_again_and_again_is_given_up_and_named(tmp_pa
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many"])
+@pytest.mark.slow
 def test_wrong_number_of_attempts_is_refused(value: str, tmp_path: Path) -> None:
     result = crawl(tmp_path / "crawl.db", {"CRAWLER_MAX_ATTEMPTS": value}, url="http://127.0.0.1:9/")
     assert result.status == 2

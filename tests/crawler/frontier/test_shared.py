@@ -514,6 +514,7 @@ def play(database_url: str, actions: list[tuple[str, str, object]]) -> None:
 
 @settings(max_examples=12)
 @given(ACTIONS)
+@pytest.mark.slow
 def test_every_url_is_done_once_and_no_host_is_asked_by_two_on_sqlite(actions: list[tuple[str, str, object]]) -> None:
     with TemporaryDirectory() as folder:
         play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
@@ -524,6 +525,7 @@ def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], 
     return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_every_url_is_done_once_and_no_host_is_asked_by_two_on_postgresql(
     new_postgresql_url: Callable[[], str],
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
@@ -264,7 +264,7 @@ def test_run_that_was_killed_while_it_was_forgotten_begins_anew(workers: Workers
     store, _ = workers.start("one")
     add(store, entry(1), entry(2))
     finish(store, *take(store, 2))
-    with store._database.write() as connection:
+    with closing(Database(workers.database_url)) as database, database.write() as connection:
         connection.exec_driver_sql("UPDATE frontier_runs SET finished = 1")
     store, opened = workers.start("two")
     assert opened.done == 0
@@ -398,6 +398,7 @@ def play(database_url: str, actions: list[tuple[str, object]]) -> None:
 
 @settings(max_examples=40)
 @given(ACTIONS)
+@pytest.mark.slow
 def test_table_does_what_the_model_does_on_sqlite(actions: list[tuple[str, object]]) -> None:
     with TemporaryDirectory() as folder:
         play(f"sqlite:///{Path(folder) / 'test.db'}", actions)
@@ -408,6 +409,7 @@ def new_postgresql_url(postgresql_server: Callable[[], object]) -> Callable[[], 
     return lambda: postgresql_server().create_database()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_table_does_what_the_model_does_on_postgresql(new_postgresql_url: Callable[[], str]) -> None:
     @settings(max_examples=10)
     @given(ACTIONS)
@@ -418,6 +420,7 @@ def test_table_does_what_the_model_does_on_postgresql(new_postgresql_url: Callab
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system does not tell")
+@pytest.mark.slow
 def test_process_that_has_ended_unnoticed_by_its_parent_is_gone() -> None:
     with subprocess.Popen(["true"]) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)

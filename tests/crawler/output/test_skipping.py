@@ -7,8 +7,12 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.crawling import Crawl, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, redirect
+
+pytestmark = pytest.mark.slow
 
 
 def block(result: Crawl) -> list[str]:

@@ -18,6 +18,8 @@ from tests.localsite import HTML, LocalSite, Page, Reply, article, gzipped
 from tests.texts import CHINESE, chinese, chinese_words, document
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 MAX_SIZE = 6_000_000
 TRADITIONAL_WORDS = """
 圖書館 港口 早上 九點 開門 晚上 關門 讀者 書籍 雜誌 報紙 電腦 去年 冬天 館長 決定 延長 時間 學生 放學 讀書 市民 歡迎
@@ -188,7 +190,7 @@ def bad(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     linked = {path: page for pages in (ENCODED, REFUSED, STORED) for path, (page, _) in pages.items()}
     with LocalSite({"/": article("front", linked), **linked}) as site:
         site.pages["/behind-hostile-links"] = article("behind")
-        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "CRAWLER_EXTRACTION_TIMEOUT": HANG}
+        settings = {"DOWNLOAD_MAXSIZE": MAX_SIZE, "CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": HANG}
         yield BadPages(site.url, crawl(database, settings, accidents=True, url=f"{site.url}/"))
 
 
@@ -243,7 +245,9 @@ def test_none_of_them_has_a_problem(bad: BadPages) -> None:
 
 def test_page_that_kills_its_worker_twice_is_stored_without_text_and_says_why(tmp_path: Path) -> None:
     with LocalSite({"/killer": KILLER}) as site:
-        result = crawl(tmp_path / "crawl.db", {"CRAWLER_EXTRACTION_TIMEOUT": 0.5}, url=f"{site.url}/killer")
+        result = crawl(
+            tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": 0.5}, url=f"{site.url}/killer"
+        )
         assert result.says("WARNING", f"{site.url}/killer", "without text")
     [row] = result.pages.values()
     assert row["text"] == ""
@@ -278,7 +282,9 @@ def test_pages_without_text_are_no_duplicates_of_each_other(bad: BadPages) -> No
 
 def test_page_whose_analysis_failed_is_analysed_by_the_next_crawl(tmp_path: Path) -> None:
     with LocalSite({"/": article("front")}) as site:
-        failed = crawl(tmp_path / "crawl.db", {"CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/")
+        failed = crawl(
+            tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/"
+        )
         assert [page["problem"] is None for page in failed.pages.values()] == [False]
         crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
     [page] = failed.rows("SELECT * FROM pages")
@@ -288,7 +294,9 @@ def test_page_whose_analysis_failed_is_analysed_by_the_next_crawl(tmp_path: Path
 def test_text_of_a_page_survives_a_crawl_in_which_its_analysis_fails(tmp_path: Path) -> None:
     with LocalSite({"/": article("front", ["/copy"]), "/copy": article("front")}) as site:
         crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-        result = crawl(tmp_path / "crawl.db", {"CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/")
+        result = crawl(
+            tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/"
+        )
     [page] = result.pages.values()
     assert document(120, "front") in page["text"]
     assert "dedup/updated" not in result.stats

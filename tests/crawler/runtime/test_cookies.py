@@ -10,6 +10,8 @@ import pytest
 from tests.crawling import crawl_command, run
 from tests.localsite import Asked, LocalSite, Reply, article
 
+pytestmark = pytest.mark.slow
+
 
 def site_with_cookie() -> LocalSite:
     """Serves a page whose cookie is for a domain, through a proxy: the site is that of any name."""

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.crawling import crawl_command, run
 from tests.localsite import LocalSite, Reply, article
+
+pytestmark = pytest.mark.slow
 
 
 def test_all_that_wait_for_robots_txt_obey_it(tmp_path: Path) -> None:

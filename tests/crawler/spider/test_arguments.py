@@ -18,6 +18,8 @@ from crawler.spider.arguments import SiteArguments
 from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
 
+pytestmark = pytest.mark.slow
+
 XML = {"Content-Type": "application/xml"}
 
 

@@ -19,6 +19,8 @@ from crawler.spider.site import SiteSpider
 from tests.crawling import ROOT, Crawl, crawl_site_here, run
 from tests.localsite import LocalSite, article
 
+pytestmark = pytest.mark.slow
+
 SPIDER = """
 import scrapy
 

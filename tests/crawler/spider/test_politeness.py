@@ -14,6 +14,8 @@ from settings import default
 from tests.crawling import ROOT, Outcome, ask, crawl, crawl_site_here, environment
 from tests.localsite import HTML, LocalSite, Reply, article
 
+pytestmark = pytest.mark.slow
+
 TEXT = {"Content-Type": "text/plain"}
 
 

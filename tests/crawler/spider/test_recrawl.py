@@ -27,6 +27,8 @@ from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redire
 from tests.texts import document, edited
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 # One page after the other, each settled before the next one is asked for.
 SETTINGS = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_BATCH_SIZE": 1, "RETRY_TIMES": 3}
 CONCURRENT = {"CONCURRENT_REQUESTS": 16, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 5_000_000, "DEDUP_BATCH_SIZE": 50}

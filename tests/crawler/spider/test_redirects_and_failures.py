@@ -15,6 +15,8 @@ from tests.crawling import Crawl, crawl, crawl_site_here
 from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
 from tests.waiting import HANG
 
+pytestmark = pytest.mark.slow
+
 PDF = b"%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"
 FILM_PIECE = b"\0" * 65_536
 

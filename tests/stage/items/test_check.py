@@ -14,6 +14,8 @@ import pytest
 from tests.crawling import ROOT, Crawl, run
 from tests.passing import NEAR_A, A, B
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

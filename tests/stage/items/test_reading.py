@@ -13,6 +13,7 @@ from scrapy.http import HtmlResponse, TextResponse
 from dedup.stage.items.reading import ItemReader, Reading
 from dedup.stage.items.settings import ItemSettings
 from tests.crawling import ROOT
+from tests.waiting import HANG
 
 PAGE = "https://example.com/list?page=2"
 HTML = "<!doctype html><html><body><p>Text</p></body></html>"
@@ -169,13 +170,14 @@ def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
         "<style>" * 60_000 + "<script>a</script>the text<br>",
     ],
 )
+@pytest.mark.slow
 def test_what_a_site_writes_is_read_in_a_moment(text: str) -> None:
     # In a process: nothing else interrupts a regular expression.
     code = (
         "import sys; from tests.stage.items.test_reading import read; print(read({'text': sys.stdin.read()}).key_field)"
     )
     command = [sys.executable, "-c", code]
-    ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=60, check=True, cwd=ROOT)
+    ended = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, timeout=HANG, check=True, cwd=ROOT)
     assert ended.stdout == "\n"
 
 

@@ -17,6 +17,8 @@ from dedup.stage.signals import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
 
+pytestmark = pytest.mark.slow
+
 PassOn = Callable[..., Outcome]
 IN_ORDER = {"CONCURRENT_ITEMS": 1}
 
