@@ -75,7 +75,7 @@ def crowded_buckets(segments: Iterable[Segment]) -> tuple[CrowdedBucket, ...]:
     """Return the blocks that at least a 64th of all fingerprints have, and at least 4,096; the largest first."""
     lengths = np.zeros((BLOCKS, BLOCK_VALUES), np.int64)
     for segment in segments:
-        lengths += np.diff(segment.directories.astype(np.int64))
+        lengths += segment.directories[:, 1:].astype(np.int64) - segment.directories[:, :-1]
     total = int(lengths[0].sum())
     found = [
         CrowdedBucket(int(table), int(value), int(lengths[table, value]), float(lengths[table, value] / total))
