@@ -107,7 +107,9 @@ def _mixed(value: np.uint64) -> np.uint64:
 def hashes_of_words(words: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Return the hashes of tokens that have a line feed between them, as those of a signature do."""
     data = np.empty(len(words) + _SLACK, np.uint8)
-    data[: len(words)] = words
+    # One by one: to assign an array takes the compiler two seconds, for a message of an error.
+    for place in range(len(words)):
+        data[place] = words[place]
     data[len(words) :] = _LINE_FEED
     edges = np.empty(len(words) + 2, np.int32)
     count = start = 0

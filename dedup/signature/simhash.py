@@ -35,7 +35,8 @@ def fold(hashes: Sequence[int], weights: NDArray[np.int64], bits: int = BITS) ->
         data = b"".join(value.to_bytes(width, "little") for value in hashes[some])
         rows = np.frombuffer(data, np.uint8).reshape(-1, width)
         ones += weights[some] @ np.unpackbits(rows, axis=1, bitorder="little")
-    return 2 * ones - weights.sum()
+    sums: NDArray[np.int64] = 2 * ones - weights.sum()
+    return sums
 
 
 # A word of 64 bits is eight counters of 8 bits.

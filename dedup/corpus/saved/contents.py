@@ -13,7 +13,7 @@ from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FINGERPRINTS, FORMAT
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state.checkpoint import about_settings, differing_settings
 from dedup.index.memory import index_file
-from dedup.index.memory.crowded import CrowdedBucket, crowded_buckets
+from dedup.index.memory.results import CrowdedBucket, crowded_buckets
 from dedup.rules.settings import RuleSettings
 
 

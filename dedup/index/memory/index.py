@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from dedup.errors import IndexFileError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.index.memory import index_file
-from dedup.index.memory.crowded import crowded_buckets
 from dedup.index.memory.flips import Flips
 from dedup.index.memory.near import MAX_RADIUS, look_up, look_up_many
 from dedup.index.memory.parts import EVERY, Parts, compacted
 from dedup.index.memory.recent import append
-from dedup.index.memory.results import QueryResults, Report
+from dedup.index.memory.results import QueryResults, Report, crowded_buckets
 from dedup.index.memory.segment import BLOCK_BITS, BLOCKS, Segment
 from dedup.index.memory.top_k import rank_all
 from dedup.index.memory.wide import look_up_wide

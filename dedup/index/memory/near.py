@@ -113,7 +113,9 @@ def look_up_many(
                 if now <= len(results):
                     break
                 longer = np.empty((2 * now, 3), np.int64)
-                longer[:found] = results[:found]
+                for i in range(found):
+                    for column in range(3):
+                        longer[i, column] = results[i, column]
                 results = longer
             found = now
     return results, found
