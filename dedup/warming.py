@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -68,11 +69,11 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None]) -> None:
         return
     about = ", ".join(PARTS[name].about for name in missing)
     seconds = sum(PARTS[name].seconds for name in missing)
+    if len(missing) > 1:
+        seconds = max(seconds // min(len(missing), os.cpu_count() or 1), *(PARTS[name].seconds for name in missing))
     tell(f"compiling {about} for this machine, once, about {seconds} s; kept in {folder}")
     started = time.monotonic()
-    for name in missing:
-        # One after the other: each takes 200 MB.
-        _compile_in_a_process(name)
+    _compile_in_processes(missing)
     tell(f"compiled in {time.monotonic() - started:.0f} s")
 
 
@@ -97,31 +98,46 @@ def prepare(names: Sequence[str], tell: Callable[[str], None]) -> None:
         logger.warning("%s%s", error, without)
 
 
-def _compile_in_a_process(name: str) -> None:
+def _compile_in_processes(names: Sequence[str]) -> None:
+    """Compile parts side by side: each is work for one core, and takes 200 MB.
+
+    Raises:
+        CompilingError: one of them failed.
+    """
+    processes: list[subprocess.Popen[str]] = []
+    try:
+        processes.extend(map(_start, names))
+        for process in processes:
+            _, told = process.communicate()
+            if process.returncode:
+                last = (told.strip().splitlines() or [f"its process ended with status {process.returncode}"])[-1]
+                raise CompilingError(f"compiling failed: {last}")
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                _kill(process)
+
+
+def _start(name: str) -> subprocess.Popen[str]:
     # Found as it was found here, and nothing else where the user happens to be.
     paths = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-    # Those that it starts itself shall go with it.
-    has_workers = name == "files" and hasattr(os, "killpg")
-    process = subprocess.Popen(  # noqa: S603 -- this program itself
+    return subprocess.Popen(  # noqa: S603 -- this program itself
         [sys.executable, "-P", "-m", "dedup.warming", name],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         text=True,
-        process_group=0 if has_workers else None,
+        process_group=0 if hasattr(os, "killpg") else None,
     )
-    try:
-        _, told = process.communicate()
-    except BaseException:
-        if has_workers:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.wait()
-        raise
-    if process.returncode:
-        last = (told.strip().splitlines() or [f"its process ended with status {process.returncode}"])[-1]
-        raise CompilingError(f"compiling failed: {last}")
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """End a process with those that it started itself."""
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def _compile_signatures() -> None:
@@ -152,6 +168,7 @@ def _compile_files() -> None:
     from dedup.corpus.reading.files import find_files
     from dedup.rules.settings import RuleSettings
 
+    _decide_any_signatures()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sample, index = folder / "sample.jsonl", folder / "index"
@@ -164,6 +181,28 @@ def _compile_files() -> None:
         with Path(os.devnull).open("w", encoding="utf-8") as nobody:
             for each in (job, replace(job, save_index=index), replace(job, against=index)):
                 run_job(each, nobody)
+
+
+def _decide_any_signatures() -> None:
+    """Call what decides by itself: what makes signatures is compiled by another process meanwhile."""
+    import numpy as np
+
+    from dedup.corpus.deciding.deciding import CorpusDeduplicator
+    from dedup.corpus.reading.documents import CorpusDocument, Position
+    from dedup.corpus.signing.batches import Entries, Signatures, SignedBatch
+    from dedup.corpus.signing.signed import SIGNED
+    from dedup.rules.settings import RuleSettings
+
+    count = 100
+    rows = np.frombuffer(np.random.default_rng(1).bytes(count * SIGNED.itemsize), SIGNED).copy()
+    rows["shingles"], rows["tokens"], rows["margins"] = 98, 100, 5
+    # Of every other text a copy.
+    for name in ("fingerprint", "minima"):
+        rows[name][1::2] = rows[name][::2]
+    documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
+    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, []), documents)
+    with tempfile.TemporaryDirectory() as folder, closing(CorpusDeduplicator(RuleSettings(), Path(folder))) as known:
+        known.decide_lines(batch)
 
 
 def _sample() -> Iterator[str]:
@@ -182,8 +221,8 @@ def _sample() -> Iterator[str]:
 
 PARTS = {
     "signatures": Part("signatures", 10, _compile_signatures),
-    "memory": Part("tables in memory", 15, _compile_memory),
-    "files": Part("what `dedup files` needs", 25, _compile_files),
+    "memory": Part("tables in memory", 10, _compile_memory),
+    "files": Part("what `dedup files` needs", 20, _compile_files),
 }
 """What can be compiled ahead, by name."""
 
