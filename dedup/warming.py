@@ -202,7 +202,7 @@ def _decide_any_signatures() -> None:
     documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
     batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, []), documents)
     with tempfile.TemporaryDirectory() as folder, closing(CorpusDeduplicator(RuleSettings(), Path(folder))) as known:
-        known.decide_lines(batch)
+        known.decide(batch)
 
 
 def _sample() -> Iterator[str]:

@@ -23,7 +23,7 @@ def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **val
     folder.mkdir()
     with closing(CorpusDeduplicator(settings, folder)) as deduplicator:
         for key, content in documents:
-            deduplicator.decide(key, sign(content, find_scheme(settings.scheme).spec))
+            deduplicator.decide(sign(key, content, find_scheme(settings.scheme).spec))
         lengths = deduplicator.checkpoint()
     about = {"settings": about_settings(settings)}
     Checkpoint(about, None, lengths, members=0, outputs={}, tally=Tally(), is_read=True).save(folder)

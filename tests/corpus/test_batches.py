@@ -70,6 +70,14 @@ def batch_of(lines: LineRange, scheme: str = "words") -> SignedBatch:
     return SignedBatch(*sign_lines(lines, scheme), lines)
 
 
+def each_alone(lines: LineRange) -> Iterator[LineRange]:
+    start = lines.start
+    for item in lines.read():
+        _, ordinal, end = item.position
+        yield replace(lines, after=ordinal - 1, start=start, end=end)
+        start = end
+
+
 def as_signed_alone(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
     for item in lines.read():
@@ -77,7 +85,7 @@ def as_signed_alone(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
             content = item.text if item.html is None else item.html
             assert content is not None
             assert isinstance(item.record, bytes)
-            signed = sign(content, scheme)
+            signed = sign("", content, scheme).signed(0)
             reference = refer(lines.number, item.position.offset, len(item.record))
             signed = signed if item.text is None else signed._replace(words=reference)
             found.append((item.key, item.position, item.source, signed, [item.record]))
@@ -199,20 +207,19 @@ def test_verdicts_and_state(
     together, alone = [], []
     for folder, decided in (tmp_path / "together", together), (tmp_path / "alone", alone):
         folder.mkdir()
-        batches = [batch_of(lines) for lines in ranges_of(path, job[1])]
+        ranges = list(ranges_of(path, job[1]))
         with closing(
             CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
         ) as deduplicator:
-            for signed in batches:
+            for each in ranges:
+                signed = batch_of(each)
                 after = signed.position(0).ordinal
                 if decided is together:
-                    duplicates = deduplicator.decide_lines(signed)
+                    duplicates = deduplicator.decide(signed)
                     decided += [(after + place, *rest) for place, *rest in duplicates]
                     continue
-                for place in range(len(signed)):
-                    decision, leader = deduplicator.decide(signed.key(place), signed.signed(place))
-                    if leader is not None:
-                        decided.append((after + place, decision, leader))
+                for place, line in enumerate(map(batch_of, each_alone(each))):
+                    decided += [(after + place, *rest) for _, *rest in deduplicator.decide(line)]
             deduplicator.checkpoint()
     assert together == alone
     assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}
@@ -271,7 +278,7 @@ def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
     ]
     signatures = sign_contents(Contents.of(contents), "words", with_words=True)
     batch = SignedBatch(Entries.of(documents), signatures, documents)
-    alone = [sign(content, "words") for content in contents]
+    alone = [sign("", content, "words").signed(0) for content in contents]
     assert [batch.signed(place) for place in range(len(batch))] == alone
     assert [identity_of(each) is None for each in alone] == [
         isinstance(content, str) and not any(map(str.isalnum, content)) for content in contents
@@ -289,7 +296,7 @@ def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
 @pytest.mark.parametrize("scheme", ["words", "words/log/xxh3/64"])
 @pytest.mark.parametrize("text", ["word", ENGLISH, CHINESE])
 def test_margins_are_made_anew_of_words(text: str, scheme: str) -> None:
-    made = sign(text, scheme)
+    made = sign("", text, scheme).signed(0)
     words = WordSource().words(made.words)
     assert identity_of(made) is not None
     assert margins_of(words, find_scheme(scheme)).tolist() == made.margins.tolist()

@@ -42,9 +42,15 @@ EMPTY_PAGES = [b"<html><body></body></html>", b"<html><head></head></html>", b"<
 WORDLESS = ["", " ", "!!! ...", "\0"]
 
 
+def decide(deduplicator: CorpusDeduplicator, key: str, content: Content) -> Decision:
+    batch = signed(key, content, "words")
+    duplicates = deduplicator.decide(batch)
+    return duplicates[0].decision if duplicates else Decision(Verdict.NEW, text_bytes=int(batch.rows["text_bytes"][0]))
+
+
 def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
     deduplicator = CorpusDeduplicator(DedupSettings(**values), folder)
-    decisions = [deduplicator.decide(str(i), signed(content, "words"))[0] for i, content in enumerate(contents)]
+    decisions = [decide(deduplicator, str(i), content) for i, content in enumerate(contents)]
     deduplicator.close()
     return decisions
 
@@ -142,14 +148,14 @@ def test_a_state_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     folder.mkdir()
     first = CorpusDeduplicator(DedupSettings(), folder)
-    decisions = [first.decide(str(i), signed(content, "words"))[0] for i, content in enumerate(contents[:70])]
+    decisions = [decide(first, str(i), content) for i, content in enumerate(contents[:70])]
     lengths = first.checkpoint()
     for content in contents[70:90]:
-        first.decide("lost", signed(content, "words"))
+        decide(first, "lost", content)
     first.checkpoint()
     first.close()
     second = CorpusDeduplicator(DedupSettings(), folder, lengths)
-    decisions += [second.decide(str(i), signed(contents[i], "words"))[0] for i in range(70, 150)]
+    decisions += [decide(second, str(i), contents[i]) for i in range(70, 150)]
     second.close()
     assert decisions == whole
     (folder / "words").write_bytes(b"")

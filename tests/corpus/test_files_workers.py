@@ -133,7 +133,7 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
         raise InputError("changed while it was read")
 
     monkeypatch.setattr(line_ranges, "RANGE_BYTES", 10)
-    monkeypatch.setattr(CorpusDeduplicator, "decide_lines", fail)
+    monkeypatch.setattr(CorpusDeduplicator, "decide", fail)
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
     job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {}, None, 0)

@@ -22,8 +22,8 @@ from dedup.corpus.deciding.batch_kernel import COPY, UNDECIDED, Decided, Ends, L
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.one_document import Batch, OneDocument
 from dedup.corpus.deciding.shared_shingles import most_rewritten
+from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
@@ -36,10 +36,10 @@ from dedup.signature.sketch import Sketch
 
 
 class Duplicate(NamedTuple):
-    """A line that is a copy of a document before it.
+    """A document that is a copy of one before it.
 
     Attributes:
-        place: its place among the lines.
+        place: its place in the batch.
         decision: the decision on it.
         leader: the number of the leader of its cluster.
     """
@@ -91,40 +91,24 @@ class CorpusDeduplicator:
         """How many different contents are known."""
         return len(self._known)
 
-    def decide(self, key: str, signed: Signed) -> tuple[Decision, int | None]:
-        """Decide a document, and know it from now on.
+    def decide(self, batch: SignedBatch) -> list[Duplicate]:
+        """Decide the documents of a batch, one after the other, and know them from now on.
 
         Args:
-            key: what it is called.
-            signed: its signature.
-
-        Returns:
-            The decision, and the number of the leader that it is a duplicate of, if it is.
-        """
-        duplicates = self.decide_lines(OneDocument(key, signed))
-        if not duplicates:
-            return Decision(Verdict.NEW, text_bytes=signed.text_bytes), None
-        _, decision, leader = duplicates[0]
-        return decision, leader
-
-    def decide_lines(self, lines: Batch) -> list[Duplicate]:
-        """Decide documents that are lines, one after the other, and know them from now on.
-
-        Args:
-            lines: the documents, and their signatures.
+            batch: the documents, and their signatures.
 
         Returns:
             Those that are duplicates, in their order; all others are new.
         """
-        count = len(lines)
+        count = len(batch)
         buffers = self._known.buffers(count)
         entering = _Entering(
             Lines(
                 # A column of one row counts as contiguous, one of more as not: two types, and all compiled twice.
-                **{name: np.ascontiguousarray(lines.rows[name]) for name in Lines._fields[:-3]},
-                key_bytes=lines.key_bytes,
-                word_bytes=lines.word_bytes,
-                has_digest=lines.has_digest,
+                **{name: np.ascontiguousarray(batch.rows[name]) for name in Lines._fields[:-3]},
+                key_bytes=batch.key_bytes,
+                word_bytes=batch.word_bytes,
+                has_digest=batch.has_digest,
             ),
             Rows(
                 **{name: buffers.rows[name] for name in Rows._fields[:-2]}, briefs=buffers.briefs, slots=buffers.slots
@@ -137,11 +121,11 @@ class CorpusDeduplicator:
         at_once = self._index.at_once(count)
         for first in range(0, count, at_once):
             span = slice(first, first + at_once)
-            closest = self._index.find(lines.rows["fingerprint"][span], lines.rows["margins"][span], first)
-            ends = self._decide_some(lines, decided, entering, closest=closest, ends=ends, duplicates=duplicates)
+            closest = self._index.find(batch.rows["fingerprint"][span], batch.rows["margins"][span], first)
+            ends = self._decide_some(batch, decided, entering, closest=closest, ends=ends, duplicates=duplicates)
             self._index.entered(ends.stored)
         # No place comes twice, so that nothing else is compared.
-        return sorted([*self._copies(lines, decided), *duplicates])
+        return sorted([*self._copies(batch, decided), *duplicates])
 
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
@@ -197,7 +181,7 @@ class CorpusDeduplicator:
 
     def _decide_some(
         self,
-        lines: Batch,
+        batch: SignedBatch,
         decided: Decided,
         entering: _Entering,
         *,
@@ -208,7 +192,7 @@ class CorpusDeduplicator:
         """Decide some documents of a batch and enter them.
 
         Args:
-            lines: the batch.
+            batch: the documents.
             decided: takes what they are.
             entering: the batch and what it is entered in, for compiled code.
             closest: what is closest to these documents.
@@ -218,8 +202,8 @@ class CorpusDeduplicator:
         Returns:
             How much there is then.
         """
-        rules, tokens = self._rules, lines.rows["tokens"]
-        has_words = (tokens >= rules.fewest_tokens) & (lines.rows["fingerprint"] != rules.without_features)
+        rules, tokens = self._rules, batch.rows["tokens"]
+        has_words = (tokens >= rules.fewest_tokens) & (batch.rows["fingerprint"] != rules.without_features)
         has_words &= tokens <= rules.most_tokens
         place = start = closest.first
         end = start + len(closest.counts)
@@ -229,10 +213,10 @@ class CorpusDeduplicator:
             if place == end or not self._is_all_known(candidates):
                 entered = start + np.flatnonzero(decided.kinds[start:place] <= COPY)
                 with_words = entered[has_words[entered]]
-                self._known.entered(ends.known, lines.keys_of(entered), lines.words_of(with_words))
+                self._known.entered(ends.known, batch.keys_of(entered), batch.words_of(with_words))
                 start = place
             if place < end:
-                signed = lines.signed(place)
+                signed = batch.signed(place)
                 match = self._merged(self._matcher.find_among(self._asked(signed), candidates.tolist(), self))
                 leader = NOWHERE if match is None else match.leader.id
                 if match is not None:
@@ -246,14 +230,14 @@ class CorpusDeduplicator:
         # Whether a cluster may join another one depends on all its members.
         return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
 
-    def _copies(self, lines: Batch, decided: Decided) -> list[Duplicate]:
+    def _copies(self, batch: SignedBatch, decided: Decided) -> list[Duplicate]:
         """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
         places = np.flatnonzero(decided.leaders != NOWHERE)
         if not len(places):
             return []
         members, leaders = decided.members[places], decided.leaders[places]
         columns = (places, leaders, decided.is_exact[places], decided.distances[places], decided.similarities[places])
-        sizes = lines.rows["text_bytes"][places]
+        sizes = batch.rows["text_bytes"][places]
         return [
             Duplicate(
                 place,

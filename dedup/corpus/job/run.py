@@ -194,7 +194,7 @@ class _Run:
 
     def _decide(self, batch: SignedBatch) -> list[Duplicate]:
         # There may be nothing but what could not be read.
-        return self._deduplicator.decide_lines(batch) if len(batch) else []
+        return self._deduplicator.decide(batch) if len(batch) else []
 
     def _settle(self) -> None:
         """Write what the thread is deciding."""

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 
 import numpy as np
 
-from dedup.corpus.reading.documents import CorpusDocument, Item
+from dedup.corpus.reading.documents import CorpusDocument, Item, Position
 from dedup.corpus.reading.line_ranges import LineRange
 from dedup.corpus.signing.batches import (
     Contents,
@@ -17,7 +17,7 @@ from dedup.corpus.signing.batches import (
     SignedBatch,
     SignedPage,
 )
-from dedup.corpus.signing.signed import SIGNED, Signed, page_identity
+from dedup.corpus.signing.signed import SIGNED, page_identity
 from dedup.signature.batch import SIGNATURE, sign_texts
 from dedup.signature.deflating import deflate
 from dedup.signature.schemes import Scheme, find_scheme
@@ -30,15 +30,18 @@ Portion = list[Item] | LineRange
 """What is signed at once: what was read, or lines that a worker process reads itself."""
 
 
-def sign(content: str | bytes, scheme_name: str) -> Signed:
-    """Make the signature of a text, or of the bytes of a page, by itself.
+def sign(key: str, content: str | bytes, scheme_name: str) -> SignedBatch:
+    """Make the batch of one document that stands in no file.
 
     Args:
-        content: the text or the page.
-        scheme_name: how it is made.
+        key: what it is called.
+        content: its text, or the bytes of its page.
+        scheme_name: how signatures are made.
     """
+    text, html = (content, None) if isinstance(content, str) else (None, content)
+    document = CorpusDocument(key, text, html, "", Position(0, 0, 0), {})
     signatures = _sign(Contents.of([content]), find_scheme(scheme_name), with_words=True)
-    return SignedBatch(Entries.of([]), signatures, []).signed(0)
+    return SignedBatch(Entries.of([document]), signatures, [document])
 
 
 def sign_contents(contents: Contents, scheme_name: str, *, with_words: bool) -> Signatures:
