@@ -40,7 +40,7 @@ class Total:
         text_bytes: size of their texts in UTF-8, as they were when they were last seen.
         distances: the smallest and the largest distance from an original; None without any.
         similarities: the smallest and the largest similarity to an original; None without any.
-        kept: how many of them were passed on though they are duplicates: see `dedup.ledger.clusters.Kept`.
+        kept: how many of them were passed on though they are duplicates: see `dedup.rules.decision.Kept`.
         kept_bytes: size of the texts of these.
     """
 
@@ -108,7 +108,7 @@ class OverLimit:
 
 
 class DuplicateRow(NamedTuple):
-    """One dropped document and its reason.
+    """One duplicate and its original.
 
     Attributes:
         verdict: exact or near duplicate.
@@ -184,7 +184,7 @@ class Report:
         not_examined: what was not examined; nothing where the report is confined to a host.
         skip_counts: how many pages were skipped, by reasons, the most frequent first.
         max_skipped: how many of these a table names at most.
-        duplicates: every dropped document, those with the same original one after the other. They
+        duplicates: every duplicate, dropped or passed on, those with the same original one after the other. They
             are read from the database while they are asked for: once, and only while the report
             is open.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.

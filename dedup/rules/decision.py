@@ -65,7 +65,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A verdict and its reason.
+    """A verdict, and the original that it was found by.
 
     Attributes:
         verdict: the verdict.

@@ -1,4 +1,4 @@
-"""Two sides to an explanation."""
+"""Two documents to an explanation of their verdict, which is decided once more: no rule is stored with a drop."""
 
 from __future__ import annotations
 
