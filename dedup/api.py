@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dedup.rules.decision import Decision, Verdict
+from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings
 from dedup.signature.schemes import find_scheme
@@ -218,10 +218,7 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
     ):
         for number, given in enumerate(texts):
             key, text = (str(number), given) if isinstance(given, str) else _pair(number, given)
-            batch = sign(key, text, rules.scheme)
-            duplicates = deduplicator.decide(batch)
-            new = Decision(Verdict.NEW, text_bytes=int(batch.rows["text_bytes"][0]))
-            yield replace(duplicates[0].decision if duplicates else new, key=key)
+            yield replace(deduplicator.decide_one(sign(key, text, rules.scheme)), key=key)
 
 
 def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:

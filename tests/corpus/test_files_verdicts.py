@@ -43,9 +43,7 @@ WORDLESS = ["", " ", "!!! ...", "\0"]
 
 
 def decide(deduplicator: CorpusDeduplicator, key: str, content: Content) -> Decision:
-    batch = signed(key, content, "words")
-    duplicates = deduplicator.decide(batch)
-    return duplicates[0].decision if duplicates else Decision(Verdict.NEW, text_bytes=int(batch.rows["text_bytes"][0]))
+    return deduplicator.decide_one(signed(key, content, "words"))
 
 
 def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:

@@ -374,7 +374,7 @@ def test_a_crawl_keeps_what_it_has_stored_unless_copies_are_swapped(tmp_path: Pa
 
 
 def decided(deduplicator: CorpusDeduplicator, texts: dict[str, str]) -> dict[str, Decision]:
-    return {key: deduplicator.decide(key, sign(text, "words"))[0] for key, text in texts.items()}
+    return {key: deduplicator.decide_one(sign(key, text, "words")) for key, text in texts.items()}
 
 
 STORIES = {"a": FIRST, "b": SECOND, "twin": SECOND.upper(), "c": BOTH, "later": extended(SECOND, 1, "later")}

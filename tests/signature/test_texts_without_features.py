@@ -124,7 +124,7 @@ def test_files_and_pairs_are_decided_like_a_crawl(scheme: str, mode: Mode, tmp_p
     values: dict[str, Any] = {"scheme": scheme, "mode": mode}
     crawled = decided(texts, f"sqlite:///{tmp_path / 'dedup.db'}", **values)
     with closing(CorpusDeduplicator(DedupSettings(**values), tmp_path)) as corpus:
-        assert [corpus.decide(str(n), sign(text, scheme))[0] for n, text in enumerate(texts)] == crawled
+        assert [corpus.decide_one(sign(str(n), text, scheme)) for n, text in enumerate(texts)] == crawled
     decider = PairDecider(DedupSettings(**values))
     first, *others = (find_scheme(scheme).signature(text) for text in texts)
     rules = [decider.decide(first, other).rule for other in others]

@@ -127,6 +127,12 @@ class CorpusDeduplicator:
         # No place comes twice, so that nothing else is compared.
         return sorted([*self._copies(batch, decided), *duplicates])
 
+    def decide_one(self, batch: SignedBatch) -> Decision:
+        """Decide a batch of one document, new or not, and know it from now on."""
+        for duplicate in self.decide(batch):
+            return duplicate.decision
+        return Decision(Verdict.NEW, text_bytes=int(batch.rows["text_bytes"][0]))
+
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
         leaders: NDArray[np.int64] = self._known.rows["leader"][numbers]
