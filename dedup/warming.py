@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -106,7 +106,8 @@ def _compile_in_processes(names: Sequence[str]) -> None:
     """
     processes: list[subprocess.Popen[str]] = []
     try:
-        processes.extend(map(_start, names))
+        with _interrupt_held():
+            processes.extend(map(_start, names))
         for process in processes:
             _, told = process.communicate()
             if process.returncode:
@@ -116,6 +117,19 @@ def _compile_in_processes(names: Sequence[str]) -> None:
         for process in processes:
             if process.poll() is None:
                 _kill(process)
+
+
+@contextmanager
+def _interrupt_held() -> Iterator[None]:
+    """Let Ctrl-C wait: in the middle of starting a process it would leave one that nobody knows of."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start(name: str) -> subprocess.Popen[str]:
@@ -233,6 +247,8 @@ SIGNATURES = ("signatures",)
 def _main(name: str) -> None:
     # The user who interrupts need not be told where it was.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     from dedup.compiled import not_kept
 
     PARTS[name].compile()
