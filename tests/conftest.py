@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,9 @@ from tests.passing import ADDONS, ItemsSpider
 settings.register_profile("suite", deadline=None, database=None, print_blob=True, max_examples=50)
 settings.load_profile("suite")
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / f"hypothesis-{os.getuid()}")
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and with them whatever they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # The fast tests have no server.
