@@ -68,9 +68,8 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None]) -> None:
     if not missing:
         return
     about = ", ".join(PARTS[name].about for name in missing)
-    seconds = sum(PARTS[name].seconds for name in missing)
-    if len(missing) > 1:
-        seconds = max(seconds // min(len(missing), os.cpu_count() or 1), *(PARTS[name].seconds for name in missing))
+    of_parts = [PARTS[name].seconds for name in missing]
+    seconds = max(*of_parts, sum(of_parts) // (os.cpu_count() or 1))
     tell(f"compiling {about} for this machine, once, about {seconds} s; kept in {folder}")
     started = time.monotonic()
     _compile_in_processes(missing)
@@ -150,7 +149,8 @@ def _kill(process: subprocess.Popen[str]) -> None:
     """End a process with those that it started itself."""
     if hasattr(os, "killpg"):
         os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
+    else:
+        process.kill()
     process.wait()
 
 

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from scrapy.utils.misc import load_object
 
 import dedup
-from tests.waiting import HANG
+from tests.commands import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -25,19 +23,6 @@ sys.meta_path.insert(0, Blocker())
 """
 
 
-def python(code: str, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_documents_are_decided_without_scrapy(tmp_path: Path) -> None:
     code = f"""{BLOCK}
 import dedup
@@ -48,7 +33,7 @@ with dedup.Deduplicator(sys.argv[1]) as deduplicator:
     for decision in deduplicator.decide_all(texts.items()):
         print(decision.verdict, decision.original)
 """
-    output = python(code, f"sqlite:///{tmp_path / 'test.db'}")
+    output = run_python(code, f"sqlite:///{tmp_path / 'test.db'}")
     assert output.splitlines() == ["new None", "exact duplicate a", "near duplicate a", "new None"]
 
 
@@ -60,7 +45,7 @@ for module in pkgutil.walk_packages(dedup.__path__, "dedup."):
         importlib.import_module(module.name)
         print(module.name)
 """
-    assert "dedup.ledger.deduplicator" in python(code).splitlines()
+    assert "dedup.ledger.deduplicator" in run_python(code).splitlines()
 
 
 def test_files_are_deduplicated_without_a_database_library(tmp_path: Path) -> None:
@@ -74,7 +59,7 @@ if __name__ == "__main__":
     status = main(["files", sys.argv[1], "-o", sys.argv[2]])
     print(status, sorted({"sqlalchemy", "scrapy", "trafilatura", "jieba"} & sys.modules.keys()))
 """
-    assert python(code, str(source), str(tmp_path / "out")).splitlines()[-1] == "0 []"
+    assert run_python(code, str(source), str(tmp_path / "out")).splitlines()[-1] == "0 []"
     assert len((tmp_path / "out" / "dropped.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
@@ -86,7 +71,7 @@ try:
 except ModuleNotFoundError as error:
     print(error.name)
 """
-    assert python(code) == "scrapy\n"
+    assert run_python(code) == "scrapy\n"
 
 
 def test_a_signature_needs_no_database_library_and_no_scrapy_and_english_no_jieba() -> None:
@@ -96,7 +81,7 @@ from dedup import make_signature
 make_signature("The ferry to the island leaves at seven.")
 print(sorted({"sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"} & sys.modules.keys()))
 """
-    assert python(code) == "[]\n"
+    assert run_python(code) == "[]\n"
 
 
 def test_a_crawling_process_loads_neither_the_compiler_nor_dictionaries() -> None:
@@ -105,12 +90,12 @@ import sys
 import dedup.stage.pipelines, crawler.runtime.workers, crawler.pages.pipeline, crawler.spider.site
 print(sorted({"numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec"} & sys.modules.keys()))
 """
-    assert python(code) == "[]\n"
+    assert run_python(code) == "[]\n"
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
     code = "import sys, dedup; print(sorted(name for name in sys.modules if name.startswith('dedup')))"
-    assert python(code) == "['dedup']\n"
+    assert run_python(code) == "['dedup']\n"
 
 
 @pytest.mark.parametrize("name", dedup.__all__)
@@ -128,7 +113,7 @@ def test_settings_may_name_components_as_ever(path: str) -> None:
 
 def test_the_version_is_that_of_the_installed_package() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", dedup.__version__)
-    assert python("import sys, dedup.cli.main; dedup.cli.main.main(sys.argv[1:])", "--version") == (
+    assert run_python("import sys, dedup.cli.main; dedup.cli.main.main(sys.argv[1:])", "--version") == (
         f"dedup {dedup.__version__}\n"
     )
 

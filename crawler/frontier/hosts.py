@@ -9,10 +9,10 @@ from math import ceil
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select, union_all, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from crawler.frontier.statements import COLUMNS, OF_RUN, is_in
 from crawler.frontier.table import SUSPECT, State, hosts, urls
+from dedup.sql.engines import insert_into
 
 MOST_HOSTS = 16
 """How many hosts a worker has at most, if there are so many: as many as the requests it makes at once."""
@@ -54,16 +54,17 @@ class HostLeases:
     Args:
         run: the run's id.
         worker: this worker's name.
-        is_sqlite: whether the database is one of SQLite.
         delay: seconds between two requests to a host of which nothing else is known.
+        dialect: what SQLAlchemy calls the kind of the database.
     """
 
-    def __init__(self, run: int, worker: str, delay: float, *, is_sqlite: bool) -> None:
+    def __init__(self, run: int, worker: str, delay: float, dialect: str) -> None:
         self._names = {"run": run, "me": worker}
         self._delay = delay
         self._leaving: set[str] = set()
-        adding = sqlite.insert(hosts) if is_sqlite else postgresql.insert(hosts)
-        self._add = adding.on_conflict_do_update(index_elements=[hosts.c.run_id, hosts.c.host], set_={"is_open": 1})
+        self._add = insert_into(hosts, dialect).on_conflict_do_update(
+            index_elements=[hosts.c.run_id, hosts.c.host], set_={"is_open": 1}
+        )
 
     @property
     def leaving(self) -> frozenset[str]:

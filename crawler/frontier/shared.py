@@ -77,7 +77,7 @@ class SharedFrontierStore(FrontierStore):
             self._use_clock_of(connection)
             connection.exec_driver_sql(QUEUED_BY_HOST)
             self._run = self._open_run(connection)
-            self._hosts = HostLeases(self._run, self._me, self._delay, is_sqlite=self._database.is_sqlite)
+            self._hosts = HostLeases(self._run, self._me, self._delay, self._database.engine.dialect.name)
             is_over = self._has_finished(connection)
             if not is_over:
                 self._renewal = self._clock() + RENEWAL_SECONDS

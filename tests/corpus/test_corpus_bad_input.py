@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
@@ -16,8 +14,8 @@ import pytest
 from dedup.corpus.reading.documents import CorpusDocument, ReadOptions, Rejected
 from dedup.corpus.reading.portions import read_documents
 from dedup.errors import InputError
+from tests.commands import run_python
 from tests.corpus.test_corpus_reading import WRITERS
-from tests.waiting import HANG
 
 GOOD = b'{"text": "good"}'
 
@@ -227,16 +225,7 @@ for each in sys.argv[1:]:
     tracemalloc.stop()
 """
     paths = sorted(map(str, tmp_path.iterdir()))
-    done = subprocess.run(
-        [sys.executable, "-c", code, *paths],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=HANG,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    for path, line in zip(paths, done.stdout.splitlines(), strict=True):
+    for path, line in zip(paths, run_python(code, *paths).splitlines(), strict=True):
         good, bad, megabytes = map(int, line.split())
         assert bad, path
         assert good == ("a.jsonl" in path or ".csv" in path), path

@@ -14,6 +14,7 @@ import pytest
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import find_files
+from tests.commands import run_python
 from tests.waiting import HANG
 
 PLAIN = '{"id": 1, "text": "words of html — “quoted”, naïve"}\n'
@@ -59,8 +60,7 @@ def test_files_of_other_formats(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_shared_signs_lines_without_the_parser_and_the_dictionary() -> None:
     code = "import sys, dedup.corpus.signing.preloaded; print({'trafilatura', 'jieba', 'numba'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=True)
-    assert done.stdout == "{'numba'}\n"
+    assert run_python(code) == "{'numba'}\n"
 
 
 @pytest.mark.slow

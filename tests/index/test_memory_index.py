@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from random import Random
@@ -28,7 +26,7 @@ from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import plan_of
 from dedup.sql import schema
 from dedup.sql.database import Database
-from tests.waiting import HANG
+from tests.commands import run_python
 
 ALL = 2**64 - 1
 EDGES = [0, 1, 2**63 - 1, 2**63, ALL - 1, ALL]
@@ -409,5 +407,4 @@ def test_nothing_of_it_is_imported_by_the_library_itself() -> None:
     code = (
         "import sys, dedup.ledger.deduplicator, dedup.stage.pipelines; print([m for m in sys.modules if 'memory' in m])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=True)
-    assert "dedup.index.memory" not in done.stdout
+    assert "dedup.index.memory" not in run_python(code)

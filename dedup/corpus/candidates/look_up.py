@@ -189,7 +189,7 @@ def _look_up(
     found: int,
 ) -> int:
     """Insert the keys of those from `start` to before `end`; return how many there are then."""
-    most = min(radius, _most(radius, keys, found))
+    most = _most(radius, keys, found)
     for at in range(start, end, AT_ONCE):
         here = _near(fingerprints, at, query, most)
         if ones(here) > np.uint64(_FEW):
@@ -203,14 +203,14 @@ def _look_up(
             distance = signed(ones(differing))
             if distance <= most and is_brought(differing, query, values, counts, kept, exact, exact_ends):
                 found = _insert(keys, found, distance << _PLACE_BITS | place)
-                most = min(radius, _most(radius, keys, found))
+                most = _most(radius, keys, found)
     return found
 
 
 @compiled
 def _most(radius: int, keys: NDArray[np.int64], found: int) -> int:
     """Return how far away a document may be: of those as far away as the last one that one comes first."""
-    return radius if found < len(keys) else signed(keys[found - 1] >> _PLACE_BITS) - 1
+    return radius if found < len(keys) else min(radius, signed(keys[found - 1] >> _PLACE_BITS) - 1)
 
 
 @inlined
