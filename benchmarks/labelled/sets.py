@@ -1,0 +1,81 @@
+"""Writing labelled sets, see `dedup.report.evaluation.labelled`, and finding the pairs that are hard to tell."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from dedup.rules.overlap import jaccard, shingles_of
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import make_signature
+
+COPY, OTHER, UNDECIDED = 1, 0, None
+"""The labels: duplicates; documents that a reader would miss, each of them; neither."""
+
+
+@dataclass
+class LabelledWriter:
+    """Gathers documents and pairs of one set and writes them.
+
+    Attributes:
+        folder: where it is written.
+        source: the package or project that its texts are of.
+        language: two letters.
+    """
+
+    folder: Path
+    source: str
+    language: str
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pages: dict[str, bytes] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def add_text(self, key: str, text: str, cluster: str | None = None) -> None:
+        """Add a document; cluster: what it shares with its copies."""
+        self.documents[key] = {"id": key, "cluster": cluster or key, "text": text}
+
+    def add_page(self, key: str, html: str, gold: str, cluster: str | None = None) -> None:
+        """Add a page with its expected main text."""
+        name = f"html/{len(self.pages):05}.html.gz"
+        self.documents[key] = {"id": key, "cluster": cluster or key, "html": name, "gold": gold}
+        self.pages[name] = html.encode()
+
+    def add_pair(self, a: str, b: str, label: int | None, kind: str) -> None:
+        """Say of two documents what they are: one of the labels; the first word on a pair stands."""
+        if a != b:
+            self.pairs.setdefault((min(a, b), max(a, b)), {"label": label, "kind": kind})
+
+    def write(self) -> None:
+        """Write the set; pages are compressed the same way each time."""
+        (self.folder / "html").mkdir(parents=True, exist_ok=True)
+        for name, page in self.pages.items():
+            (self.folder / name).write_bytes(gzip.compress(page, mtime=0))
+        about = {"source": self.source, "language": self.language}
+        _write_lines(self.folder / "docs.jsonl", [each | about for each in self.documents.values()])
+        _write_lines(self.folder / "pairs.jsonl", [{"a": a, "b": b} | rest for (a, b), rest in self.pairs.items()])
+
+
+def hardest_pairs(texts: Sequence[tuple[str, str]], least: float, most: int) -> list[tuple[str, str]]:
+    """Return pairs of documents that are most alike, by exact Jaccard similarity of their shingles.
+
+    Args:
+        texts: key and text of each.
+        least: pairs that are less alike are left out.
+        most: how many pairs, the most alike; where there are more, evenly from all of them.
+
+    Returns:
+        Their keys.
+    """
+    shingles = {key: shingles_of(make_signature(text, find_scheme("words")).words.split(b"\n")) for key, text in texts}
+    alike = {(a, b): jaccard(shingles[a], shingles[b]) for a, b in combinations(shingles, 2)}
+    hard = sorted((pair for pair, each in alike.items() if each >= least), key=lambda pair: (-alike[pair], pair))
+    return [hard[at * len(hard) // most] for at in range(most)] if len(hard) > most else hard
+
+
+def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
