@@ -16,17 +16,20 @@ from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
-_OUTPUTS = ("kept", "dropped", "clusters")
+_OUTPUTS = ("kept", "dropped", "similar", "clusters")
 _FORMATS = ("jsonl", "parquet")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write kept, dropped and clusters into DIR")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar and clusters into DIR"
+    )
     parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="write kept documents as they came; .jsonl, .parquet")
     parser.add_argument("--dropped", type=Path, metavar="FILE", help="write dropped ones, with original and similarity")
+    parser.add_argument("--similar", type=Path, metavar="FILE", help="write kept ones that are similar to others")
     parser.add_argument("--clusters", type=Path, metavar="FILE", help="write clusters: leader and keys")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
@@ -80,5 +83,7 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
         named = {name: options.output / f"{name}.{options.format}" for name in _OUTPUTS} | named
         options.output.mkdir(parents=True, exist_ok=True)
     if not named and options.save_index is None:
-        raise InputError("nothing to write: give -o DIR, --kept, --dropped or --clusters, or --dry-run for a report")
+        raise InputError(
+            "nothing to write: give -o DIR or files, such as --kept and --dropped, or --dry-run for a report alone"
+        )
     return named

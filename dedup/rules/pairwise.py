@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from dedup.index.probes import ProbePlan
 from dedup.rules.mutual import MutualProbes
+from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import Rule, check, fewest_tokens, plan_of
+from dedup.rules.verification import check, fewest_tokens, plan_of
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import BITS, Signature, distance
 from dedup.signature.sketch import Similarity, compare

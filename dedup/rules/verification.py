@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from enum import StrEnum
 
 from dedup.index.probes import ProbePlan
+from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import (
     BY_CONTAINMENT,
@@ -37,34 +37,6 @@ they are not known."""
 
 MostRewritten = Callable[[bytes, bytes], float]
 """Says of the tokens of two texts what their `WordDifference.rewritten` is at most."""
-
-
-class Rule(StrEnum):
-    """What decided whether a document is a duplicate of another one."""
-
-    SAME_TEXT = "the texts are the same once normalised"
-    TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
-    NO_FEATURES = "the scheme finds no feature in a text: only the same text is a copy, and the texts are not the same"
-    TOO_FAR = "the fingerprints differ in more bits than radius"
-    NO_PROBE = "no probe brings the fingerprint"
-    ONE_WAY = "the probes of one document bring the other, but not the other way round"
-    PAPER = "the fingerprints differ in at most 3 bits, and mode is paper"
-    JACCARD = "estimated Jaccard similarity reaches min_jaccard"
-    CONTAINMENT = "estimated containment reaches min_containment, and the length ratio min_length_ratio"
-    SHORT_ALIKE = "a text has fewer than short_tokens tokens, and their words and pairs of words reach short_jaccard"
-    NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
-    REPLACED = "a form filled in anew: more than max_replaced short stretches of 100 tokens gave way to unlike ones"
-    REWRITTEN = "another text in the same frame: more than max_rewritten of it is in long stretches that were rewritten"
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether the second document is dropped by it."""
-        return self in (Rule.SAME_TEXT, Rule.PAPER) or self.is_by_check
-
-    @property
-    def is_by_check(self) -> bool:
-        """Whether the check confirmed a candidate by it."""
-        return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE)
 
 
 _RULES = {NOT_ALIKE: Rule.NOT_ALIKE, BY_JACCARD: Rule.JACCARD, BY_CONTAINMENT: Rule.CONTAINMENT}

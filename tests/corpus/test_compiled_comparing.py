@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from dedup.corpus.deciding.mutual_probing import compiled_brings
 from dedup.corpus.deciding.shared_shingles import most_rewritten
 from dedup.rules.mutual import MutualProbes
+from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import Rule, check, plan_of
+from dedup.rules.verification import check, plan_of
 from dedup.rules.wordwise import compare_words
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature

@@ -23,8 +23,9 @@ from sqlalchemy import func, select, text, update
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import Rule, belongs_to_cluster, check, check_sketches
+from dedup.rules.verification import belongs_to_cluster, check, check_sketches
 from dedup.signature.signature import SCHEME, Signature, digest, distance
 from dedup.signature.sketch import Similarity, compare
 from dedup.sql import schema

@@ -8,7 +8,8 @@ import pytest
 from dedup import DedupSettings, Mode, Verdict, find_scheme, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
-from dedup.rules.pairwise import PairDecider, Rule
+from dedup.rules.pairwise import PairDecider
+from dedup.rules.rule import Rule
 from tests.texts import document, edited
 
 TEXT = document(300)

@@ -25,8 +25,9 @@ from dedup.report.explanation.words import diff_words
 from dedup.rules.decision import Kept
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider, PairDecision
+from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import Rule, belongs_to_cluster, check, plan_of
+from dedup.rules.verification import belongs_to_cluster, check, plan_of
 from dedup.rules.wordwise import compare_words, short_similarity
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
@@ -36,7 +37,6 @@ _FEATURES = 10
 _BITS_OF_A_PREFIX = 16
 # Of two texts: comparing so many takes half a second and 125 MB.
 _MOST_PAIRS_OF_TOKENS = 1_000_000_000
-_NO_TEXT = "the pages have no text, and their bytes are the same"
 _KEPT = {
     Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
     Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
@@ -70,7 +70,7 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
         holds = belongs_to_cluster(explanation.estimated, settings)
     rule = str(decision.rule)
     if not page.signature.sketch.tokens and dropped.has_same_bytes:
-        rule, holds = _NO_TEXT, True
+        rule, holds = str(Rule.SAME_BYTES), True
     notes = list(explanation.notes)
     if record.kept is not None:
         notes.append(_KEPT[record.kept])
@@ -140,7 +140,9 @@ def _explanation(
 def _verdict(rule: Rule) -> Verdict:
     if rule is Rule.SAME_TEXT:
         return Verdict.EXACT_DUPLICATE
-    return Verdict.NEAR_DUPLICATE if rule.is_duplicate else Verdict.NEW
+    if rule.is_duplicate:
+        return Verdict.NEAR_DUPLICATE
+    return Verdict.SIMILAR if rule.is_similar else Verdict.NEW
 
 
 def _is_too_long(a: Side, b: Side) -> bool:
