@@ -1,0 +1,199 @@
+"""Labelled sets of kind `versions`: pages of documentation in two releases of a project, and sister pages of one release."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rapidfuzz.distance import Indel
+
+from benchmarks.labelled.alike import has_fit_length, ratio, resemblance, spread, words_of
+from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
+from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
+from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs
+
+MOST_OF_A_KIND = 55
+_MOST_UNDECIDED = 25
+_MOST_EQUAL = 4
+_MOST_PAGES = 220
+_LEAST_RATIO_OF_COPIES, _LEAST_RATIO_OF_UNDECIDED = 0.9, 0.7
+_MOST_RATIO_OF_SISTERS = 0.8
+_LEAST_RESEMBLANCE_OF_SISTERS = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Where the pages of one release are.
+
+    Attributes:
+        package: the package that has them.
+        pattern: what their paths are like; its first group is what a page is called in every release.
+    """
+
+    package: Package
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project whose documentation is compared.
+
+    Attributes:
+        half: "learn" or "confirm".
+        language: two letters.
+        name: what the set is called by.
+        old: one release.
+        new: another, or the same book for another kind of machine.
+        markup: of the pages.
+        heading: the level of the headings in HTML that a page is cut at; 0: pages stay whole.
+    """
+
+    half: str
+    language: str
+    name: str
+    old: Release
+    new: Release
+    markup: str = REST
+    heading: int = 0
+
+
+def _source(half: str, name: str, old: str, new: str, pattern: str = r"docs?/(.+)\.(?:rst|txt)") -> Project:
+    releases = [Release(Package(PYPI, name, version), pattern) for version in (old, new)]
+    return Project(half, "en", name, *releases)
+
+
+def _npm(half: str, name: str, old: str, new: str, pattern: str) -> Project:
+    releases = [Release(Package(NPM, name, version), pattern) for version in (old, new)]
+    return Project(half, "zh", name, *releases, markup=MARKDOWN)
+
+
+def _guide(folder: str, language: str, first: str, second: str) -> Project:
+    releases = [
+        Release(Package(DEBIAN, f"installation-guide-{each}"), rf"usr/share/doc/[^/]+/{folder}/(.+)\.html")
+        for each in (first, second)
+    ]
+    return Project("learn", language, f"installation-guide-{first}-{second}", *releases, markup=HTML)
+
+
+def _manual(folder: str, language: str) -> Project:
+    releases = [
+        Release(Package(DEBIAN, f"debian-edu-doc-{folder}"), rf"usr/share/doc/[^/]+/debian-edu-{name}-(manual)\.html")
+        for name in ("bullseye", "bookworm")
+    ]
+    return Project("confirm", language, "debian-edu-doc", *releases, markup=HTML, heading=3)
+
+
+PROJECTS = [
+    _source("learn", "django", "5.0.14", "5.1.15", r"docs/((?:ref|topics|howto|faq|intro)/.+)\.txt"),
+    _source("learn", "flask", "2.2.5", "3.0.3"),
+    _source("learn", "celery", "5.2.7", "5.3.6", r"docs/((?:userguide|getting-started|django|tutorials|internals)/.+)\.rst"),
+    _source("learn", "pytest", "7.4.4", "8.1.2", r"doc/en/((?!announce|changelog).+)\.rst"),
+    _source("learn", "beets", "1.6.0", "2.0.0", r"docs/((?!changelog).+)\.rst"),
+    _source("learn", "cryptography", "41.0.7", "42.0.8"),
+    _source("confirm", "sqlalchemy", "2.0.20", "2.0.40", r"doc/build/((?!changelog).+)\.rst"),
+    _source("confirm", "sphinx", "7.1.2", "7.4.7", r"doc/((?!changes|internals/rel).+)\.rst"),
+    _source("confirm", "scrapy", "2.8.0", "2.11.2", r"docs/((?!news).+)\.rst"),
+    _source("confirm", "pillow", "9.5.0", "10.4.0", r"docs/((?!releasenotes).+)\.rst"),
+    _source("confirm", "tornado", "6.2", "6.4.2", r"docs/((?!releases).+)\.rst"),
+    _source("confirm", "twisted", "22.10.0", "23.10.0", r"docs/(.+)\.rst"),
+    _npm("learn", "vant", "1.4.8", "1.6.28", r"packages/(.+)/zh-CN\.md"),
+    _npm("learn", "javascripting", "2.6.1", "2.7.4", r"problems/(.+_zh-cn)\.md"),
+    _npm("confirm", "mand-mobile", "2.5.20", "2.7.0", r"components/(.+)/README\.md"),
+    _npm("confirm", "learnyounode", "3.5.10", "4.2.2", r"exercises/(.+\.zh-cn)\.md"),
+    _guide("de", "de", "amd64", "i386"),
+    _guide("de", "de", "arm64", "armhf"),
+    _guide("zh_CN", "zh", "amd64", "i386"),
+    _guide("zh_CN", "zh", "arm64", "armhf"),
+    _guide("en", "en", "amd64", "i386"),
+    _manual("de", "de"),
+    _manual("zh-cn", "zh"),
+]
+"""Which releases are compared; all that is of one project is in one half."""
+
+
+def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
+    """Yield the sets of this kind, not yet written.
+
+    Args:
+        out: the folder with both halves.
+        cache: the folder that packages are kept in.
+
+    Raises:
+        InputError: a package cannot be fetched.
+    """
+    for project in PROJECTS:
+        folder = out / project.half / f"versions-{project.language}-{project.name}"
+        writer = LabelledWriter(folder, project.old.package.name, project.language)
+        old, new = (_pages(release, project, cache) for release in (project.old, project.new))
+        _add_versions(writer, old, new)
+        _add_sisters(writer, old, new)
+        yield writer
+
+
+def _pages(release: Release, project: Project, cache: Path) -> dict[str, str]:
+    pages = {}
+    for path, text in read_texts(release.package, cache, release.pattern).items():
+        found = re.fullmatch(release.pattern, path)
+        name = found[1] if found else path
+        if project.heading:
+            pages |= _sections(text, project.heading)
+        else:
+            pages[name] = plain_text(text, project.markup)
+    return {name: text for name, text in pages.items() if has_fit_length(text)}
+
+
+def _sections(text: str, level: int) -> dict[str, str]:
+    """Cut a page at its headings of a level; sections are called by their headings, without numbers and releases."""
+    sections = {}
+    for part in re.split(rf"(?=<h[1-{level}]\b)", text)[1:]:
+        section = plain_text(f"<div>{part}</div>", HTML)
+        heading = section.partition("\n")[0]
+        sections[re.sub(r"[\d.]+|bookworm|bullseye", "", heading, flags=re.IGNORECASE).strip()] = section
+    return sections
+
+
+def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, str]) -> None:
+    """Add the pages that both releases have, the more changed ones first."""
+    kept: dict[int | None, list[tuple[float, str]]] = {COPY: [], UNDECIDED: []}
+    equal = []
+    for name in sorted(old.keys() & new.keys()):
+        alike = ratio(old[name], new[name])
+        if words_of(old[name]) == words_of(new[name]):
+            equal.append(name)
+        elif alike >= _LEAST_RATIO_OF_UNDECIDED:
+            label = UNDECIDED if alike < _LEAST_RATIO_OF_COPIES or _is_other_subject(old[name], new[name]) else COPY
+            kept[label].append((resemblance(old[name], new[name]), name))
+    copies = [name for _, name in sorted(kept[COPY])]
+    chosen = [(name, COPY) for name in [*spread(copies, MOST_OF_A_KIND), *spread(equal, _MOST_EQUAL)]]
+    chosen += [(name, UNDECIDED) for _, name in spread(sorted(kept[UNDECIDED]), _MOST_UNDECIDED)]
+    for name, label in chosen:
+        writer.add_text(f"old/{name}", old[name], name)
+        writer.add_text(f"new/{name}", new[name], name)
+        writer.add_pair(f"old/{name}", f"new/{name}", label, "version")
+
+
+def _is_other_subject(old: str, new: str) -> bool:
+    """Say whether one word stands for another throughout, or the first line has become another."""
+    if words_of(old.partition("\n")[0]) != words_of(new.partition("\n")[0]):
+        return True
+    first, second = words_of(old), words_of(new)
+    swaps: Counter[tuple[tuple[bytes, ...], tuple[bytes, ...]]] = Counter()
+    for each in Indel.opcodes(first, second):
+        if each.tag == "replace":
+            swaps[first[each.src_start : each.src_end], second[each.dest_start : each.dest_end]] += 1
+    return any(count >= 4 for count in swaps.values())
+
+
+def _add_sisters(writer: LabelledWriter, old: dict[str, str], new: dict[str, str]) -> None:
+    """Add pages of one release that are most alike, every second pair with the one of them as it was before."""
+    texts = spread(sorted(new.items()), _MOST_PAGES)
+    pairs = hardest_pairs(texts, _LEAST_RESEMBLANCE_OF_SISTERS, MOST_OF_A_KIND)
+    for number, (a, b) in enumerate(pairs):
+        side = ("old", old[b]) if number % 2 and b in old else ("new", new[b])
+        label = UNDECIDED if max(ratio(new[a], new[b]), ratio(new[a], side[1])) > _MOST_RATIO_OF_SISTERS else OTHER
+        writer.add_text(f"new/{a}", new[a], a)
+        writer.add_text(f"{side[0]}/{b}", side[1], b)
+        writer.add_pair(f"new/{a}", f"{side[0]}/{b}", label, "sister")
