@@ -54,7 +54,7 @@ def plain_text(text: str, markup: str) -> str:
 
 
 def _text_of_html(text: str) -> str:
-    root = lxml_html.fromstring(text.encode())
+    root = lxml_html.fromstring(text.encode(), parser=lxml_html.HTMLParser(encoding="utf-8"))
     for element in root.xpath("//script|//style|//head|//div[@class='navheader' or @class='navfooter' or @class='toc']"):
         element.drop_tree()
     for element in root.xpath(_BLOCKS):

@@ -7,21 +7,26 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from rapidfuzz.distance import Indel
 
 from benchmarks.labelled.alike import has_fit_length, ratio, resemblance, spread, words_of
+from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
 from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs
 
-MOST_OF_A_KIND = 55
-_MOST_UNDECIDED = 25
+_MOST_OF_A_KIND = 30
+_MOST_UNDECIDED = 20
 _MOST_EQUAL = 4
 _MOST_PAGES = 220
 _LEAST_RATIO_OF_COPIES, _LEAST_RATIO_OF_UNDECIDED = 0.9, 0.7
 _MOST_RATIO_OF_SISTERS = 0.8
 _LEAST_RESEMBLANCE_OF_SISTERS = 0.15
+
+
+_MACHINES = r"amd64|i386|arm64|armhf|AMD64|32|64|\d{1,2}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ class Project:
         new: another, or the same book for another kind of machine.
         markup: of the pages.
         heading: the level of the headings in HTML that a page is cut at; 0: pages stay whole.
+        machines: names of the two kinds of machines that a book is written for; "": it is one release after the other.
     """
 
     half: str
@@ -58,6 +64,7 @@ class Project:
     new: Release
     markup: str = REST
     heading: int = 0
+    machines: str = ""
 
 
 def _source(half: str, name: str, old: str, new: str, pattern: str = r"docs?/(.+)\.(?:rst|txt)") -> Project:
@@ -75,7 +82,7 @@ def _guide(folder: str, language: str, first: str, second: str) -> Project:
         Release(Package(DEBIAN, f"installation-guide-{each}"), rf"usr/share/doc/[^/]+/{folder}/(.+)\.html")
         for each in (first, second)
     ]
-    return Project("learn", language, f"installation-guide-{first}-{second}", *releases, markup=HTML)
+    return Project("learn", language, f"installation-guide-{first}-{second}", *releases, markup=HTML, machines=_MACHINES)
 
 
 def _manual(folder: str, language: str) -> Project:
@@ -128,8 +135,13 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
         folder = out / project.half / f"versions-{project.language}-{project.name}"
         writer = LabelledWriter(folder, project.old.package.name, project.language)
         old, new = (_pages(release, project, cache) for release in (project.old, project.new))
-        _add_versions(writer, old, new)
+        random = Random(writer.folder.name)
+        titles = [text.partition("\n")[0] for text in new.values()]
+        _add_versions(writer, old, new, project.machines)
         _add_sisters(writer, old, new)
+        add_others_in_one_frame(writer, list(new.items()), titles, _MOST_OF_A_KIND, random)
+        copies = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
+        add_copies(writer, copies, titles, {}, random)
         yield writer
 
 
@@ -155,7 +167,11 @@ def _sections(text: str, level: int) -> dict[str, str]:
     return sections
 
 
-def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, str]) -> None:
+def _copies(writer: LabelledWriter) -> list[str]:
+    return sorted({str(writer.documents[a]["cluster"]) for (a, _), pair in writer.pairs.items() if pair["label"] == COPY})
+
+
+def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, str], machines: str) -> None:
     """Add the pages that both releases have, the more changed ones first."""
     kept: dict[int | None, list[tuple[float, str]]] = {COPY: [], UNDECIDED: []}
     equal = []
@@ -164,10 +180,13 @@ def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, st
         if words_of(old[name]) == words_of(new[name]):
             equal.append(name)
         elif alike >= _LEAST_RATIO_OF_UNDECIDED:
-            label = UNDECIDED if alike < _LEAST_RATIO_OF_COPIES or _is_other_subject(old[name], new[name]) else COPY
+            is_copy = alike >= _LEAST_RATIO_OF_COPIES and not (
+                _has_other_facts(old[name], new[name], machines) if machines else _is_other_subject(old[name], new[name])
+            )
+            label = COPY if is_copy else UNDECIDED
             kept[label].append((resemblance(old[name], new[name]), name))
     copies = [name for _, name in sorted(kept[COPY])]
-    chosen = [(name, COPY) for name in [*spread(copies, MOST_OF_A_KIND), *spread(equal, _MOST_EQUAL)]]
+    chosen = [(name, COPY) for name in [*spread(copies, _MOST_OF_A_KIND), *spread(equal, _MOST_EQUAL)]]
     chosen += [(name, UNDECIDED) for _, name in spread(sorted(kept[UNDECIDED]), _MOST_UNDECIDED)]
     for name, label in chosen:
         writer.add_text(f"old/{name}", old[name], name)
@@ -187,10 +206,22 @@ def _is_other_subject(old: str, new: str) -> bool:
     return any(count >= 4 for count in swaps.values())
 
 
+def _has_other_facts(old: str, new: str, machines: str) -> bool:
+    """Say whether two texts differ in more than the name of the kind of machine and the numbers of sections."""
+    first, second = words_of(old), words_of(new)
+    changed = [
+        word
+        for each in Indel.opcodes(first, second)
+        if each.tag != "equal"
+        for word in [*first[each.src_start : each.src_end], *second[each.dest_start : each.dest_end]]
+    ]
+    return not all(re.fullmatch(machines, word.decode()) for word in changed)
+
+
 def _add_sisters(writer: LabelledWriter, old: dict[str, str], new: dict[str, str]) -> None:
     """Add pages of one release that are most alike, every second pair with the one of them as it was before."""
     texts = spread(sorted(new.items()), _MOST_PAGES)
-    pairs = hardest_pairs(texts, _LEAST_RESEMBLANCE_OF_SISTERS, MOST_OF_A_KIND)
+    pairs = hardest_pairs(texts, _LEAST_RESEMBLANCE_OF_SISTERS, _MOST_OF_A_KIND)
     for number, (a, b) in enumerate(pairs):
         side = ("old", old[b]) if number % 2 and b in old else ("new", new[b])
         label = UNDECIDED if max(ratio(new[a], new[b]), ratio(new[a], side[1])) > _MOST_RATIO_OF_SISTERS else OTHER

@@ -1,0 +1,78 @@
+"""Pairs that any collection of texts gives: other texts in one frame, and a text in two frames or trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from benchmarks.labelled.alike import MOST_WORDS, ratio, resemblance, spread, words_of
+from benchmarks.labelled.dress import make_frame, trimmed
+from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter
+
+_MOST_RATIO_OF_OTHERS = 0.8
+_LEAST_RESEMBLANCE_OF_COPIES = 0.5
+
+
+def add_others_in_one_frame(
+    writer: LabelledWriter, texts: Sequence[tuple[str, str]], titles: Sequence[str], most: int, random: Random
+) -> None:
+    """Add neighbours among texts, two in each frame: a list of contents and a footer that both pages have.
+
+    Args:
+        writer: what they are added to.
+        texts: key and text of each, in an order that has those of one subject near each other.
+        titles: what the list of contents names.
+        most: how many pairs.
+        random: by which all is chosen.
+    """
+    short = [row for row in texts if len(words_of(row[1])) <= 450]
+    neighbours = [(short[at], short[at + step]) for step in (1, 2) for at in range(len(short) - step)]
+    for number, ((a, first), (b, second)) in enumerate(spread(neighbours, most)):
+        if ratio(first, second) > _MOST_RATIO_OF_OTHERS:
+            continue
+        mean = (len(words_of(first)) + len(words_of(second))) / 2
+        frame = make_frame(random, writer.language, titles, round(mean * random.uniform(0.5, 2.5)))
+        keys = f"framed{number}/{a}", f"framed{number}/{b}"
+        for key, cluster, text in ((keys[0], a, first), (keys[1], b, second)):
+            writer.add_text(key, frame.around(text), cluster)
+        writer.add_pair(*keys, OTHER, "one frame")
+
+
+def add_copies(
+    writer: LabelledWriter,
+    texts: Sequence[tuple[str, str, str]],
+    titles: Sequence[str],
+    edits: dict[str, Callable[[str, Random], str]],
+    random: Random,
+) -> None:
+    """Add copies of texts: in two frames, trimmed, edited.
+
+    Args:
+        writer: what they are added to.
+        texts: key of each, the text and another version of it, which may be the same.
+        titles: what lists of contents name.
+        edits: what else is done to the second one, by the kind of the pair.
+        random: by which all is chosen.
+    """
+    kinds = ["frame", "trimmed", *edits]
+    for number, (key, text, other) in enumerate(texts):
+        kind = kinds[number % len(kinds)]
+        if kind in edits:
+            other = edits[kind](other, random)
+        elif kind == "trimmed":
+            other = trimmed(other, random)
+        if words_of(text) == words_of(other) or kind == "frame" or random.random() < 0.3:
+            text, other = _in_two_frames(text, other, writer.language, titles, random)
+        alike = resemblance(text, other)
+        if alike >= _LEAST_RESEMBLANCE_OF_COPIES and max(len(words_of(text)), len(words_of(other))) <= MOST_WORDS:
+            writer.add_text(f"a{number}/{key}", text, key)
+            writer.add_text(f"b{number}/{key}", other, key)
+            writer.add_pair(f"a{number}/{key}", f"b{number}/{key}", COPY, kind)
+
+
+def _in_two_frames(text: str, other: str, language: str, titles: Sequence[str], random: Random) -> tuple[str, str]:
+    size = round(len(words_of(text)) * random.uniform(0.05, 0.3))
+    return (
+        make_frame(random, language, titles, size).around(text),
+        make_frame(random, language, titles, size).around(other),
+    )
