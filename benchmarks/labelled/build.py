@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labelled import notes, versions
+from benchmarks.labelled import licences, notes, versions
 from benchmarks.labelled.sets import LabelledWriter
 from dedup.errors import InputError
 
 KINDS: dict[str, Callable[[Path, Path], Iterator[LabelledWriter]]] = {
     "versions": versions.build,
     "notes": notes.build,
+    "licences": licences.build,
 }
 """What makes the sets of each kind."""
 

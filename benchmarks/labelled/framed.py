@@ -1,4 +1,4 @@
-"""Pairs that any collection of texts gives: other texts in one frame, and a text in two frames or trimmed."""
+"""Pairs that any collection of texts gives: other texts in one frame, and a text in two frames or edited."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from benchmarks.labelled.alike import MOST_WORDS, ratio, resemblance, spread, words_of
-from benchmarks.labelled.dress import make_frame, trimmed
+from benchmarks.labelled.dress import make_frame
 from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter
 
 _MOST_RATIO_OF_OTHERS = 0.8
@@ -45,7 +45,7 @@ def add_copies(
     edits: dict[str, Callable[[str, Random], str]],
     random: Random,
 ) -> None:
-    """Add copies of texts: in two frames, trimmed, edited.
+    """Add copies of texts: in two frames, edited.
 
     Args:
         writer: what they are added to.
@@ -54,13 +54,11 @@ def add_copies(
         edits: what else is done to the second one, by the kind of the pair.
         random: by which all is chosen.
     """
-    kinds = ["frame", "trimmed", *edits]
+    kinds = ["frame", *edits]
     for number, (key, text, other) in enumerate(texts):
         kind = kinds[number % len(kinds)]
         if kind in edits:
             other = edits[kind](other, random)
-        elif kind == "trimmed":
-            other = trimmed(other, random)
         if words_of(text) == words_of(other) or kind == "frame" or random.random() < 0.3:
             text, other = _in_two_frames(text, other, writer.language, titles, random)
         alike = resemblance(text, other)

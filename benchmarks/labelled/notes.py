@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from benchmarks.labelled.alike import has_fit_length, ratio, resemblance, spread
-from benchmarks.labelled.dress import with_other_bullets
+from benchmarks.labelled.alike import has_fit_length, ratio, spread
+from benchmarks.labelled.dress import trimmed, with_other_bullets
 from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
@@ -121,7 +121,12 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
         titles = [text.partition("\n")[0][:80] for text in releases.values()]
         _add_others(writer, releases)
         add_others_in_one_frame(writer, list(releases.items()), titles, _MOST_OF_A_KIND, random)
-        edits = {"bullets": with_other_bullets, "references": _without_references, "headline": _headline_of(notes.language)}
+        edits = {
+            "trimmed": trimmed,
+            "bullets": with_other_bullets,
+            "references": _without_references,
+            "headline": _headline_of(notes.language),
+        }
         copies = [(key, text, text) for key, text in spread(list(releases.items()), _MOST_OF_A_KIND)]
         add_copies(writer, copies, titles, edits, random)
         yield writer
@@ -172,10 +177,16 @@ def _add_others(writer: LabelledWriter, releases: dict[str, str]) -> None:
         if alike > _LEAST_RATIO_OF_COPIES:
             continue
         # The same fixes in two lines of releases: which of them a reader needs, nobody can say.
-        label = UNDECIDED if alike > _MOST_RATIO_OF_OTHERS or resemblance(releases[a], releases[b]) > 0.5 else OTHER
+        label = OTHER if alike <= _MOST_RATIO_OF_OTHERS or _have_fixes_of_their_own(releases[a], releases[b]) else UNDECIDED
         writer.add_text(a, releases[a])
         writer.add_text(b, releases[b])
         writer.add_pair(a, b, label, "release")
+
+
+def _have_fixes_of_their_own(a: str, b: str) -> bool:
+    """Say whether each of two texts has a number of an issue or of a security notice that the other has not."""
+    first, second = (set(re.findall(r"\b(?!(?:19|20)\d\d\b)\d{4,}\b", text)) for text in (a, b))
+    return bool(first - second and second - first)
 
 
 def _without_references(text: str, random: Random) -> str:
@@ -184,13 +195,12 @@ def _without_references(text: str, random: Random) -> str:
     return re.sub(r"[（(]\s*[)）]| +(?=[.,;)\n])", "", text)
 
 
-class _headline_of:
-    """An edit: another headline and a date of its own."""
+def _headline_of(language: str) -> Callable[[str, Random], str]:
+    """Return an edit: another headline and a date of its own."""
 
-    def __init__(self, language: str) -> None:
-        self._headline = _HEADLINES[language]
-
-    def __call__(self, text: str, random: Random) -> str:
+    def put(text: str, random: Random) -> str:
         title, _, rest = text.partition("\n")
-        return f"{self._headline.format(title=title, day=random.randint(1, 30), number=random.randint(1, 9))}\n{rest}"
+        headline = _HEADLINES[language].format(title=title, day=random.randint(1, 30), number=random.randint(1, 9))
+        return f"{headline}\n{rest}"
 
+    return put

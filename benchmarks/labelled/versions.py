@@ -12,6 +12,7 @@ from random import Random
 from rapidfuzz.distance import Indel
 
 from benchmarks.labelled.alike import has_fit_length, ratio, resemblance, spread, words_of
+from benchmarks.labelled.dress import trimmed
 from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
@@ -19,7 +20,8 @@ from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, har
 
 _MOST_OF_A_KIND = 30
 _MOST_UNDECIDED = 20
-_MOST_EQUAL = 4
+_MOST_EQUAL, _MOST_HARDLY_EDITED = 3, 8
+_LEAST_RESEMBLANCE_OF_HARDLY_EDITED = 0.93
 _MOST_PAGES = 220
 _LEAST_RATIO_OF_COPIES, _LEAST_RATIO_OF_UNDECIDED = 0.9, 0.7
 _MOST_RATIO_OF_SISTERS = 0.8
@@ -94,18 +96,18 @@ def _manual(folder: str, language: str) -> Project:
 
 
 PROJECTS = [
-    _source("learn", "django", "5.0.14", "5.1.15", r"docs/((?:ref|topics|howto|faq|intro)/.+)\.txt"),
-    _source("learn", "flask", "2.2.5", "3.0.3"),
-    _source("learn", "celery", "5.2.7", "5.3.6", r"docs/((?:userguide|getting-started|django|tutorials|internals)/.+)\.rst"),
-    _source("learn", "pytest", "7.4.4", "8.1.2", r"doc/en/((?!announce|changelog).+)\.rst"),
-    _source("learn", "beets", "1.6.0", "2.0.0", r"docs/((?!changelog).+)\.rst"),
-    _source("learn", "cryptography", "41.0.7", "42.0.8"),
-    _source("confirm", "sqlalchemy", "2.0.20", "2.0.40", r"doc/build/((?!changelog).+)\.rst"),
-    _source("confirm", "sphinx", "7.1.2", "7.4.7", r"doc/((?!changes|internals/rel).+)\.rst"),
-    _source("confirm", "scrapy", "2.8.0", "2.11.2", r"docs/((?!news).+)\.rst"),
-    _source("confirm", "pillow", "9.5.0", "10.4.0", r"docs/((?!releasenotes).+)\.rst"),
-    _source("confirm", "tornado", "6.2", "6.4.2", r"docs/((?!releases).+)\.rst"),
-    _source("confirm", "twisted", "22.10.0", "23.10.0", r"docs/(.+)\.rst"),
+    _source("learn", "django", "4.0.10", "5.1.15", r"docs/((?:ref|topics|howto|faq|intro)/.+)\.txt"),
+    _source("learn", "flask", "2.0.3", "3.0.3"),
+    _source("learn", "celery", "5.0.5", "5.3.6", r"docs/((?:userguide|getting-started|django|tutorials|internals)/.+)\.rst"),
+    _source("learn", "pytest", "6.2.5", "8.1.2", r"doc/en/((?!announce|changelog).+)\.rst"),
+    _source("learn", "beets", "1.4.9", "2.0.0", r"docs/((?!changelog).+)\.rst"),
+    _source("learn", "cryptography", "38.0.4", "42.0.8"),
+    _source("confirm", "sqlalchemy", "2.0.4", "2.0.40", r"doc/build/((?!changelog).+)\.rst"),
+    _source("confirm", "sphinx", "5.0.2", "7.4.7", r"doc/((?!changes|internals/rel).+)\.rst"),
+    _source("confirm", "scrapy", "2.5.1", "2.11.2", r"docs/((?!news).+)\.rst"),
+    _source("confirm", "pillow", "8.4.0", "10.4.0", r"docs/((?!releasenotes).+)\.rst"),
+    _source("confirm", "tornado", "5.1.1", "6.4.2", r"docs/((?!releases).+)\.rst"),
+    _source("confirm", "twisted", "21.2.0", "23.10.0", r"docs/(.+)\.rst"),
     _npm("learn", "vant", "1.4.8", "1.6.28", r"packages/(.+)/zh-CN\.md"),
     _npm("learn", "javascripting", "2.6.1", "2.7.4", r"problems/(.+_zh-cn)\.md"),
     _npm("confirm", "mand-mobile", "2.5.20", "2.7.0", r"components/(.+)/README\.md"),
@@ -141,7 +143,7 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
         _add_sisters(writer, old, new)
         add_others_in_one_frame(writer, list(new.items()), titles, _MOST_OF_A_KIND, random)
         copies = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
-        add_copies(writer, copies, titles, {}, random)
+        add_copies(writer, copies, titles, {"trimmed": trimmed}, random)
         yield writer
 
 
@@ -185,8 +187,10 @@ def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, st
             )
             label = COPY if is_copy else UNDECIDED
             kept[label].append((resemblance(old[name], new[name]), name))
-    copies = [name for _, name in sorted(kept[COPY])]
-    chosen = [(name, COPY) for name in [*spread(copies, _MOST_OF_A_KIND), *spread(equal, _MOST_EQUAL)]]
+    edited = [name for alike, name in sorted(kept[COPY]) if alike < _LEAST_RESEMBLANCE_OF_HARDLY_EDITED]
+    hardly = [name for alike, name in sorted(kept[COPY]) if alike >= _LEAST_RESEMBLANCE_OF_HARDLY_EDITED]
+    copies = [*spread(edited, _MOST_OF_A_KIND), *spread(hardly, _MOST_HARDLY_EDITED), *spread(equal, _MOST_EQUAL)]
+    chosen = [(name, COPY) for name in copies]
     chosen += [(name, UNDECIDED) for _, name in spread(sorted(kept[UNDECIDED]), _MOST_UNDECIDED)]
     for name, label in chosen:
         writer.add_text(f"old/{name}", old[name], name)
