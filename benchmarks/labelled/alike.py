@@ -39,15 +39,6 @@ def resemblance(a: str, b: str) -> float:
     return jaccard(shingles_of(words_of(a)), shingles_of(words_of(b)))
 
 
-def changed_words(a: str, b: str) -> tuple[int, int]:
-    """Return how many words of each of two texts the other does not have at that place."""
-    first, second = words_of(a), words_of(b)
-    operations = Indel.opcodes(first, second)
-    gone = sum(each.src_end - each.src_start for each in operations if each.tag in ("delete", "replace"))
-    come = sum(each.dest_end - each.dest_start for each in operations if each.tag in ("insert", "replace"))
-    return gone, come
-
-
 def spread(rows: Sequence[T], most: int) -> list[T]:
     """Return at most so many of the rows, evenly from first to last."""
     return [rows[at * len(rows) // most] for at in range(most)] if len(rows) > most else list(rows)

@@ -1,4 +1,4 @@
-"""What a site does to a text that it shows: a frame of its own round it, other marks of lists, other lines, less of it."""
+"""What a site does to a text that it shows: a frame of its own, other marks of lists, other lines, less of it."""
 
 from __future__ import annotations
 
@@ -11,38 +11,45 @@ from random import Random
 from benchmarks.labelled.alike import words_of
 
 _SITES = {
-    "en": "Northwind Docs|Package Reader|The Manual Shelf|Open Library Mirror|Codehaven|Daily Releases|Plain Manuals|"
-    "Release Watch|Readme Central|Project Digest",
+    "en": "Northwind Docs|Package Reader|The Manual Shelf|Open Library Mirror|Codehaven|Daily Releases|Plain "
+    "Manuals|Release Watch|Readme Central|Project Digest",
     "de": "Handbuchregal|Paketleser|Freie Anleitungen|Werkbank|Programmspiegel|Nachschlagewerk|Versionsbote|Linuxstube",
     "zh": "文档书架|软件包阅读|开源镜像站|开发者手册|版本速递|代码港|技术资料库|程序员驿站",
 }
 _MENUS = {
-    "en": "Home|Documentation|Downloads|Community|Blog|Support|Search|Sign in|About|Team|Events|Wiki|Forum|Donate|Languages",
-    "de": "Startseite|Dokumentation|Herunterladen|Gemeinschaft|Neuigkeiten|Hilfe|Suche|Anmelden|Über uns|Termine|Wiki|Forum|"
-    "Spenden|Sprachen",
+    "en": "Home|Documentation|Downloads|Community|Blog|Support|Search|Sign in|About|Team|Events|Wiki|Forum|"
+    "Donate|Languages",
+    "de": "Startseite|Dokumentation|Herunterladen|Gemeinschaft|Neuigkeiten|Hilfe|Suche|Anmelden|Über uns|"
+    "Termine|Wiki|Forum|Spenden|Sprachen",
     "zh": "首页|文档|下载|社区|博客|支持|搜索|登录|关于我们|团队|活动|维基|论坛|捐助|语言",
 }
 _LEADS = {
-    "en": "You are reading the documentation as it was published by the project.|This page is part of a larger collection; use "
-    "the list of contents to find your way.|If something is missing here, please tell us by mail or open an issue.|We show the "
-    "text as we have received it from the authors.|Our readers keep this collection up to date, and everyone is invited to help.|"
-    "Please note that older and newer releases may differ from what is described here.",
-    "de": "Sie lesen die Dokumentation, wie sie vom Projekt veröffentlicht wurde.|Diese Seite gehört zu einer größeren Sammlung; "
-    "das Inhaltsverzeichnis hilft beim Zurechtfinden.|Fehlt hier etwas, so schreiben Sie uns bitte oder öffnen einen Bericht.|"
-    "Wir zeigen den Text so, wie wir ihn von den Autoren erhalten haben.|Unsere Leser halten die Sammlung aktuell, und jede Hilfe "
-    "ist willkommen.|Bitte beachten Sie, dass ältere und neuere Fassungen abweichen können.",
-    "zh": "您正在阅读由项目发布的文档。|本页是资料合集的一部分，请通过目录查找所需内容。|如果发现缺漏，请发送邮件或提交问题告知我们。|"
-    "本站按照作者提供的原文展示内容。|本合集由读者共同维护，欢迎参与改进。|请注意，较早或较新的版本可能与此处描述有所不同。",
+    "en": "You are reading the documentation as it was published by the project.|This page is part of a larger "
+    "collection; use the list of contents to find your way.|If something is missing here, please tell us "
+    "by mail or open an issue.|We show the text as we have received it from the authors.|Our readers "
+    "keep this collection up to date, and everyone is invited to help.|Please note that older and newer "
+    "releases may differ from what is described here.",
+    "de": "Sie lesen die Dokumentation, wie sie vom Projekt veröffentlicht wurde.|Diese Seite gehört zu einer "
+    "größeren Sammlung; das Inhaltsverzeichnis hilft beim Zurechtfinden.|Fehlt hier etwas, so schreiben "
+    "Sie uns bitte oder öffnen einen Bericht.|Wir zeigen den Text so, wie wir ihn von den Autoren "
+    "erhalten haben.|Unsere Leser halten die Sammlung aktuell, und jede Hilfe ist willkommen.|Bitte "
+    "beachten Sie, dass ältere und neuere Fassungen abweichen können.",
+    "zh": "您正在阅读由项目发布的文档。|本页是资料合集的一部分，请通过目录查找所需内容。|"
+    "如果发现缺漏，请发送邮件或提交问题告知我们。|本站按照作者提供的原文展示内容。|"
+    "本合集由读者共同维护，欢迎参与改进。|请注意，较早或较新的版本可能与此处描述有所不同。",
 }
 _FOOTS = {
-    "en": "Was this page helpful? Send us your opinion.|Subscribe to our newsletter and never miss a release.|All trademarks "
-    "belong to their owners.|This site uses cookies to remember your settings.|Found a mistake? Edit this page.|Hosted by "
-    "volunteers, served from three continents.|Terms of use, privacy policy, imprint, accessibility.",
-    "de": "War diese Seite hilfreich? Sagen Sie uns Ihre Meinung.|Abonnieren Sie unseren Rundbrief und verpassen Sie keine Fassung "
-    "mehr.|Alle Marken gehören ihren Inhabern.|Diese Seite verwendet Cookies, um Einstellungen zu speichern.|Fehler gefunden? "
-    "Bearbeiten Sie diese Seite.|Betrieben von Freiwilligen auf drei Kontinenten.|Nutzungsbedingungen, Datenschutz, Impressum.",
-    "zh": "本页对您有帮助吗？欢迎留下意见。|订阅我们的邮件，不错过任何新版本。|所有商标归其所有者所有。|本站使用 Cookie 保存您的设置。|"
-    "发现错误？点击编辑本页。|由志愿者运营，服务器分布于三大洲。|使用条款、隐私政策、版权声明、无障碍说明。",
+    "en": "Was this page helpful? Send us your opinion.|Subscribe to our newsletter and never miss a release.|"
+    "All trademarks belong to their owners.|This site uses cookies to remember your settings.|Found a "
+    "mistake? Edit this page.|Hosted by volunteers, served from three continents.|Terms of use, privacy "
+    "policy, imprint, accessibility.",
+    "de": "War diese Seite hilfreich? Sagen Sie uns Ihre Meinung.|Abonnieren Sie unseren Rundbrief und "
+    "verpassen Sie keine Fassung mehr.|Alle Marken gehören ihren Inhabern.|Diese Seite verwendet "
+    "Cookies, um Einstellungen zu speichern.|Fehler gefunden? Bearbeiten Sie diese Seite.|Betrieben von "
+    "Freiwilligen auf drei Kontinenten.|Nutzungsbedingungen, Datenschutz, Impressum.",
+    "zh": "本页对您有帮助吗？欢迎留下意见。|订阅我们的邮件，不错过任何新版本。|所有商标归其所有者所有。|"
+    "本站使用 Cookie 保存您的设置。|发现错误？点击编辑本页。|由志愿者运营，服务器分布于三大洲。|"
+    "使用条款、隐私政策、版权声明、无障碍说明。",
 }
 _CONTENTS = {"en": "Contents", "de": "Inhalt", "zh": "目录"}
 

@@ -55,10 +55,10 @@ def add_copies(
         random: by which all is chosen.
     """
     kinds = ["frame", *edits]
-    for number, (key, text, other) in enumerate(texts):
-        kind = kinds[number % len(kinds)]
+    for number, (key, first, second) in enumerate(texts):
+        text, other, kind = first, second, kinds[number % len(kinds)]
         if kind in edits:
-            other = edits[kind](other, random)
+            other = edits[kind](second, random)
         if words_of(text) == words_of(other) or kind == "frame" or random.random() < 0.3:
             text, other = _in_two_frames(text, other, writer.language, titles, random)
         alike = resemblance(text, other)

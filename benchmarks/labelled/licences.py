@@ -74,13 +74,21 @@ SHELVES = [
 ]
 """The sets: all licences of one category are in one half."""
 
-_HOLDERS = ["Maria Lindqvist", "Brightwater Labs Ltd.", "The Tessellate Authors", "Jonas Weber", "北辰科技有限公司", "Kite & Sons"]
+_HOLDERS = [
+    "Maria Lindqvist",
+    "Brightwater Labs Ltd.",
+    "The Tessellate Authors",
+    "Jonas Weber",
+    "北辰科技有限公司",
+    "Kite & Sons",
+]
 _PREFACES = {
-    "en": "This software is distributed under the licence below. Keep this file with every copy you pass on.\n|The following "
-    "terms apply to all files of this directory unless stated otherwise.\n|LICENSE\n\n",
-    "de": "Für diese Software gilt die nachstehende Lizenz. Bitte geben Sie diese Datei mit jeder Kopie weiter.\n|Die folgenden "
-    "Bedingungen gelten für alle Dateien dieses Verzeichnisses.\n|LIZENZ\n\n",
-    "zh": "本软件依照以下许可证发布，再分发时请保留本文件。\n|除另有说明外，以下条款适用于本目录下的全部文件。\n|许可证\n\n",
+    "en": "This software is distributed under the licence below. Keep this file with every copy you pass on.\n|"
+    "The following terms apply to all files of this directory unless stated otherwise.\n|LICENSE\n\n",
+    "de": "Für diese Software gilt die nachstehende Lizenz. Bitte geben Sie diese Datei mit jeder Kopie "
+    "weiter.\n|Die folgenden Bedingungen gelten für alle Dateien dieses Verzeichnisses.\n|LIZENZ\n\n",
+    "zh": "本软件依照以下许可证发布，再分发时请保留本文件。\n|"
+    "除另有说明外，以下条款适用于本目录下的全部文件。\n|许可证\n\n",
 }
 
 
@@ -164,13 +172,20 @@ def _alike(texts: dict[str, str]) -> list[tuple[str, str]]:
             shared.update(combinations(names, 2))
     likely = [pair for pair, count in shared.items() if count >= 5]
     alike = {(a, b): jaccard(shingles[a], shingles[b]) for a, b in likely}
-    return sorted((pair for pair, each in alike.items() if each >= _LEAST_RESEMBLANCE_OF_OTHERS), key=lambda pair: (-alike[pair], pair))
+    return sorted(
+        (pair for pair, each in alike.items() if each >= _LEAST_RESEMBLANCE_OF_OTHERS),
+        key=lambda pair: (-alike[pair], pair),
+    )
 
 
 def _has_another_clause(a: str, b: str) -> bool:
-    """Say whether one of two texts has a clause that the other has not: some words in a row, not names, that allow or ask."""
+    """Say whether one of two texts has a clause that the other has not: words in a row that allow or ask."""
     first, second = words_of(a), words_of(b)
-    names = {word.lower().encode() for word in re.findall(r"(?<=[a-z,] )[A-Z]\w+|[A-Z]{2,}", f"{a} {b}") if not word.isupper()}
+    names = {
+        word.lower().encode()
+        for word in re.findall(r"(?<=[a-z,] )[A-Z]\w+|[A-Z]{2,}", f"{a} {b}")
+        if not word.isupper()
+    }
     for each in Indel.opcodes(first, second):
         for words in (first[each.src_start : each.src_end], second[each.dest_start : each.dest_end]):
             own = [word for word in words if word not in names and not word.isdigit()]
@@ -182,7 +197,9 @@ def _has_another_clause(a: str, b: str) -> bool:
 def _other_holder(text: str, random: Random) -> str:
     """Put another holder and year into the line of the copyright, or add one."""
     line = f"Copyright (c) {random.randint(1995, 2024)} {random.choice(_HOLDERS)}"
-    changed, count = re.subn(r"^ *(?:Copyright|\(c\)|©)[^\n]*\d{4}[^\n]*$", line, text, count=1, flags=re.MULTILINE | re.IGNORECASE)
+    changed, count = re.subn(
+        r"^ *(?:Copyright|\(c\)|©)[^\n]*\d{4}[^\n]*$", line, text, count=1, flags=re.MULTILINE | re.IGNORECASE
+    )
     return changed if count else f"{line}\n\n{text}"
 
 

@@ -15,8 +15,14 @@ _REST = [
     (re.compile(r"^( *)\.\. (?:versionadded|versionchanged|deprecated):: *", re.MULTILINE), r"\1Since version "),
     (re.compile(r"^ *\.\. (?:toctree|contents|index|highlight|currentmodule|image|figure)::[^\n]*$", re.MULTILINE), ""),
     (re.compile(r"^( *)\.\. [\w:.+-]+::", re.MULTILINE), r"\1"),
-    (re.compile(r"^ +:(?:maxdepth|caption|hidden|titlesonly|glob|alt|width|tags|tickets|linenos|noindex|no-index|depth|local|"
-                r"members|undoc-members|show-inheritance|backlinks|class|height|align|target|name)\b[^\n]*$", re.MULTILINE), ""),
+    (
+        re.compile(
+            r"^ +:(?:maxdepth|caption|hidden|titlesonly|glob|alt|width|tags|tickets|linenos|noindex|no-index|depth|"
+            r"local|members|undoc-members|show-inheritance|backlinks|class|height|align|target|name)\b[^\n]*$",
+            re.MULTILINE,
+        ),
+        "",
+    ),
     (re.compile(r"^([=\-~^\"'#*+.`:_<>])\1{2,} *$", re.MULTILINE), ""),
     (re.compile(r":[\w:+.-]+:`([^`<]*?)\s*<[^>`]*>`"), r"\1"),
     (re.compile(r":[\w:+.-]+:`[!~]?([^`]*)`"), r"\1"),
@@ -40,7 +46,7 @@ _MARKDOWN = [
     (re.compile(r"`+([^`]*)`+"), r"\1"),
     (re.compile(r"\*\*([^*\n]+)\*\*"), r"\1"),
 ]
-_BLOCKS = "//*[self::p or self::li or self::h1 or self::h2 or self::h3 or self::h4 or self::pre or self::td or self::th or self::dt]"
+_BLOCKS = "|".join(f"//{name}" for name in ["p", "li", "h1", "h2", "h3", "h4", "pre", "td", "th", "dt"])
 
 
 def plain_text(text: str, markup: str) -> str:
@@ -55,7 +61,9 @@ def plain_text(text: str, markup: str) -> str:
 
 def _text_of_html(text: str) -> str:
     root = lxml_html.fromstring(text.encode(), parser=lxml_html.HTMLParser(encoding="utf-8"))
-    for element in root.xpath("//script|//style|//head|//div[@class='navheader' or @class='navfooter' or @class='toc']"):
+    for element in root.xpath(
+        "//script|//style|//head|//div[@class='navheader' or @class='navfooter' or @class='toc']"
+    ):
         element.drop_tree()
     for element in root.xpath(_BLOCKS):
         element.tail = "\n" + (element.tail or "")

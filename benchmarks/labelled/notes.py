@@ -29,7 +29,7 @@ _FEWEST_WORDS_OF_NEWS = 20
 
 _REST_HEADING = r"(?=^[^\n]*\d+\.\d+[^\n]*\n[=\-~]{3,} *$)"
 _MARKDOWN_HEADING = r"(?=^#{1,3} [^\n]*\d+\.\d+)"
-_NEW_IN = r"(?:Neuigkeiten|Neuerungen|新特性|新功能|New features)[^\n]* Edu (\d+)"
+_NEW_IN = r"(?:(?:Neuigkeiten|Neuerungen|New features)[^\n]* |^(?=[^\n]*新)[^\n]*)Edu (\d+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ class Notes:
     heading: str
 
 
-def _rest(half: str, name: str, version: str, pattern: str, heading: str = _REST_HEADING, language: str = "en") -> Notes:
-    return Notes(half, language, (Package(PYPI, name, version),), pattern, REST, heading)
+def _rest(half: str, name: str, version: str, pattern: str, heading: str = _REST_HEADING) -> Notes:
+    return Notes(half, "en", (Package(PYPI, name, version),), pattern, REST, heading)
 
 
 def _markdown(half: str, language: str, name: str, version: str, pattern: str = r"CHANGELOG\.md") -> Notes:
@@ -63,7 +63,9 @@ def _markdown(half: str, language: str, name: str, version: str, pattern: str = 
 
 def _news(half: str, language: str, packages: str) -> Notes:
     pairs = [each.split("@") for each in packages.split()]
-    return Notes(half, language, tuple(Package(NPM, f"iobroker.{name}", of) for name, of in pairs), r"io-package\.json", NEWS, "")
+    return Notes(
+        half, language, tuple(Package(NPM, f"iobroker.{name}", of) for name, of in pairs), r"io-package\.json", NEWS, ""
+    )
 
 
 def _manual(folder: str) -> Notes:
@@ -84,11 +86,17 @@ PROJECTS = [
     _markdown("learn", "zh", "tdesign-vue-next", "1.20.8"),
     _markdown("confirm", "zh", "element-ui", "2.15.14", r"CHANGELOG\.zh-CN\.md"),
     _markdown("confirm", "zh", "mand-mobile", "2.7.0"),
-    _markdown("confirm", "zh", "uview-ui", "2.0.36", r"changelog\.md"),
-    _rest("learn", "rqalpha", "6.4.2", r"CHANGELOG\.rst", language="zh"),
+    Notes("confirm", "zh", (Package(NPM, "uview-ui", "2.0.36"),), r"changelog\.md", MARKDOWN, r"(?=^## \d)"),
+    Notes("learn", "zh", (Package(PYPI, "rqalpha", "6.4.2"),), r"CHANGELOG\.rst", REST, _REST_HEADING),
     _markdown("confirm", "en", "element-ui", "2.15.14", r"CHANGELOG\.en-US\.md"),
-    *(_news("learn", language, "shelly@12.0.0 shelly@11.0.0 vis-2@2.15.5 zigbee@3.5.5 echarts@5.1.1") for language in ("de", "zh")),
-    *(_news("confirm", language, "javascript@10.3.0 javascript@9.1.1 telegram@6.0.2 admin@7.8.20 web@8.1.0") for language in ("de", "zh")),
+    *(
+        _news("learn", language, "shelly@12.0.0 shelly@11.0.0 vis-2@2.15.5 zigbee@3.5.5 echarts@5.1.1")
+        for language in ("de", "zh")
+    ),
+    *(
+        _news("confirm", language, "javascript@10.3.0 javascript@9.1.1 telegram@6.0.2 admin@7.8.20 web@8.1.0")
+        for language in ("de", "zh")
+    ),
     _manual("de"),
     _manual("zh-cn"),
 ]
@@ -147,7 +155,11 @@ def _parts(notes: Notes, package: Package, path: str, text: str) -> dict[str, st
         language = {"zh": "zh-cn"}.get(notes.language, notes.language)
         news = json.loads(text)["common"]["news"]
         name = package.name
-        return {f"{name} {version}": f"{name} {version}\n{each[language]}" for version, each in news.items() if each.get(language)}
+        return {
+            f"{name} {version}": f"{name} {version}\n{each[language]}"
+            for version, each in news.items()
+            if each.get(language)
+        }
     if notes.markup == HTML:
         return _sections(text, notes.heading)
     if not notes.heading:
@@ -157,7 +169,7 @@ def _parts(notes: Notes, package: Package, path: str, text: str) -> dict[str, st
 
 
 def _sections(text: str, heading: str) -> dict[str, str]:
-    """Cut a manual at its headings and return what stands below those that name a release, called by release and heading."""
+    """Return the sections of a manual below headings that name a release, called by release and heading."""
     sections = {}
     release = ""
     for part in re.split(r"(?=<h[1-4]\b)", text)[1:]:
@@ -177,7 +189,9 @@ def _add_others(writer: LabelledWriter, releases: dict[str, str]) -> None:
         if alike > _LEAST_RATIO_OF_COPIES:
             continue
         # The same fixes in two lines of releases: which of them a reader needs, nobody can say.
-        label = OTHER if alike <= _MOST_RATIO_OF_OTHERS or _have_fixes_of_their_own(releases[a], releases[b]) else UNDECIDED
+        label = (
+            OTHER if alike <= _MOST_RATIO_OF_OTHERS or _have_fixes_of_their_own(releases[a], releases[b]) else UNDECIDED
+        )
         writer.add_text(a, releases[a])
         writer.add_text(b, releases[b])
         writer.add_pair(a, b, label, "release")

@@ -1,9 +1,8 @@
-"""Labelled sets of kind `versions`: pages of documentation in two releases of a project, and sister pages of one release."""
+"""Labelled sets of kind `versions`: pages of documentation in two releases of a project, and sister pages of one."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,35 +69,35 @@ class Project:
 
 
 def _source(half: str, name: str, old: str, new: str, pattern: str = r"docs?/(.+)\.(?:rst|txt)") -> Project:
-    releases = [Release(Package(PYPI, name, version), pattern) for version in (old, new)]
-    return Project(half, "en", name, *releases)
+    first, second = (Release(Package(PYPI, name, version), pattern) for version in (old, new))
+    return Project(half, "en", name, first, second)
 
 
 def _npm(half: str, name: str, old: str, new: str, pattern: str) -> Project:
-    releases = [Release(Package(NPM, name, version), pattern) for version in (old, new)]
-    return Project(half, "zh", name, *releases, markup=MARKDOWN)
+    first, second = (Release(Package(NPM, name, version), pattern) for version in (old, new))
+    return Project(half, "zh", name, first, second, markup=MARKDOWN)
 
 
-def _guide(folder: str, language: str, first: str, second: str) -> Project:
-    releases = [
-        Release(Package(DEBIAN, f"installation-guide-{each}"), rf"usr/share/doc/[^/]+/{folder}/(.+)\.html")
-        for each in (first, second)
-    ]
-    return Project("learn", language, f"installation-guide-{first}-{second}", *releases, markup=HTML, machines=_MACHINES)
+def _guide(folder: str, machine: str, other: str) -> Project:
+    pattern = rf"usr/share/doc/[^/]+/{folder}/(.+)\.html"
+    first, second = (Release(Package(DEBIAN, f"installation-guide-{each}"), pattern) for each in (machine, other))
+    name = f"installation-guide-{machine}-{other}"
+    return Project("learn", folder[:2], name, first, second, markup=HTML, machines=_MACHINES)
 
 
-def _manual(folder: str, language: str) -> Project:
-    releases = [
-        Release(Package(DEBIAN, f"debian-edu-doc-{folder}"), rf"usr/share/doc/[^/]+/debian-edu-{name}-(manual)\.html")
-        for name in ("bullseye", "bookworm")
-    ]
-    return Project("confirm", language, "debian-edu-doc", *releases, markup=HTML, heading=3)
+def _manual(folder: str) -> Project:
+    package = Package(DEBIAN, f"debian-edu-doc-{folder}")
+    pattern = "usr/share/doc/[^/]+/debian-edu-{}-(manual)\\.html"
+    first, second = (Release(package, pattern.format(name)) for name in ("bullseye", "bookworm"))
+    return Project("confirm", folder[:2], "debian-edu-doc", first, second, markup=HTML, heading=3)
 
 
 PROJECTS = [
     _source("learn", "django", "4.0.10", "5.1.15", r"docs/((?:ref|topics|howto|faq|intro)/.+)\.txt"),
     _source("learn", "flask", "2.0.3", "3.0.3"),
-    _source("learn", "celery", "5.0.5", "5.3.6", r"docs/((?:userguide|getting-started|django|tutorials|internals)/.+)\.rst"),
+    _source(
+        "learn", "celery", "5.0.5", "5.3.6", r"docs/((?:userguide|getting-started|django|tutorials|internals)/.+)\.rst"
+    ),
     _source("learn", "pytest", "6.2.5", "8.1.2", r"doc/en/((?!announce|changelog).+)\.rst"),
     _source("learn", "beets", "1.4.9", "2.0.0", r"docs/((?!changelog).+)\.rst"),
     _source("learn", "cryptography", "38.0.4", "42.0.8"),
@@ -112,13 +111,13 @@ PROJECTS = [
     _npm("learn", "javascripting", "2.6.1", "2.7.4", r"problems/(.+_zh-cn)\.md"),
     _npm("confirm", "mand-mobile", "2.5.20", "2.7.0", r"components/(.+)/README\.md"),
     _npm("confirm", "learnyounode", "3.5.10", "4.2.2", r"exercises/(.+\.zh-cn)\.md"),
-    _guide("de", "de", "amd64", "i386"),
-    _guide("de", "de", "arm64", "armhf"),
-    _guide("zh_CN", "zh", "amd64", "i386"),
-    _guide("zh_CN", "zh", "arm64", "armhf"),
-    _guide("en", "en", "amd64", "i386"),
-    _manual("de", "de"),
-    _manual("zh-cn", "zh"),
+    _guide("de", "amd64", "i386"),
+    _guide("de", "arm64", "armhf"),
+    _guide("zh_CN", "amd64", "i386"),
+    _guide("zh_CN", "arm64", "armhf"),
+    _guide("en", "amd64", "i386"),
+    _manual("de"),
+    _manual("zh-cn"),
 ]
 """Which releases are compared; all that is of one project is in one half."""
 
@@ -148,7 +147,7 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
 
 
 def _pages(release: Release, project: Project, cache: Path) -> dict[str, str]:
-    pages = {}
+    pages: dict[str, str] = {}
     for path, text in read_texts(release.package, cache, release.pattern).items():
         found = re.fullmatch(release.pattern, path)
         name = found[1] if found else path
@@ -170,7 +169,9 @@ def _sections(text: str, level: int) -> dict[str, str]:
 
 
 def _copies(writer: LabelledWriter) -> list[str]:
-    return sorted({str(writer.documents[a]["cluster"]) for (a, _), pair in writer.pairs.items() if pair["label"] == COPY})
+    return sorted(
+        {str(writer.documents[a]["cluster"]) for (a, _), pair in writer.pairs.items() if pair["label"] == COPY}
+    )
 
 
 def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, str], machines: str) -> None:
@@ -183,14 +184,16 @@ def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, st
             equal.append(name)
         elif alike >= _LEAST_RATIO_OF_UNDECIDED:
             is_copy = alike >= _LEAST_RATIO_OF_COPIES and not (
-                _has_other_facts(old[name], new[name], machines) if machines else _is_other_subject(old[name], new[name])
+                _has_other_facts(old[name], new[name], machines)
+                if machines
+                else _is_other_subject(old[name], new[name])
             )
             label = COPY if is_copy else UNDECIDED
             kept[label].append((resemblance(old[name], new[name]), name))
     edited = [name for alike, name in sorted(kept[COPY]) if alike < _LEAST_RESEMBLANCE_OF_HARDLY_EDITED]
     hardly = [name for alike, name in sorted(kept[COPY]) if alike >= _LEAST_RESEMBLANCE_OF_HARDLY_EDITED]
     copies = [*spread(edited, _MOST_OF_A_KIND), *spread(hardly, _MOST_HARDLY_EDITED), *spread(equal, _MOST_EQUAL)]
-    chosen = [(name, COPY) for name in copies]
+    chosen: list[tuple[str, int | None]] = [(name, COPY) for name in copies]
     chosen += [(name, UNDECIDED) for _, name in spread(sorted(kept[UNDECIDED]), _MOST_UNDECIDED)]
     for name, label in chosen:
         writer.add_text(f"old/{name}", old[name], name)
@@ -199,15 +202,10 @@ def _add_versions(writer: LabelledWriter, old: dict[str, str], new: dict[str, st
 
 
 def _is_other_subject(old: str, new: str) -> bool:
-    """Say whether one word stands for another throughout, or the first line has become another."""
-    if words_of(old.partition("\n")[0]) != words_of(new.partition("\n")[0]):
-        return True
-    first, second = words_of(old), words_of(new)
-    swaps: Counter[tuple[tuple[bytes, ...], tuple[bytes, ...]]] = Counter()
-    for each in Indel.opcodes(first, second):
-        if each.tag == "replace":
-            swaps[first[each.src_start : each.src_end], second[each.dest_start : each.dest_end]] += 1
-    return any(count >= 4 for count in swaps.values())
+    """Say whether the first line has become another, or what was in English before has been translated."""
+    titles = [words_of(text.partition("\n")[0]) for text in (old, new)]
+    english = [words_of(text).count(b"the") for text in (old, new)]
+    return titles[0] != titles[1] or (min(english) < max(english) / 2 and max(english) - min(english) >= 2)
 
 
 def _has_other_facts(old: str, new: str, machines: str) -> bool:
