@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from benchmarks.labelled.dress import as_comment, rewrapped
 from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.packages import PYPI, Package, read_texts
 from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter
+from dedup.errors import InputError
 from dedup.rules.overlap import jaccard, shingles_of
 
 _PACKAGE = Package(PYPI, "licensedcode-data", "33.0.0rc1")
@@ -93,45 +95,50 @@ _PREFACES = {
 
 
 def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Yield the sets of this kind, not yet written.
+    """Yield the sets of this kind, not yet written; what cannot be fetched is left out.
 
     Args:
         out: the folder with both halves.
         cache: the folder that packages are kept in.
-
-    Raises:
-        InputError: the package cannot be fetched.
     """
-    every = dict(_licences(cache))
+    try:
+        licences = list(_licences(cache))
+    except InputError as error:
+        print(f"licences: left out: {error}", file=sys.stderr)
+        return
     for shelf in SHELVES:
-        folder = out / shelf.half / f"licences-{shelf.language}-{shelf.name}"
-        writer = LabelledWriter(folder, _PACKAGE.name, shelf.language)
-        chosen = {fields["name"]: text for fields, text in every.values() if _matches(fields, shelf)}
-        texts = _clauses(chosen, shelf.language) if shelf.in_clauses else chosen
-        texts = {name: text for name, text in sorted(texts.items()) if has_fit_length(text)}
-        random = Random(folder.name)
-        if not shelf.in_clauses:
-            _add_others(writer, texts)
-        add_others_in_one_frame(writer, list(texts.items()), list(chosen), _MOST_OF_A_KIND, random)
-        edits = {
-            "comment": as_comment,
-            "wrapped": rewrapped,
-            "holder": _other_holder,
-            "preface": _preface_of(shelf.language),
-        }
-        copies = [(key, text, text) for key, text in spread(list(texts.items()), _MOST_OF_A_KIND)]
-        add_copies(writer, copies, list(chosen), edits, random)
-        yield writer
+        yield _make_set(shelf, licences, out)
 
 
-def _licences(cache: Path) -> Iterator[tuple[str, tuple[dict[str, str], str]]]:
-    for path, content in read_texts(_PACKAGE, cache, _PATTERN).items():
+def _make_set(shelf: Shelf, licences: list[tuple[dict[str, str], str]], out: Path) -> LabelledWriter:
+    folder = out / shelf.half / f"licences-{shelf.language}-{shelf.name}"
+    writer = LabelledWriter(folder, _PACKAGE.name, shelf.language)
+    chosen = {fields["name"]: text for fields, text in licences if _matches(fields, shelf)}
+    texts = _clauses(chosen, shelf.language) if shelf.in_clauses else chosen
+    texts = {name: text for name, text in sorted(texts.items()) if has_fit_length(text)}
+    random = Random(folder.name)
+    if not shelf.in_clauses:
+        _add_others(writer, texts)
+    add_others_in_one_frame(writer, list(texts.items()), list(chosen), _MOST_OF_A_KIND, random)
+    edits = {
+        "comment": as_comment,
+        "wrapped": rewrapped,
+        "holder": _other_holder,
+        "preface": _preface_of(shelf.language),
+    }
+    copies = [(key, text, text) for key, text in spread(list(texts.items()), _MOST_OF_A_KIND)]
+    add_copies(writer, copies, list(chosen), edits, random)
+    return writer
+
+
+def _licences(cache: Path) -> Iterator[tuple[dict[str, str], str]]:
+    for content in read_texts(_PACKAGE, cache, _PATTERN).values():
         found = _FRONT_MATTER.match(content)
         if not found:
             continue
         fields = dict(re.findall(r"^(\w+): *(.+)$", found[1], re.MULTILINE))
         if not re.search(r"^is_(?:deprecated|generic|unknown): yes|^key: .*-plus", found[1], re.MULTILINE):
-            yield path, ({"language": "en", "name": fields["key"]} | fields, found[2].strip())
+            yield {"language": "en", "name": fields["key"]} | fields, found[2].strip()
 
 
 def _matches(fields: dict[str, str], shelf: Shelf) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
 from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter, hardest_pairs
+from dedup.errors import InputError
 
 NEWS = "news"
 """What the metadata of a package say of its releases, in many languages."""
@@ -73,6 +75,15 @@ def _manual(folder: str) -> Notes:
     return Notes("confirm", folder[:2], (package,), r".*/debian-edu-(?:bookworm|bullseye)-manual\.html", HTML, _NEW_IN)
 
 
+_ADAPTERS_TO_LEARN = (
+    "shelly@12.0.0 shelly@11.0.0 vis-2@2.15.5 zigbee@3.5.5 echarts@5.1.1 sonos@4.2.9 modbus@9.1.2 matter@1.3.1 "
+    "energiefluss-erweitert@0.8.3 roborock@0.7.4 hue@3.17.4"
+)
+_ADAPTERS_TO_CONFIRM = (
+    "javascript@10.3.0 javascript@9.1.1 telegram@6.0.2 admin@7.8.20 web@8.1.0 influxdb@5.0.3 sql@4.1.5 history@5.0.1 "
+    "tr-064@4.2.18 alexa2@3.28.3"
+)
+
 PROJECTS = [
     _rest("learn", "django", "5.1.15", r"docs/releases/\d[\d.]+\.txt", ""),
     _rest("learn", "pytest", "8.1.2", r"doc/en/changelog\.rst"),
@@ -89,14 +100,8 @@ PROJECTS = [
     Notes("confirm", "zh", (Package(NPM, "uview-ui", "2.0.36"),), r"changelog\.md", MARKDOWN, r"(?=^## \d)"),
     Notes("learn", "zh", (Package(PYPI, "rqalpha", "6.4.2"),), r"CHANGELOG\.rst", REST, _REST_HEADING),
     _markdown("confirm", "en", "element-ui", "2.15.14", r"CHANGELOG\.en-US\.md"),
-    *(
-        _news("learn", language, "shelly@12.0.0 shelly@11.0.0 vis-2@2.15.5 zigbee@3.5.5 echarts@5.1.1")
-        for language in ("de", "zh")
-    ),
-    *(
-        _news("confirm", language, "javascript@10.3.0 javascript@9.1.1 telegram@6.0.2 admin@7.8.20 web@8.1.0")
-        for language in ("de", "zh")
-    ),
+    *(_news("learn", language, _ADAPTERS_TO_LEARN) for language in ("de", "zh")),
+    *(_news("confirm", language, _ADAPTERS_TO_CONFIRM) for language in ("de", "zh")),
     _manual("de"),
     _manual("zh-cn"),
 ]
@@ -110,34 +115,38 @@ _HEADLINES = {
 
 
 def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Yield the sets of this kind, not yet written.
+    """Yield the sets of this kind, not yet written; what cannot be fetched is left out.
 
     Args:
         out: the folder with both halves.
         cache: the folder that packages are kept in.
-
-    Raises:
-        InputError: a package cannot be fetched.
     """
     for notes in PROJECTS:
-        name = notes.packages[0].name
-        writer = LabelledWriter(out / notes.half / f"notes-{notes.language}-{name}", name, notes.language)
-        releases = _releases(notes, cache)
-        if len(releases) > _MOST_RELEASES:
-            releases = dict(list(releases.items())[:_MOST_RELEASES])
-        random = Random(writer.folder.name)
-        titles = [text.partition("\n")[0][:80] for text in releases.values()]
-        _add_others(writer, releases)
-        add_others_in_one_frame(writer, list(releases.items()), titles, _MOST_OF_A_KIND, random)
-        edits = {
-            "trimmed": trimmed,
-            "bullets": with_other_bullets,
-            "references": _without_references,
-            "headline": _headline_of(notes.language),
-        }
-        copies = [(key, text, text) for key, text in spread(list(releases.items()), _MOST_OF_A_KIND)]
-        add_copies(writer, copies, titles, edits, random)
-        yield writer
+        try:
+            yield _make_set(notes, out, cache)
+        except InputError as error:
+            print(f"notes {notes.language} {notes.packages[0].name}: left out: {error}", file=sys.stderr)
+
+
+def _make_set(notes: Notes, out: Path, cache: Path) -> LabelledWriter:
+    name = notes.packages[0].name
+    writer = LabelledWriter(out / notes.half / f"notes-{notes.language}-{name}", name, notes.language)
+    releases = _releases(notes, cache)
+    if len(releases) > _MOST_RELEASES:
+        releases = dict(list(releases.items())[:_MOST_RELEASES])
+    random = Random(writer.folder.name)
+    titles = [text.partition("\n")[0][:80] for text in releases.values()]
+    _add_others(writer, releases)
+    add_others_in_one_frame(writer, list(releases.items()), titles, _MOST_OF_A_KIND, random)
+    edits = {
+        "trimmed": trimmed,
+        "bullets": with_other_bullets,
+        "references": _without_references,
+        "headline": _headline_of(notes.language),
+    }
+    copies = [(key, text, text) for key, text in spread(list(releases.items()), _MOST_OF_A_KIND)]
+    add_copies(writer, copies, titles, edits, random)
+    return writer
 
 
 def _releases(notes: Notes, cache: Path) -> dict[str, str]:

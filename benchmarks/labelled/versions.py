@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
 from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs
+from dedup.errors import InputError
 
 _MOST_OF_A_KIND = 30
 _MOST_UNDECIDED = 20
@@ -123,27 +125,31 @@ PROJECTS = [
 
 
 def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
-    """Yield the sets of this kind, not yet written.
+    """Yield the sets of this kind, not yet written; what cannot be fetched is left out.
 
     Args:
         out: the folder with both halves.
         cache: the folder that packages are kept in.
-
-    Raises:
-        InputError: a package cannot be fetched.
     """
     for project in PROJECTS:
-        folder = out / project.half / f"versions-{project.language}-{project.name}"
-        writer = LabelledWriter(folder, project.old.package.name, project.language)
-        old, new = (_pages(release, project, cache) for release in (project.old, project.new))
-        random = Random(writer.folder.name)
-        titles = [text.partition("\n")[0] for text in new.values()]
-        _add_versions(writer, old, new, project.machines)
-        _add_sisters(writer, old, new)
-        add_others_in_one_frame(writer, list(new.items()), titles, _MOST_OF_A_KIND, random)
-        copies = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
-        add_copies(writer, copies, titles, {"trimmed": trimmed}, random)
-        yield writer
+        try:
+            yield _make_set(project, out, cache)
+        except InputError as error:
+            print(f"versions {project.language} {project.name}: left out: {error}", file=sys.stderr)
+
+
+def _make_set(project: Project, out: Path, cache: Path) -> LabelledWriter:
+    folder = out / project.half / f"versions-{project.language}-{project.name}"
+    writer = LabelledWriter(folder, project.old.package.name, project.language)
+    old, new = (_pages(release, project, cache) for release in (project.old, project.new))
+    random = Random(writer.folder.name)
+    titles = [text.partition("\n")[0] for text in new.values()]
+    _add_versions(writer, old, new, project.machines)
+    _add_sisters(writer, old, new)
+    add_others_in_one_frame(writer, list(new.items()), titles, _MOST_OF_A_KIND, random)
+    copies = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
+    add_copies(writer, copies, titles, {"trimmed": trimmed}, random)
+    return writer
 
 
 def _pages(release: Release, project: Project, cache: Path) -> dict[str, str]:
