@@ -148,7 +148,7 @@ def _make_set(project: Project, out: Path, cache: Path) -> LabelledWriter:
     _add_sisters(writer, old, new)
     add_others_in_one_frame(writer, list(new.items()), titles, _MOST_OF_A_KIND, random)
     copies = [(a, old[a], new[a]) for a in spread(_copies(writer), _MOST_OF_A_KIND)]
-    add_copies(writer, copies, titles, {"trimmed": trimmed}, random)
+    add_copies(writer, copies, titles, {"trimmed": trimmed, "release": _as_it_is}, random)
     return writer
 
 
@@ -172,6 +172,11 @@ def _sections(text: str, level: int) -> dict[str, str]:
         heading = section.partition("\n")[0]
         sections[re.sub(r"[\d.]+|bookworm|bullseye", "", heading, flags=re.IGNORECASE).strip()] = section
     return sections
+
+
+def _as_it_is(text: str, random: Random) -> str:
+    """Edit nothing: the other release has edits enough."""
+    return text
 
 
 def _copies(writer: LabelledWriter) -> list[str]:
