@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.labelled import licences, notes, versions
+from benchmarks.labelled.debian import version_of
 from benchmarks.labelled.sets import LabelledWriter
 from dedup.errors import InputError
 
@@ -29,22 +30,25 @@ def run(*, out: Path, cache: Path | None = None, kinds: list[str] | None = None)
         kinds: which kinds to make, by default all.
 
     Returns:
-        Sets, documents and pairs by half and kind, and what was left out.
+        Pairs by half, kind, language and label; the sets that have none; the versions of the Debian packages
+        that were read, which are those of this machine's release.
     """
     unknown = set(kinds or []) - KINDS.keys()
     if unknown:
         raise InputError(f"--kinds {min(unknown)}: there are {', '.join(KINDS)}")
+    packages = cache or out / "packages"
     counts: Counter[str] = Counter()
     left_out: list[str] = []
     for kind in kinds or KINDS:
-        for writer in KINDS[kind](out, cache or out / "packages"):
+        for writer in KINDS[kind](out, packages):
             if not writer.pairs:
                 left_out.append(f"{writer.folder.name}: no pairs")
                 continue
             writer.write()
             _count(writer, kind, counts)
             print(f"{writer.folder.parent.name}/{writer.folder.name}: {_labels(writer)}", file=sys.stderr)
-    return {"counts": dict(counts), "left_out": left_out}
+    debian = {each.name: version_of(each.name, packages) for each in sorted((packages / "debian").glob("*"))}
+    return {"pairs": dict(counts), "left_out": left_out, "debian": debian}
 
 
 def _count(writer: LabelledWriter, kind: str, counts: Counter[str]) -> None:
