@@ -24,10 +24,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document: its title and its blocks."""
+    """A document: its title, its blocks, and words of it that it is there for, which no edit may change."""
 
     title: str
     blocks: tuple[Block, ...]
+    kept: str = ""
 
     @property
     def text(self) -> str:

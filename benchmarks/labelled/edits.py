@@ -21,7 +21,7 @@ Edit = Callable[[Page, Random, str], Page]
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ\d])|(?<=[。！？])")
 _WORD = re.compile(r"[a-zäöüß]{4,}")
 _HAN = re.compile(r"[\u4e00-\u9fff]{1,3}")
-_FEWEST_WORDS_TO_EDIT = 30
+_FEWEST_WORDS_TO_EDIT = 12
 
 # Without these a sentence says the contrary.
 _NEVER = frozenset(
@@ -105,8 +105,8 @@ def sentences(page: Page, random: Random, language: str) -> Page:
 
 
 def words(page: Page, random: Random, language: str) -> Page:
-    """Edit two to eight of a hundred words; figures, names and what a sentence turns on stay."""
-    return _edit_words(page, random, language, random.uniform(0.02, 0.08))
+    """Edit two to nine of a hundred words; figures, names and what a sentence turns on stay."""
+    return _edit_words(page, random, language, random.uniform(0.02, 0.09))
 
 
 def trimmed(page: Page, random: Random, language: str) -> Page:
@@ -132,8 +132,11 @@ def _keep_first(page: Page, share: float) -> Page:
     for block in page.blocks:
         if left <= 0:
             break
+        text = block.text
+        if block.kind == PARAGRAPH and len(text) > left:
+            block = Block(PARAGRAPH, (f"{text[: int(left)].rpartition(' ')[0] or text[: int(left)]} …",))
         kept.append(block)
-        left -= len(block.text)
+        left -= len(text)
     return replace(page, blocks=tuple(kept))
 
 
@@ -166,8 +169,8 @@ def _edit_words(page: Page, random: Random, language: str, share: float) -> Page
     every = [word for block in page.blocks for word in _tokens(block.text, language) if _may_change(word, page, language)]
     if len(every) < _FEWEST_WORDS_TO_EDIT:
         return page
-    # Of all words a third may not change.
-    chance = min(0.9, share * sum(len(_tokens(block.text, language)) for block in page.blocks) / len(every))
+    # The share is that of all words, also of those that may not change.
+    chance = min(0.9, share * sum(map(_is_word, _tokens(page.text, language))) / len(every))
     blocks = []
     for block in page.blocks:
         changed = []
@@ -193,13 +196,17 @@ def _changed(word: str, synonyms: dict[str, str], every: list[str], random: Rand
 
 
 def _may_change(word: str, page: Page, language: str) -> bool:
-    if word in _NEVER or word in page.title:
+    if word in _NEVER or word in page.title or word in page.kept:
         return False
     return bool((_HAN if language == "zh" else _WORD).fullmatch(word))
 
 
 def _tokens(text: str, language: str) -> list[str]:
     return jieba.lcut(text) if language == "zh" else re.findall(r"\w+|\W+", text)
+
+
+def _is_word(token: str) -> bool:
+    return token[0].isalnum()
 
 
 def _one(choices: dict[str, str], language: str, random: Random) -> str:

@@ -69,15 +69,20 @@ Citalopram|Cital|Antidepressiva|bei Depressionen und Panikstörungen|20 mg|1 Tab
 
 def _jobs(data: WorldData, random: Random) -> Iterator[Record]:
     jobs = [each.partition(" / ")[0] for each in data.words("de", "person")["occupation"]]
-    for _ in range(32):
+    for at in range(32):
+        # A company looks for the same people in two cities.
+        if at % 2 == 0:
+            job, company = random.choice(jobs), random.choice(data.words("de", "finance")["company"]["name"])
+            tasks = random.sample(_TASKS, 4)
         yield {
-            "job": random.choice(jobs),
+            "series": f"{job} {company} {at // 2}",
+            "job": job,
             "city": random.choice(data.cities("de")),
-            "company": random.choice(data.words("de", "finance")["company"]["name"]),
+            "company": company,
             "start": random.choice(["nächstmöglichen Zeitpunkt", "1. April", "1. Juli", "1. September"]),
             "hours": random.choice(["Vollzeit", "Teilzeit", "Vollzeit oder Teilzeit"]),
             "number": f"{random.randint(1000, 9999)}-{random.randint(10, 99)}",
-            "tasks": random.sample(_TASKS, 4),
+            "tasks": tasks,
             "years": random.choice(["zwei", "drei", "fünf"]),
             "person": data.person("de", random),
             "phone": f"0{random.randint(200, 999)} {random.randint(10_000, 999_999)}",
