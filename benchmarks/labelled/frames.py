@@ -110,7 +110,7 @@ def page_html(page: Page, site: Site, others: Sequence[Page], key: str) -> str:
         nav="".join(f"<a href='/{at}'>{each}</a> " for at, each in enumerate(menu)),
         more=own.choice(words["more"].split("|")),
         related="<ul>" + "".join(f"<li><a href='/p'>{escape(each.title)}</a></li>" for each in shown) + "</ul>",
-        teasers="".join(_teaser(each) for each in shown[:4]),
+        teasers="".join(_teaser(each, site.language) for each in shown[:3]),
         foot=f"<p>© {random.randint(2015, 2024)} {site.name}. {' '.join(words['foot'].split('|'))}</p>",
         share=" ".join(words["share"].split("|")),
         printed=words["printed"].format(site=site.name),
@@ -126,6 +126,7 @@ def a_date(language: str, random: Random) -> str:
     return words["date"].format(month=month, day=random.randint(1, 28), year=random.randint(2016, 2024))
 
 
-def _teaser(page: Page) -> str:
-    text = next((block.text for block in page.blocks if len(block.text) > 60), page.title)
-    return f"<div class='teaser'><h4>{escape(page.title)}</h4><p>{escape(text[:120])}...</p></div>"
+def _teaser(page: Page, language: str) -> str:
+    letters = 40 if language == "zh" else 110
+    text = next((block.text for block in page.blocks if len(block.text) > letters), page.title)
+    return f"<div class='teaser'><h4>{escape(page.title)}</h4><p>{escape(text[:letters])}...</p></div>"
