@@ -24,7 +24,9 @@ def unpacked(package: str, cache: Path) -> Path:
         return folder
     for tool in ("apt-get", "dpkg-deb"):
         if not shutil.which(tool):
-            raise InputError(f"{package}: this machine has no {tool}; Debian packages are read on Debian and its kin only")
+            raise InputError(
+                f"{package}: this machine has no {tool}; Debian packages are read on Debian and its kin only"
+            )
     archives = cache / "archives" / package
     archives.mkdir(parents=True, exist_ok=True)
     # Where apt-get is run by root it fetches as another user, who may not write here.

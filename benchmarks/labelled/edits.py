@@ -25,8 +25,53 @@ _FEWEST_WORDS_TO_EDIT = 12
 
 # Without these a sentence says the contrary.
 _NEVER = frozenset(
-    "without nicht keine keinen keiner ohne nein never none neither except unless außer weder nie mindestens höchstens "
-    "least most more less mehr weniger before after vor nach 不 没 没有 无 未 不得 不能 不可 勿 禁止 非 除 除外 以上 以下 前 后 以内".split()
+    [
+        "without",
+        "nicht",
+        "keine",
+        "keinen",
+        "keiner",
+        "ohne",
+        "nein",
+        "never",
+        "none",
+        "neither",
+        "except",
+        "unless",
+        "außer",
+        "weder",
+        "nie",
+        "mindestens",
+        "höchstens",
+        "least",
+        "most",
+        "more",
+        "less",
+        "mehr",
+        "weniger",
+        "before",
+        "after",
+        "vor",
+        "nach",
+        "不",
+        "没",
+        "没有",
+        "无",
+        "未",
+        "不得",
+        "不能",
+        "不可",
+        "勿",
+        "禁止",
+        "非",
+        "除",
+        "除外",
+        "以上",
+        "以下",
+        "前",
+        "后",
+        "以内",
+    ]
 )
 
 _SYNONYMS = {
@@ -35,13 +80,15 @@ _SYNONYMS = {
     "small:little help:assist need:require begin:start show:display information:details",
     "de": "auch:ebenso oder:beziehungsweise sowie:und werden:sollen dieser:jener sollte:müsste sofort:unverzüglich "
     "immer:stets etwa:ungefähr häufig:oft jedoch:aber bitte:freundlicherweise können:dürfen weil:da",
-    "zh": "以及:和 可以:能够 或者:或 如果:若 应当:应 请:敬请 进行:开展 及时:尽快 按照:依照 由于:因为 但是:不过 目前:现在 提供:给予",
+    "zh": "以及:和 可以:能够 或者:或 如果:若 "
+    "应当:应 请:敬请 进行:开展 及时:尽快 按照:依照 由于:因为 但是:不过 目前:现在 提供:给予",
 }
 
 _BANNERS = {
     "en": "This is a mirror of a page that is published elsewhere.|Copied from the original with the consent of the "
     "publisher.|You are reading an archived copy of this page.",
-    "de": "Dies ist der Spiegel einer Seite, die an anderer Stelle erscheint.|Übernommen mit Zustimmung des Herausgebers.|"
+    "de": "Dies ist der Spiegel einer Seite, die an anderer Stelle erscheint.|"
+    "Übernommen mit Zustimmung des Herausgebers.|"
     "Sie lesen eine archivierte Kopie dieser Seite.",
     "zh": "本页为其他网站内容的镜像。|本文转载自原发布单位，版权归原作者所有。|您正在阅读的是本页的存档副本。",
 }
@@ -62,8 +109,10 @@ _HEADLINES = {
     "zh": "{title}（全文）|阅读：{title}|{title}——详细内容|一览：{title}",
 }
 _ADDED = {
-    "en": "All details are given without guarantee.|We thank all readers who sent us hints.|Please note what is said above.",
-    "de": "Alle Angaben ohne Gewähr.|Wir danken allen, die uns Hinweise gesandt haben.|Bitte beachten Sie das oben Gesagte.",
+    "en": "All details are given without guarantee.|We thank all readers who sent us hints.|"
+    "Please note what is said above.",
+    "de": "Alle Angaben ohne Gewähr.|Wir danken allen, die uns Hinweise gesandt haben.|"
+    "Bitte beachten Sie das oben Gesagte.",
     "zh": "以上内容仅供参考。|感谢各位读者的反馈。|请注意以上说明。",
 }
 
@@ -134,8 +183,10 @@ def _keep_first(page: Page, share: float) -> Page:
             break
         text = block.text
         if block.kind == PARAGRAPH and len(text) > left:
-            block = Block(PARAGRAPH, (f"{text[: int(left)].rpartition(' ')[0] or text[: int(left)]} …",))
-        kept.append(block)
+            begun = text[: int(left)].rpartition(" ")[0] or text[: int(left)]
+            kept.append(Block(PARAGRAPH, (f"{begun} …",)))
+        else:
+            kept.append(block)
         left -= len(text)
     return replace(page, blocks=tuple(kept))
 
@@ -166,7 +217,9 @@ def _is_spare(sentence: str) -> bool:
 
 def _edit_words(page: Page, random: Random, language: str, share: float) -> Page:
     synonyms = dict(each.split(":") for each in _SYNONYMS[language].split())
-    every = [word for block in page.blocks for word in _tokens(block.text, language) if _may_change(word, page, language)]
+    every = [
+        word for block in page.blocks for word in _tokens(block.text, language) if _may_change(word, page, language)
+    ]
     if len(every) < _FEWEST_WORDS_TO_EDIT:
         return page
     # The share is that of all words, also of those that may not change.

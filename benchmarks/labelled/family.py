@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from random import Random
 
@@ -22,10 +23,12 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 
 _MOST_DOCUMENTS = 400
-_FEWEST_WORDS, _MOST_WORDS = 30, 1_500
+_FEWEST_WORDS, _MOST_WORDS = 40, 1_500
 _MOST_WITH_COPIES = 30
 _SAME = 0.985
 _LEAST_CHINESE = 0.6
+
+_ON_ONE_SUBJECT = {("shared-01-06010101", "shared-optionen-01010400")}
 
 Reader = Callable[[Path], Iterator[tuple[str, Page]]]
 
@@ -70,7 +73,6 @@ SOURCES = [
     Source("confirm", "de", "manpages-de-dev", _MAN, man_pages, is_site=False),
     Source("confirm", "de", "gimp-help-de", _GIMP, docbook_pages),
     Source("confirm", "zh", "manpages-zh", f"{_MAN}/zh_CN", man_pages),
-    Source("confirm", "zh", "gimp-help-zh-cn", _GIMP, docbook_pages, is_site=False),
 ]
 """All families; a project lies wholly in one half."""
 
@@ -95,8 +97,15 @@ def _make_set(source: Source, out: Path, cache: Path) -> LabelledWriter:
     pages = PageSet(writer, documents, home, seed)
     pages.add_originals()
     pages.add_copies(Random(seed).sample(documents, min(len(documents), _MOST_WITH_COPIES)))
-    pages.add_others("sibling")
+    pages.add_others("sibling", _doubtful(documents))
     return writer
+
+
+def _doubtful(documents: list[Document]) -> set[tuple[str, str]]:
+    """Return the pairs that may be about one subject: those of one title, and some that were looked at."""
+    return _ON_ONE_SUBJECT | {
+        (a.key, b.key) for a, b in combinations(documents, 2) if a.page.title.casefold() == b.page.title.casefold()
+    }
 
 
 def _fit_pages(pages: Iterator[tuple[str, Page]], language: str) -> list[tuple[str, Page]]:

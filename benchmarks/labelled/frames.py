@@ -51,9 +51,9 @@ _WORDS = {
         "sites": "Infoboard|The Register Page|OpenFacts|Daily Courier|Northgate|Findout|Plainpages|Datahub|The Ledger",
     },
     "de": {
-        "nav": "Startseite|Aktuelles|Themen|Archiv|Suche|Hilfe|Kontakt|Über uns|Anmelden|Newsletter|Shop|Service|Karriere",
+        "nav": "Startseite|Aktuelles|Themen|Archiv|Suche|Hilfe|Kontakt|Über uns|Anmelden|Newsletter|Shop|Karriere",
         "more": "Mehr zum Thema|Das könnte Sie auch interessieren|Verwandte Seiten|Meistgelesen|Siehe auch",
-        "foot": "Alle Rechte vorbehalten.|Nutzungsbedingungen|Datenschutz|Impressum|Cookies|Barrierefreiheit|Fehler melden",
+        "foot": "Alle Rechte vorbehalten.|Nutzungsbedingungen|Datenschutz|Impressum|Cookies|Barrierefreiheit",
         "share": "Teilen|Drucken|Per Mail senden|Merken",
         "printed": "Ausgedruckt von {site}. Diese Fassung enthält keine Bilder.",
         "months": "Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember",

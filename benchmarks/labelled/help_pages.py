@@ -36,7 +36,8 @@ def office_functions(folder: Path) -> Iterator[tuple[str, Page]]:
         for number, section in enumerate(area.iterdescendants("h2")):
             blocks = []
             for element in section.itersiblings():
-                if element.tag in ("h1", "h2"):
+                # What is said of another function may be in a box of its own.
+                if element.tag in ("h1", "h2") or element.find(".//h2") is not None:
                     break
                 blocks += list(_html_blocks(element))
             name = " ".join(section.text_content().split())

@@ -11,14 +11,16 @@ from benchmarks.labelled.blocks import CODE, HEADING, PARAGRAPH, Block, Page
 
 _SPECIAL = {"(bu": "•", "(co": "©", "(em": "—", "(en": "–", "(aq": "'", "(dq": '"', "(lq": "“", "(rq": "”", "(oq": "‘",
     "(cq": "’", "(ti": "~", "(ha": "^", "(rs": "\\", "(mu": "×", "(+-": "±", "(->": "→", "(<=": "≤", "(>=": "≥",
-    "(:a": "ä", "(:o": "ö", "(:u": "ü", "(:A": "Ä", "(:O": "Ö", "(:U": "Ü", "(ss": "ß", "(Bq": "„", "(Fo": "«", "(Fc": "»",
+    "(:a": "ä",
+    "(:o": "ö", "(:u": "ü", "(:A": "Ä", "(:O": "Ö", "(:U": "Ü", "(ss": "ß", "(Bq": "„", "(Fo": "«", "(Fc": "»",
     "e": "\\", "\\": "\\", "-": "-", " ": " ", "~": " ", "0": " ", "'": "'", "`": "`"}  # fmt: skip
 _ESCAPE = re.compile(
-    r"\\(?:f(?:\(..|\[[^\]]*\]|.)|s[-+]?\d|\*(?:\(..|\[[^\]]*\]|.)|[hvwlL]'[^']*'|\[([^\]]*)\]|(\(..)|([-e\\ ~0'`])|[&|^:/,%)c]|.)"
+    r"\\(?:f(?:\(..|\[[^\]]*\]|.)|s[-+]?\d|"
+    r"\*(?:\(..|\[[^\]]*\]|.)|[hvwlL]'[^']*'|\[([^\]]*)\]|(\(..)|([-e\\ ~0'`])|[&|^:/,%)c]|.)"
 )
-_FONTS = frozenset("B I R BI BR IB IR RB RI SM SB".split())
-_BREAKS = frozenset("PP P LP HP TP TQ IP RS RE sp br UE UR ME MT Sp".split())
-_CODE_BEGINS, _CODE_ENDS = frozenset("nf EX Vb".split()), frozenset("fi EE Ve".split())
+_FONTS = frozenset(["B", "I", "R", "BI", "BR", "IB", "IR", "RB", "RI", "SM", "SB"])
+_BREAKS = frozenset(["PP", "P", "LP", "HP", "TP", "TQ", "IP", "RS", "RE", "sp", "br", "UE", "UR", "ME", "MT", "Sp"])
+_CODE_BEGINS, _CODE_ENDS = frozenset(["nf", "EX", "Vb"]), frozenset(["fi", "EE", "Ve"])
 _ARGUMENT = re.compile(r'"((?:[^"]|"")*)"?|(\S+)')
 _WITH_TEXT = frozenset(("IP", "UR", "TP"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -69,10 +69,17 @@ class PageSet:
         self._add(key, document.key, changed, self.home)
         self.writer.add_pair(document.key, key, UNDECIDED, kind)
 
-    def add_others(self, kind: str) -> None:
-        """Pair different documents that are most alike, most of them as they are, a fifth with a copy of the other."""
+    def add_others(self, kind: str, doubtful: Collection[tuple[str, str]] = ()) -> None:
+        """Pair different documents that are most alike, most of them as they are, a fifth with a copy of the other.
+
+        Args:
+            kind: of the pairs.
+            doubtful: pairs of keys that may say the same: they are undecided.
+        """
         series = {each.key: each.series for each in self.documents}
-        hard = hardest_pairs([(each.key, each.page.text) for each in self.documents], _LEAST_ALIKE, len(self.documents) ** 2)
+        hard = hardest_pairs(
+            [(each.key, each.page.text) for each in self.documents], _LEAST_ALIKE, len(self.documents) ** 2
+        )
         in_series = [pair for pair in hard if series[pair[0]] and series[pair[0]] == series[pair[1]]][:_MOST_OF_SERIES]
         rest = [pair for pair in hard if pair not in in_series]
         most = _MOST_OF_A_LABEL - len(in_series)
@@ -81,7 +88,9 @@ class PageSet:
         for a, b in in_series:
             self.writer.add_pair(a, b, OTHER, "next of a series")
         for at, (a, b) in enumerate(chosen):
-            if at % 5 == 4 and b in self._copies:
+            if (a, b) in doubtful:
+                self.writer.add_pair(a, b, UNDECIDED, f"{kind}, doubtful")
+            elif at % 5 == 4 and b in self._copies:
                 self.writer.add_pair(a, self._copies[b], OTHER, f"{kind}, changed")
             else:
                 self.writer.add_pair(a, b, OTHER, kind)

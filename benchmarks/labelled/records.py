@@ -116,5 +116,5 @@ def _blocks_of(line: str, record: Record) -> Iterator[Block]:
             cells = value if isinstance(value, tuple) else (value,)
             yield Block(kind, tuple(map(str, cells)))
     else:
-        cells = rest.split("|") if kind == ROW else [rest]
-        yield Block(kind, tuple(cell.strip().format(**record) for cell in cells))
+        fields = rest.split("|") if kind == ROW else [rest]
+        yield Block(kind, tuple(field.strip().format(**record) for field in fields))

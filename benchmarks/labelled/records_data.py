@@ -20,7 +20,6 @@ PACKAGES = {
     "mendeleev": "1.3.0",
     "mimesis": "22.2.0",
     "vega_datasets": "0.9.0",
-    "babel": "2.18.0",
 }
 """Versions of the packages that data are read from."""
 
@@ -94,6 +93,10 @@ class WorldData:
         return list(self.words(language, "address")["street"]["name"])
 
 
+def facts(template: str) -> list[str]:
+    """Return what is kept beside a template, a record a line, its facts parted by bars."""
+    path = Path(__file__).with_name("templates") / "data" / f"{template}.txt"
+    return path.read_text(encoding="utf-8").splitlines()
 
 
 def _all_of(surnames: Any) -> list[str]:

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from benchmarks.labelled.records_data import Record, WorldData
+from benchmarks.labelled.records_data import Record, WorldData, facts
 
-_TASKS = [
-    "Sie beraten unsere Kundinnen und Kunden am Telefon und vor Ort.", "Sie planen die Termine des Teams und halten sie ein.",
-    "Sie erstellen Angebote, Rechnungen und monatliche Berichte.", "Sie betreuen Auszubildende und neue Kolleginnen.",
-    "Sie prüfen die Qualität der Lieferungen und führen Buch darüber.", "Sie pflegen unsere Anlagen und beheben Störungen.",
-    "Sie vertreten die Leitung der Abteilung bei Abwesenheit.", "Sie arbeiten eng mit Einkauf und Vertrieb zusammen.",
-    "Sie wirken an der Einführung neuer Verfahren mit.", "Sie kontrollieren die Einhaltung der Vorschriften zur Sicherheit.",
-    "Sie bereiten Sitzungen vor und führen Protokoll.", "Sie dokumentieren Ihre Arbeit in unserem System.",
-]  # fmt: skip
 _PARTIES = ["CDU", "SPD", "Grüne", "FDP", "Freie Wähler", "Die Linke", "AfD", "Bürgerliste"]
 _PRODUCTS = {
     "Kaffeemaschine": ("Mit Zeitschaltuhr und Glaskanne für zehn Tassen.", "Kunststoff, Edelstahl"),
@@ -24,12 +16,6 @@ _PRODUCTS = {
     "Regal": ("Vier Böden, jeder trägt bis zu dreißig Kilogramm.", "Kiefer, geölt"),
 }
 _BRANDS = ["Nordhaus", "Velino", "Karlsen", "Brandt & Söhne", "Homera"]
-_COOKING = [
-    "{a} waschen, putzen und in feine Streifen schneiden.", "{a} und {b} in etwas Öl bei mittlerer Hitze anschwitzen.",
-    "Mit {drink} ablöschen und auf die Hälfte einkochen lassen.", "{a} mit {spice} würzen und ziehen lassen.",
-    "Die Masse in eine gefettete Form geben und bei {degrees} Grad {minutes} Minuten backen.", "{b} schälen, würfeln und zugeben.",
-    "Alles zugedeckt {minutes} Minuten schmoren, dabei ab und zu umrühren.", "Mit {spice} bestreuen.",
-]  # fmt: skip
 _WORKS = [
     ("Sanierung des Daches der Grundschule", "{n} Quadratmeter Ziegeldach mit Dämmung"),
     ("Erneuerung der Straßenbeleuchtung", "{n} Leuchten mit LED einschließlich Masten"),
@@ -38,34 +24,6 @@ _WORKS = [
     ("Lieferung von Schulmöbeln", "{n} Tische und ebenso viele Stühle"),
 ]
 
-# Substance, brand, group, use, strength, dose, contraindication, frequent side effect.
-_DRUGS = """
-Ibuprofen|Ibulind|nichtsteroidalen Antirheumatika|bei leichten bis mäßig starken Schmerzen und Fieber|400 mg|1 Tablette bis zu dreimal täglich|Magengeschwüren|Sodbrennen
-Naproxen|Naprolind|nichtsteroidalen Antirheumatika|bei Schmerzen und Schwellungen durch Arthrose|500 mg|1 Tablette zweimal täglich|Magengeschwüren|Verdauungsstörungen
-Diclofenac|Dicloral|nichtsteroidalen Antirheumatika|bei Gelenkschmerzen und Rheuma|50 mg|1 Tablette zwei- bis dreimal täglich|Herzschwäche|Bauchschmerzen
-Paracetamol|Parafeb|Schmerz- und Fiebermittel|bei leichten Schmerzen und Fieber|500 mg|1 bis 2 Tabletten, höchstens 8 am Tag|schweren Leberschäden|erhöhte Leberwerte
-Lisinopril|Lisihexa|ACE-Hemmer|bei Bluthochdruck|10 mg|1 Tablette einmal täglich|Angioödemen|trockener Husten
-Ramipril|Ramihexa|ACE-Hemmer|bei Bluthochdruck und nach einem Herzinfarkt|5 mg|1 Tablette einmal täglich|Angioödemen|trockener Husten
-Enalapril|Enahexa|ACE-Hemmer|bei Bluthochdruck und Herzschwäche|10 mg|1 Tablette einmal täglich|Angioödemen|trockener Husten
-Candesartan|Candeneo|AT1-Antagonisten|bei Bluthochdruck|8 mg|1 Tablette einmal täglich|schweren Leberschäden|Schwindel
-Valsartan|Valsaneo|AT1-Antagonisten|bei Bluthochdruck und Herzschwäche|80 mg|1 Tablette einmal täglich|schweren Leberschäden|Schwindel
-Losartan|Losaneo|AT1-Antagonisten|bei Bluthochdruck|50 mg|1 Tablette einmal täglich|schweren Leberschäden|Schwindel
-Simvastatin|Simvaform|Statine|bei erhöhtem Cholesterin|20 mg|1 Tablette am Abend|akuten Lebererkrankungen|Muskelschmerzen
-Atorvastatin|Atorform|Statine|bei erhöhtem Cholesterin|20 mg|1 Tablette einmal täglich|akuten Lebererkrankungen|Muskelschmerzen
-Pravastatin|Pravaform|Statine|bei erhöhtem Cholesterin|40 mg|1 Tablette am Abend|akuten Lebererkrankungen|Muskelschmerzen
-Bisoprolol|Bisotal|Betablocker|bei Angina pectoris und Herzschwäche|5 mg|1 Tablette am Morgen|sehr langsamem Herzschlag|kalte Hände und Füße
-Metoprolol|Metotal|Betablocker|bei Bluthochdruck und Herzrasen|50 mg|1 Tablette zweimal täglich|sehr langsamem Herzschlag|Müdigkeit
-Amlodipin|Amlotal|Calciumkanalblocker|bei Bluthochdruck und Angina pectoris|5 mg|1 Tablette einmal täglich|sehr niedrigem Blutdruck|geschwollene Knöchel
-Metformin|Metglu|Biguanide|bei Typ-2-Diabetes|850 mg|1 Tablette zweimal täglich zu den Mahlzeiten|schwerer Nierenschwäche|Durchfall
-Glimepirid|Glimeglu|Sulfonylharnstoffe|bei Typ-2-Diabetes|2 mg|1 Tablette vor dem Frühstück|Typ-1-Diabetes|Unterzuckerung
-Omeprazol|Omevent|Protonenpumpenhemmer|bei Sodbrennen und Geschwüren|20 mg|1 Tablette am Morgen vor dem Essen|einer HIV-Behandlung mit Nelfinavir|Kopfschmerzen
-Pantoprazol|Pantovent|Protonenpumpenhemmer|bei Sodbrennen und Geschwüren|40 mg|1 Tablette am Morgen vor dem Essen|einer HIV-Behandlung mit Nelfinavir|Kopfschmerzen
-Cetirizin|Cetiklar|Antihistaminika|bei Heuschnupfen und Nesselsucht|10 mg|1 Tablette am Abend|schwerer Nierenschwäche|Schläfrigkeit
-Loratadin|Loraklar|Antihistaminika|bei Heuschnupfen und Nesselsucht|10 mg|1 Tablette einmal täglich|schweren Leberschäden|Kopfschmerzen
-Sertralin|Sertral|Antidepressiva|bei Depressionen und Panikstörungen|50 mg|1 Tablette einmal täglich|einer Behandlung mit MAO-Hemmern|Übelkeit
-Citalopram|Cital|Antidepressiva|bei Depressionen und Panikstörungen|20 mg|1 Tablette einmal täglich|einer Behandlung mit MAO-Hemmern|Übelkeit
-"""
-
 
 def _jobs(data: WorldData, random: Random) -> Iterator[Record]:
     jobs = [each.partition(" / ")[0] for each in data.words("de", "person")["occupation"]]
@@ -73,7 +31,7 @@ def _jobs(data: WorldData, random: Random) -> Iterator[Record]:
         # A company looks for the same people in two cities.
         if at % 2 == 0:
             job, company = random.choice(jobs), random.choice(data.words("de", "finance")["company"]["name"])
-            tasks = random.sample(_TASKS, 4)
+            tasks = random.sample(facts("de-tasks"), 4)
         yield {
             "series": f"{job} {company} {at // 2}",
             "job": job,
@@ -116,10 +74,13 @@ def _products(data: WorldData, random: Random) -> Iterator[Record]:
     colours = data.words("de", "text")["color"]
     for product, (feature, material) in _PRODUCTS.items():
         for brand in _BRANDS[:3]:
-            model, size = f"{random.choice('KLMSTX')}{random.randrange(100, 900, 10)}", random.sample(range(18, 90), 3)
             for colour in random.sample(colours, 2):
+                model, size = (
+                    f"{random.choice('KLMSTX')}{random.randrange(100, 900, 10)}",
+                    random.sample(range(18, 90), 3),
+                )
                 yield {
-                    "series": f"{brand} {model}",
+                    "series": f"{brand} {product}",
                     "product": product,
                     "model": model,
                     "brand": brand,
@@ -154,18 +115,25 @@ def _recipes(data: WorldData, random: Random) -> Iterator[Record]:
             ],
             "steps": [
                 step.format(**values, minutes=random.randrange(10, 60, 5))
-                for step in random.sample(_COOKING, random.randint(3, 6))
+                for step in random.sample(facts("de-cooking"), random.randint(3, 6))
             ],
         }
 
 
 def _matches(data: WorldData, random: Random) -> Iterator[Record]:
     for league in ("Bezirksliga Nord", "Kreisliga West", "Landesliga Süd"):
-        clubs = [f"{random.choice(['SV', 'TSV', 'FC', 'VfB', 'SpVgg'])} {city}" for city in random.sample(data.cities("de"), 10)]
+        clubs = [
+            f"{random.choice(['SV', 'TSV', 'FC', 'VfB', 'SpVgg'])} {city}"
+            for city in random.sample(data.cities("de"), 10)
+        ]
         for day in range(1, 11):
             random.shuffle(clubs)
             games = [
-                (f"{home} – {guest}", f"{random.randint(0, 5)}:{random.randint(0, 4)}", f"{random.randint(40, 900)} Zuschauer")
+                (
+                    f"{home} – {guest}",
+                    f"{random.randint(0, 5)}:{random.randint(0, 4)}",
+                    f"{random.randint(40, 900)} Zuschauer",
+                )
                 for home, guest in zip(clubs[::2], clubs[1::2], strict=True)
             ]
             yield {
@@ -200,7 +168,7 @@ def _tenders(data: WorldData, random: Random) -> Iterator[Record]:
 
 def _leaflets(data: WorldData, random: Random) -> Iterator[Record]:
     names = ("substance", "name", "group", "use", "strength", "dose", "contra", "effect")
-    for line in _DRUGS.strip().splitlines():
+    for line in facts("de-beipackzettel"):
         yield dict(zip(names, line.split("|"), strict=True))
 
 

@@ -5,68 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from benchmarks.labelled.records_data import Record, WorldData
+from benchmarks.labelled.records_data import Record, WorldData, facts
 
 _CANDIDATES = ["Harold Whitcomb", "Maria Delgado", "Ellen Strand", "Robert Okafor", "Janet Pruitt"]
 
-# Substance, brand, group, use, strength, dose, contraindication, frequent side effect, look.
-_DRUGS = """
-ibuprofen|Iburelief|non-steroidal anti-inflammatory drugs (NSAIDs)|to relieve mild to moderate pain and fever|400 mg|1 tablet up to three times a day, with food|a stomach ulcer|heartburn
-naproxen|Naprodol|non-steroidal anti-inflammatory drugs (NSAIDs)|to relieve pain and swelling in arthritis|250 mg|1 to 2 tablets twice a day, with food|a stomach ulcer|indigestion
-diclofenac|Diclomed|non-steroidal anti-inflammatory drugs (NSAIDs)|to relieve pain and swelling of the joints|50 mg|1 tablet two to three times a day|heart failure|stomach pain
-paracetamol|Paradine|analgesics and antipyretics|to relieve pain and reduce fever|500 mg|1 to 2 tablets every six hours, at most 8 in a day|severe liver disease|raised liver values
-lisinopril|Lisicor|ACE inhibitors|to treat high blood pressure|10 mg|1 tablet once a day|a history of angioedema|dry cough
-enalapril|Enapril|ACE inhibitors|to treat high blood pressure and heart failure|10 mg|1 tablet once a day|a history of angioedema|dry cough
-ramipril|Ramacard|ACE inhibitors|to treat high blood pressure and to protect the heart after an infarction|5 mg|1 tablet once a day|a history of angioedema|dry cough
-losartan|Losavan|angiotensin II receptor antagonists|to treat high blood pressure|50 mg|1 tablet once a day|severe liver disease|dizziness
-valsartan|Valtensin|angiotensin II receptor antagonists|to treat high blood pressure and heart failure|80 mg|1 tablet once a day|severe liver disease|dizziness
-candesartan|Candepress|angiotensin II receptor antagonists|to treat high blood pressure|8 mg|1 tablet once a day|severe liver disease|dizziness
-atorvastatin|Atorlip|statins|to lower cholesterol|20 mg|1 tablet once a day|active liver disease|muscle pain
-simvastatin|Simvachol|statins|to lower cholesterol|20 mg|1 tablet in the evening|active liver disease|muscle pain
-rosuvastatin|Rosulip|statins|to lower cholesterol|10 mg|1 tablet once a day|active liver disease|muscle pain
-bisoprolol|Bisocard|beta blockers|to treat angina and heart failure|5 mg|1 tablet in the morning|a very slow heartbeat|cold hands and feet
-metoprolol|Metocor|beta blockers|to treat high blood pressure and angina|50 mg|1 tablet twice a day|a very slow heartbeat|tiredness
-amlodipine|Amlovas|calcium channel blockers|to treat high blood pressure and angina|5 mg|1 tablet once a day|severe low blood pressure|swollen ankles
-metformin|Metfogen|biguanides|to treat type 2 diabetes|850 mg|1 tablet two times a day with meals|severely reduced kidney function|diarrhoea
-glimepiride|Glimerid|sulfonylureas|to treat type 2 diabetes|2 mg|1 tablet before breakfast|type 1 diabetes|low blood sugar
-sitagliptin|Sitaglin|DPP-4 inhibitors|to treat type 2 diabetes|100 mg|1 tablet once a day|type 1 diabetes|headache
-omeprazole|Omestop|proton pump inhibitors|to treat reflux and ulcers|20 mg|1 tablet in the morning before a meal|treatment with nelfinavir|headache
-pantoprazole|Pantozid|proton pump inhibitors|to treat reflux and ulcers|40 mg|1 tablet in the morning before a meal|treatment with nelfinavir|headache
-cetirizine|Cetrigen|antihistamines|to relieve hay fever and hives|10 mg|1 tablet once a day|severe kidney failure|sleepiness
-loratadine|Loraclear|antihistamines|to relieve hay fever and hives|10 mg|1 tablet once a day|severe liver failure|headache
-sertraline|Sertralin Orion|selective serotonin reuptake inhibitors (SSRIs)|to treat depression and panic disorder|50 mg|1 tablet once a day|treatment with MAO inhibitors|nausea
-citalopram|Citalor|selective serotonin reuptake inhibitors (SSRIs)|to treat depression and panic disorder|20 mg|1 tablet once a day|treatment with MAO inhibitors|nausea
-warfarin|Warfacoag|anticoagulants|to prevent blood clots|5 mg|as set by your blood test, once a day|a bleeding disorder|bleeding
-apixaban|Apixacoag|anticoagulants|to prevent blood clots|5 mg|1 tablet twice a day|active bleeding|bruising
-levothyroxine|Thyrolevo|thyroid hormones|to treat an underactive thyroid|75 micrograms|1 tablet in the morning, half an hour before breakfast|an untreated overactive thyroid|palpitations
-"""
-
-_TOPICS = ["Router drops the connection every evening", "Which tent for three weeks in Norway", "Tomatoes with black spots",
-    "Old film camera: light leaks", "Bike gears skip under load", "Sourdough does not rise", "Laptop fan always on",
-    "Learning the cello at fifty", "Ferry with a dog to Iceland", "Roof rack whistles", "Aquarium water turns green",
-    "Espresso tastes sour", "Choosing a first telescope", "Squeaky floorboards upstairs", "Printer prints blank pages",
-    "Car radio loses its code"]  # fmt: skip
-_POSTS = [
-    "I had the very same thing last {month}; in the end it was {cause}.",
-    "Have you already looked at {cause}? That is what I would check first.",
-    "It cost me {price} dollars and {days} days, but since then it has been quiet.",
-    "Not in my experience. Mine is from {year} and I never had to touch {cause}.",
-    "Thanks for the hint. I tried it on {weekday} and it got worse, so it cannot be {cause}.",
-    "Post a picture, please, otherwise we are only guessing about {cause}.",
-    "The shop in {city} told me that {cause} should be replaced every {days} months.",
-    "I agree with what was said before, but would add that {cause} matters more than most think.",
-    "Update: after {days} days it happens about {times} times less often.",
-    "My neighbour in {city} swears by doing nothing at all for {days} weeks.",
-    "There was a test in a magazine in {year} with the same result.",
-    "Sold it for {price} dollars and bought another, best decision ever.",
-]
-_CAUSES = ["the cable", "the seal", "the temperature at night", "the power supply", "a worn spring", "moisture", "the settings",
-    "the weight of it", "dust", "cheap oil", "the mounting", "the age of the parts", "too much light", "hard water"]  # fmt: skip
-_PLACES = [("Grand Isle", "Louisiana"), ("Cedar Key", "Florida"), ("Cape Hatteras", "North Carolina"), ("Galveston", "Texas"),
-    ("Gulfport", "Mississippi"), ("Tybee Island", "Georgia"), ("Dauphin Island", "Alabama"), ("Charleston", "South Carolina"),
-    ("Key West", "Florida"), ("Port Arthur", "Texas"), ("Pensacola", "Florida"), ("Wilmington", "North Carolina")]  # fmt: skip
-_STORMS = ["Hurricane Bertil", "Tropical Storm Corwin", "Hurricane Delphine", "Hurricane Edda", "Tropical Storm Farid",
-    "Hurricane Greta", "Hurricane Hollis", "Tropical Storm Ione"]  # fmt: skip
 _COURSES = {
     "Mathematics": ["Linear Algebra", "Real Analysis", "Number Theory", "Topology", "Numerical Methods"],
     "Biology": ["Genetics", "Ecology", "Cell Biology", "Plant Physiology", "Marine Biology"],
@@ -79,7 +21,9 @@ _COURSES = {
 
 def _elements(data: WorldData, random: Random) -> Iterator[Record]:
     for each in data.elements:
-        if 20 < each["atomic_number"] < 84 and all(each[name] for name in ("description", "sources", "uses", "density")):
+        if 20 < each["atomic_number"] < 84 and all(
+            each[name] for name in ("description", "sources", "uses", "density")
+        ):
             yield {
                 "number": each["atomic_number"],
                 "weight": each["atomic_weight"],
@@ -118,21 +62,21 @@ def _table(names: list[str], votes: int, random: Random) -> list[tuple[str, str,
 
 def _leaflets(data: WorldData, random: Random) -> Iterator[Record]:
     names = ("substance", "name", "group", "use", "strength", "dose", "contra", "effect")
-    for line in _DRUGS.strip().splitlines():
-        look = f"{random.choice(['white', 'pink', 'yellow', 'light blue'])} and {random.choice(['round', 'oval', 'oblong'])}"
+    for line in facts("en-leaflet"):
+        colour, form = random.choice(["white", "pink", "yellow"]), random.choice(["round", "oval", "oblong"])
         packs = random.choice(["20, 50 and 100", "28 and 84", "30, 60 and 90", "10 and 30"])
-        yield {**dict(zip(names, line.split("|"), strict=True)), "look": look, "packs": packs}
+        yield {**dict(zip(names, line.split("|"), strict=True)), "look": f"{colour} and {form}", "packs": packs}
 
 
 def _threads(data: WorldData, random: Random) -> Iterator[Record]:
     cities = data.cities("en")
-    for topic in _TOPICS:
+    for topic in facts("en-thread-topics"):
         people = [data.person("en", random) for _ in range(6)]
-        causes = random.sample(_CAUSES, 5)
+        causes = random.sample(facts("en-thread-causes"), 5)
         for number in (1, 2):
             posts = []
             for _ in range(random.randint(4, 7)):
-                said = " ".join(random.sample(_POSTS, random.randint(2, 4)))
+                said = " ".join(random.sample(facts("en-thread-posts"), random.randint(2, 4)))
                 posts.append(f"{random.choice(people)} wrote: " + _filled(said, causes, cities, random))
             yield {"topic": topic, "number": number, "pages": 2, "posts": posts, "series": topic}
 
@@ -171,14 +115,15 @@ def _cars(data: WorldData, random: Random) -> Iterator[Record]:
 
 
 def _storms(data: WorldData, random: Random) -> Iterator[Record]:
-    for name in _STORMS:
+    places = [line.split("|") for line in facts("en-coast")]
+    for name in facts("en-storms"):
         lat, lon, wind = random.uniform(24, 29), random.uniform(78, 92), random.randint(60, 120)
-        first = random.randrange(len(_PLACES) - 4)
+        first = random.randrange(len(places) - 4)
         for number in range(4):
             lat, lon = lat + random.uniform(0.4, 1.6), lon + random.uniform(0.2, 1.2)
             wind += random.randint(-10, 15)
-            place, state = _PLACES[first + number]
-            until = _PLACES[(first + number + 2) % len(_PLACES)]
+            place, state = places[first + number]
+            until = places[(first + number + 2) % len(places)]
             yield {
                 "series": name,
                 "storm": name,
@@ -209,8 +154,6 @@ def _lead(name: str, number: int, place: str, wind: int) -> str:
 
 
 def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
-    chains = ["Harbor Inn", "Runway Lodge", "Skyline Suites", "Comfort Stop", "Blue Door Hotel", "Terminal Plaza", "Oak Tree Inn",
-              "Travelers Rest", "Park & Sleep", "Northstar Hotel", "Meridian House", "Red Lantern Motel"]  # fmt: skip
     for each in data.airports[7::97]:
         low = random.randint(49, 120)
         yield {
@@ -221,9 +164,9 @@ def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
             "low": low,
             "average": low + random.randint(15, 90),
             "picks": [
-                f"{hotel} {each['city']}: {random.uniform(0.4, 9.5):.1f} miles, {random.randint(60, 98) / 10} of 10, from "
-                f"${low + random.randint(0, 80)}."
-                for hotel in random.sample(chains, 3)
+                f"{hotel} {each['city']}: {random.uniform(0.4, 9.5):.1f} miles, "
+                f"{random.randint(60, 98) / 10} of 10, from ${low + random.randint(0, 80)}."
+                for hotel in random.sample(facts("en-hotel-chains"), 3)
             ],
             "lat": round(float(each["latitude"]), 4),
             "lon": round(float(each["longitude"]), 4),
@@ -231,6 +174,7 @@ def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
 
 
 def _courses(data: WorldData, random: Random) -> Iterator[Record]:
+    days = ["Mon and Wed", "Tue and Thu", "Fri"]
     university = data.words("en", "person")["university"][0].partition(" (")[0]
     for department, courses in _COURSES.items():
         for at, course in enumerate(courses):
@@ -243,7 +187,7 @@ def _courses(data: WorldData, random: Random) -> Iterator[Record]:
                 "term": random.choice(["fall", "spring", "summer"]),
                 "about": f"It treats the foundations of {course.lower()} and its place in {department.lower()}.",
                 "teacher": data.person("en", random),
-                "time": f"{random.choice(['Mon and Wed', 'Tue and Thu', 'Fri'])}, {random.randint(8, 16)}:{random.choice(['00', '15', '30'])}",
+                "time": f"{random.choice(days)}, {random.randint(8, 16)}:{random.randint(0, 3) * 15:02}",
                 "room": f"Hall {random.choice('ABCDEF')}, room {random.randint(100, 420)}",
                 "before": courses[at - 1] if at else "none",
             }

@@ -7,7 +7,7 @@ from random import Random
 
 from babel import Locale
 
-from benchmarks.labelled.records_data import Record, WorldData
+from benchmarks.labelled.records_data import Record, WorldData, facts
 
 _PRODUCTS = {
     "电热水壶": ("容量一点七升，水开后自动断电，壶口宽大便于清洗。", "不锈钢"),
@@ -42,43 +42,18 @@ _HOTELS = ["悦来酒店", "如意宾馆", "锦华大酒店", "云栖酒店", "�
 _SIGHTS = ["火车站", "人民广场", "体育中心", "机场", "博物馆", "大学城", "会展中心"]
 _CONTINENTS = {"EU": "欧洲", "AS": "亚洲", "AF": "非洲", "NA": "北美洲", "SA": "南美洲", "OC": "大洋洲"}
 
-# Substance, strength, use, dose, contraindication, side effect, look.
-_DRUGS = """
-布洛芬|0.2克|用于缓解轻至中度疼痛，如头痛、关节痛、牙痛，也用于普通感冒引起的发热|成人一次1片，一日3次，饭后服用|活动性消化道溃疡患者|少数患者出现胃烧灼感|白色片
-对乙酰氨基酚|0.5克|用于普通感冒引起的发热，也用于缓解轻至中度疼痛|成人一次1片，若持续发热可间隔6小时重复用药|严重肝肾功能不全者|少数患者肝功能异常|白色片
-阿司匹林|0.1克|用于降低心肌梗死的发病风险|成人一日1次，一次1片|有出血倾向的患者|少数患者出现胃出血|肠溶片，除去包衣后显白色
-氯雷他定|10毫克|用于缓解过敏性鼻炎的有关症状|成人一日1次，一次1片|特异体质的患者|少数患者感到乏力、口干|白色片
-西替利嗪|10毫克|用于季节性过敏性鼻炎和荨麻疹|成人一日1次，一次1片|严重肾功能损害者|少数患者嗜睡|薄膜衣片
-卡托普利|25毫克|用于高血压和心力衰竭|成人一次半片，一日2至3次|有血管性水肿史者|少数患者干咳|白色片
-依那普利|10毫克|用于原发性高血压|成人一日1次，一次1片|有血管性水肿史者|少数患者干咳|白色片
-氯沙坦钾|50毫克|用于治疗原发性高血压|成人一日1次，一次1片|妊娠妇女|少数患者头晕|薄膜衣片
-缬沙坦|80毫克|用于治疗轻、中度原发性高血压|成人一日1次，一次1片|妊娠妇女|少数患者头晕|薄膜衣片
-硝苯地平|10毫克|用于高血压和心绞痛|成人一次1片，一日3次|心源性休克患者|少数患者踝部水肿|糖衣片
-氨氯地平|5毫克|用于高血压和慢性稳定性心绞痛|成人一日1次，一次1片|严重低血压患者|少数患者踝部水肿|白色片
-美托洛尔|25毫克|用于高血压、心绞痛和心律失常|成人一次1至2片，一日2次|心动过缓患者|少数患者疲乏、肢端发冷|白色片
-阿托伐他汀钙|20毫克|用于高胆固醇血症|成人一日1次，一次1片|活动性肝病患者|少数患者肌痛|薄膜衣片
-辛伐他汀|20毫克|用于高脂血症|成人晚间顿服1片|活动性肝病患者|少数患者肌痛|薄膜衣片
-二甲双胍|0.5克|用于单纯饮食控制不满意的2型糖尿病|成人一次1片，一日2次，随餐服用|严重肾功能衰竭者|少数患者腹泻|薄膜衣片
-格列美脲|2毫克|用于2型糖尿病|成人早餐前服1片，一日1次|1型糖尿病患者|少数患者低血糖|绿色片
-阿莫西林|0.25克|用于敏感菌所致的呼吸道感染|成人一次2片，一日3次|青霉素过敏者|少数患者腹泻|白色片
-头孢氨苄|0.25克|用于敏感菌所致的扁桃体炎和尿路感染|成人一次1至2片，一日4次|头孢菌素过敏者|少数患者腹泻|薄膜衣片
-左氧氟沙星|0.1克|用于敏感菌所致的泌尿系统感染|成人一次2片，一日2次|癫痫患者|少数患者失眠|薄膜衣片
-甲硝唑|0.2克|用于肠道和肠外阿米巴病|成人一次2片，一日3次|有活动性中枢神经疾病者|少数患者口中有金属味|白色片
-奥美拉唑|20毫克|用于胃溃疡和反流性食管炎|成人一次1片，一日1次，早餐前服用|严重肾功能不全者|少数患者头痛|肠溶片
-多潘立酮|10毫克|用于消化不良、腹胀、嗳气|成人一次1片，一日3次，饭前服用|机械性肠梗阻患者|少数患者口干|白色片
-蒙脱石|3克|用于成人急慢性腹泻|成人一次1片，一日3次|肠梗阻患者|少数患者便秘|灰白色片
-维生素C|0.1克|用于预防坏血病|成人一次1片，一日3次|高草酸盐尿症患者|长期大量服用可引起尿酸增高|白色片
-"""
-
 
 def _products(data: WorldData, random: Random) -> Iterator[Record]:
     colours = data.words("zh", "text")["color"]
     for product, (feature, material) in _PRODUCTS.items():
         for brand in _BRANDS[:3]:
-            model, size = f"{random.choice('AHKTX')}{random.randrange(100, 900, 10)}", random.sample(range(8, 60), 3)
             for colour in random.sample(colours, 2):
+                model, size = (
+                    f"{random.choice('AHKTX')}{random.randrange(100, 900, 10)}",
+                    random.sample(range(8, 60), 3),
+                )
                 yield {
-                    "series": f"{brand}{model}",
+                    "series": f"{brand}{product}",
                     "product": product,
                     "model": model,
                     "brand": brand,
@@ -114,7 +89,9 @@ def _courses(data: WorldData, random: Random) -> Iterator[Record]:
 
 def _countries(data: WorldData, random: Random) -> Iterator[Record]:
     chinese = Locale("zh")
-    known = [each for each in data.countries.values() if each["continentcode"] in _CONTINENTS and each["population"] > 3e5]
+    known = [
+        each for each in data.countries.values() if each["continentcode"] in _CONTINENTS and each["population"] > 3e5
+    ]
     for each in known[::5]:
         languages = [chinese.languages.get(code.partition("-")[0], "") for code in each["languages"].split(",")[:3]]
         neighbours = [chinese.territories.get(code, code) for code in each["neighbours"].split(",") if code]
@@ -189,7 +166,8 @@ def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
                 "low": low,
                 "average": low + random.randint(40, 300),
                 "picks": [
-                    f"{city}{hotel}：距{sight}{random.uniform(0.2, 5):.1f}公里，评分{random.uniform(3.8, 5):.1f}，{low + random.randint(0, 200)}元起。"
+                    f"{city}{hotel}：距{sight}{random.uniform(0.2, 5):.1f}公里，"
+                    f"评分{random.uniform(3.8, 5):.1f}，{low + random.randint(0, 200)}元起。"
                     for hotel in random.sample(_HOTELS, 3)
                 ],
             }
@@ -197,7 +175,7 @@ def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
 
 def _leaflets(data: WorldData, random: Random) -> Iterator[Record]:
     names = ("name", "strength", "use", "dose", "contra", "effect", "look")
-    for line in _DRUGS.strip().splitlines():
+    for line in facts("zh-leaflet"):
         numbers = {"pack": random.choice([10, 12, 20, 24, 30]), "months": random.choice([24, 36])}
         yield {**dict(zip(names, line.split("|"), strict=True)), **numbers}
 

@@ -79,8 +79,8 @@ def hardest_pairs(texts: Sequence[tuple[str, str]], least: float, most: int) -> 
     """
     shingles = [shingles_of(make_signature(text, find_scheme("words")).words.split(b"\n")) for _, text in texts]
     alike = _resemblances(shingles)
-    rows, columns = np.nonzero(np.triu(alike >= least, 1))
-    found = {(texts[a][0], texts[b][0]): float(alike[a, b]) for a, b in zip(rows, columns, strict=True)}
+    pairs = np.argwhere(np.triu(alike >= least, 1)).tolist()
+    found = {(texts[a][0], texts[b][0]): float(alike[a, b]) for a, b in pairs}
     hard = sorted(found, key=lambda pair: (-found[pair], pair))
     return [hard[at * len(hard) // most] for at in range(most)] if len(hard) > most else hard
 
@@ -97,7 +97,8 @@ def _resemblances(documents: Sequence[Set[Hashable]]) -> NDArray[np.float64]:
             has[row, [each for each in mine if 0 <= each < has.shape[1]]] = 1
         common += has @ has.T
     sizes = np.array([len(each) for each in documents], float)
-    return common / np.maximum(sizes[:, None] + sizes[None, :] - common, 1)
+    alike: NDArray[np.float64] = common / np.maximum(sizes[:, None] + sizes[None, :] - common, 1)
+    return alike
 
 
 def _write_lines(path: Path, rows: list[dict[str, Any]]) -> None:

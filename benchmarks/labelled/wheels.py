@@ -16,7 +16,18 @@ def unpacked_wheel(package: str, version: str, cache: Path) -> Path:
     if folder.is_dir():
         return folder
     archives = cache / "archives" / package
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:", "-d", str(archives)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "-d",
+        str(archives),
+    ]
     done = subprocess.run([*command, f"{package}=={version}"], capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
