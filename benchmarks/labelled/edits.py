@@ -183,7 +183,9 @@ def _keep_first(page: Page, share: float) -> Page:
             break
         text = block.text
         if block.kind == PARAGRAPH and len(text) > left:
-            begun = text[: int(left)].rpartition(" ")[0] or text[: int(left)]
+            # Chinese has spaces at names only, or none.
+            begun = text[: int(left)]
+            begun = begun.rpartition(" ")[0] if " " in begun[-20:] else begun
             kept.append(Block(PARAGRAPH, (f"{begun} …",)))
         else:
             kept.append(block)

@@ -12,6 +12,7 @@ from random import Random
 
 from benchmarks.labelled.blocks import Page
 from benchmarks.labelled.debian import unpacked
+from benchmarks.labelled.descriptions import DESCRIPTIONS, translations
 from benchmarks.labelled.frames import site_of
 from benchmarks.labelled.help_pages import docbook_pages, office_functions, office_pages
 from benchmarks.labelled.man_pages import man_pages
@@ -23,7 +24,8 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 
 _MOST_DOCUMENTS = 400
-_FEWEST_WORDS, _MOST_WORDS = 40, 1_500
+_FEWEST_WORDS = {"en": 40, "de": 40, "zh": 60}
+_MOST_WORDS = 1_500
 _MOST_WITH_COPIES = 30
 _SAME = 0.985
 _LEAST_CHINESE = 0.6
@@ -40,7 +42,7 @@ class Source:
     Attributes:
         half: learn or confirm.
         language: two letters.
-        package: of Debian.
+        package: of Debian, "" for the descriptions of all packages.
         folder: of the package, that the pages are in.
         reader: what reads them.
         name: of the set, where it is not that of the package.
@@ -73,6 +75,9 @@ SOURCES = [
     Source("confirm", "de", "manpages-de-dev", _MAN, man_pages, is_site=False),
     Source("confirm", "de", "gimp-help-de", _GIMP, docbook_pages),
     Source("confirm", "zh", "manpages-zh", f"{_MAN}/zh_CN", man_pages),
+    Source("confirm", "en", "", "", DESCRIPTIONS["en"], "debian-descriptions"),
+    Source("confirm", "de", "", "", DESCRIPTIONS["de"], "debian-descriptions"),
+    Source("confirm", "zh", "", "", DESCRIPTIONS["zh"], "debian-descriptions", is_site=False),
 ]
 """All families; a project lies wholly in one half."""
 
@@ -83,29 +88,41 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
         try:
             yield _make_set(source, out, cache)
         except InputError as error:
-            print(f"family {source.language} {source.package}: left out: {error}", file=sys.stderr)
+            print(f"family {source.language} {source.name or source.package}: left out: {error}", file=sys.stderr)
 
 
 def _make_set(source: Source, out: Path, cache: Path) -> LabelledWriter:
     name = source.name or source.package
-    folder = out / source.half / f"family-{source.language}-{name}"
-    writer = LabelledWriter(folder, source.package, source.language)
+    writer = LabelledWriter(out / source.half / f"family-{source.language}-{name}", name, source.language)
     seed = f"family {source.language} {name}"
-    found = _fit_pages(source.reader(unpacked(source.package, cache) / source.folder), source.language)
+    folder = unpacked(source.package, cache) / source.folder if source.package else translations(cache)
+    found = _fit_pages(source.reader(folder), source.language)
     documents = [Document(key, page) for key, page in _that_have_siblings(found)]
     home = site_of(source.language, seed) if source.is_site else None
     pages = PageSet(writer, documents, home, seed)
     pages.add_originals()
     pages.add_copies(Random(seed).sample(documents, min(len(documents), _MOST_WITH_COPIES)))
-    pages.add_others("sibling", _doubtful(documents))
+    pages.add_others("sibling", _doubtful(documents, are_packages=not source.package))
     return writer
 
 
-def _doubtful(documents: list[Document]) -> set[tuple[str, str]]:
-    """Return the pairs that may be about one subject: those of one title, and some that were looked at."""
-    return _ON_ONE_SUBJECT | {
-        (a.key, b.key) for a, b in combinations(documents, 2) if a.page.title.casefold() == b.page.title.casefold()
-    }
+def _doubtful(documents: list[Document], are_packages: bool) -> set[tuple[str, str]]:
+    """Return the pairs that may be about one subject: those of one title, and some that were read.
+
+    Args:
+        documents: all of a set.
+        are_packages: whether keys are names of packages. Of two whose names differ by a number, or where one is a part
+            of the other, some are two things, and some a release or a part that nobody looks for.
+    """
+    titles = {each.key: each.page.title.casefold() for each in documents}
+    found = {(a, b) for a, b in combinations(titles, 2) if titles[a] == titles[b]}
+    if are_packages:
+        names = {key: re.sub(r"\d+(?:\.\d+)*", "", key) for key in titles}
+        plain = {key: name.removesuffix("-dev") for key, name in names.items()}
+        found |= {
+            (a, b) for a, b in combinations(names, 2) if plain[a].startswith(plain[b]) or plain[b].startswith(plain[a])
+        }
+    return _ON_ONE_SUBJECT | found
 
 
 def _fit_pages(pages: Iterator[tuple[str, Page]], language: str) -> list[tuple[str, Page]]:
@@ -113,7 +130,7 @@ def _fit_pages(pages: Iterator[tuple[str, Page]], language: str) -> list[tuple[s
     fit: dict[str, tuple[str, Page]] = {}
     for key, page in pages:
         words = make_signature(page.text, find_scheme("words")).words.count(b"\n") + 1
-        if _FEWEST_WORDS <= words <= _MOST_WORDS and (language != "zh" or _is_chinese(page.text)):
+        if _FEWEST_WORDS[language] <= words <= _MOST_WORDS and (language != "zh" or _is_chinese(page.text)):
             fit.setdefault("\n".join(block.text for block in page.blocks), (key, page))
     return list(fit.values())
 
