@@ -244,8 +244,8 @@ def _changed(word: str, synonyms: dict[str, str], every: list[str], random: Rand
     dice = random.random()
     if dice < 0.35:
         return ""
-    if dice < 0.6 and len(word) > 3:
-        at = random.randrange(1, len(word) - 1)
+    if dice < 0.75 and len(word) > 1:
+        at = random.randrange(len(word) - 1)
         return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
     return random.choice(every)
 
