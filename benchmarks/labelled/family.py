@@ -46,7 +46,7 @@ class Source:
         folder: of the package, that the pages are in.
         reader: what reads them.
         name: of the set, where it is not that of the package.
-        is_site: whether they are pages of a site, or bare texts.
+        layout: of the site that they are on; "" for bare texts.
     """
 
     half: str
@@ -55,7 +55,7 @@ class Source:
     folder: str
     reader: Reader
     name: str = ""
-    is_site: bool = True
+    layout: str = ""
 
 
 _OFFICE = "usr/share/libreoffice/help"
@@ -63,21 +63,21 @@ _MAN = "usr/share/man"
 _GIMP = "usr/share/gimp/2.0/help"
 
 SOURCES = [
-    Source("learn", "en", "libssl-doc", f"{_MAN}/man3", man_pages, is_site=False),
-    Source("learn", "en", "libreoffice-help-en-us", _OFFICE, office_pages),
-    Source("learn", "en", "libreoffice-help-en-us", _OFFICE, office_functions, "libreoffice-functions"),
-    Source("learn", "de", "libreoffice-help-de", _OFFICE, office_pages, is_site=False),
-    Source("learn", "de", "libreoffice-help-de", _OFFICE, office_functions, "libreoffice-functions"),
-    Source("learn", "zh", "libreoffice-help-zh-cn", _OFFICE, office_pages),
-    Source("learn", "zh", "libreoffice-help-zh-cn", _OFFICE, office_functions, "libreoffice-functions", is_site=False),
-    Source("confirm", "en", "manpages-dev", _MAN, man_pages),
-    Source("confirm", "en", "gimp-help-en", _GIMP, docbook_pages, is_site=False),
-    Source("confirm", "de", "manpages-de-dev", _MAN, man_pages, is_site=False),
-    Source("confirm", "de", "gimp-help-de", _GIMP, docbook_pages),
-    Source("confirm", "zh", "manpages-zh", f"{_MAN}/zh_CN", man_pages),
-    Source("confirm", "en", "", "", DESCRIPTIONS["en"], "debian-descriptions"),
-    Source("confirm", "de", "", "", DESCRIPTIONS["de"], "debian-descriptions"),
-    Source("confirm", "zh", "", "", DESCRIPTIONS["zh"], "debian-descriptions", is_site=False),
+    Source("learn", "en", "libssl-doc", f"{_MAN}/man3", man_pages),
+    Source("learn", "en", "libreoffice-help-en-us", _OFFICE, office_pages, layout="docs"),
+    Source("learn", "en", "libreoffice-help-en-us", _OFFICE, office_functions, "libreoffice-functions", layout="left"),
+    Source("learn", "de", "libreoffice-help-de", _OFFICE, office_pages),
+    Source("learn", "de", "libreoffice-help-de", _OFFICE, office_functions, "libreoffice-functions", layout="portal"),
+    Source("learn", "zh", "libreoffice-help-zh-cn", _OFFICE, office_pages, layout="section"),
+    Source("learn", "zh", "libreoffice-help-zh-cn", _OFFICE, office_functions, "libreoffice-functions"),
+    Source("confirm", "en", "manpages-dev", _MAN, man_pages, layout="divs"),
+    Source("confirm", "en", "gimp-help-en", _GIMP, docbook_pages),
+    Source("confirm", "de", "manpages-de-dev", _MAN, man_pages),
+    Source("confirm", "de", "gimp-help-de", _GIMP, docbook_pages, layout="blog"),
+    Source("confirm", "zh", "manpages-zh", f"{_MAN}/zh_CN", man_pages, layout="left"),
+    Source("confirm", "en", "", "", DESCRIPTIONS["en"], "debian-descriptions", layout="divs"),
+    Source("confirm", "de", "", "", DESCRIPTIONS["de"], "debian-descriptions", layout="article"),
+    Source("confirm", "zh", "", "", DESCRIPTIONS["zh"], "debian-descriptions"),
 ]
 """All families; a project lies wholly in one half."""
 
@@ -98,7 +98,7 @@ def _make_set(source: Source, out: Path, cache: Path) -> LabelledWriter:
     folder = unpacked(source.package, cache) / source.folder if source.package else translations(cache)
     found = _fit_pages(source.reader(folder), source.language)
     documents = [Document(key, page) for key, page in _that_have_siblings(found)]
-    home = site_of(source.language, seed) if source.is_site else None
+    home = site_of(source.language, seed, source.layout) if source.layout else None
     pages = PageSet(writer, documents, home, seed)
     pages.add_originals()
     pages.add_copies(Random(seed).sample(documents, min(len(documents), _MOST_WITH_COPIES)))
