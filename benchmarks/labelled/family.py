@@ -75,7 +75,7 @@ SOURCES = [
     Source("confirm", "de", "manpages-de-dev", _MAN, man_pages),
     Source("confirm", "de", "gimp-help-de", _GIMP, docbook_pages, layout="blog"),
     Source("confirm", "zh", "manpages-zh", f"{_MAN}/zh_CN", man_pages, layout="left"),
-    Source("confirm", "en", "", "", DESCRIPTIONS["en"], "debian-descriptions", layout="divs"),
+    Source("confirm", "en", "", "", DESCRIPTIONS["en"], "debian-descriptions", layout="docs"),
     Source("confirm", "de", "", "", DESCRIPTIONS["de"], "debian-descriptions", layout="article"),
     Source("confirm", "zh", "", "", DESCRIPTIONS["zh"], "debian-descriptions"),
 ]
