@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labelled import licences, notes, versions
+from benchmarks.labelled import family, licences, notes, records, versions
 from benchmarks.labelled.debian import version_of
 from benchmarks.labelled.sets import LabelledWriter
 from dedup.errors import InputError
@@ -17,6 +17,8 @@ KINDS: dict[str, Callable[[Path, Path], Iterator[LabelledWriter]]] = {
     "versions": versions.build,
     "notes": notes.build,
     "licences": licences.build,
+    "family": family.build,
+    "records": records.build,
 }
 """What makes the sets of each kind."""
 

@@ -28,7 +28,7 @@ from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import belongs_to_cluster, check, plan_of
-from dedup.rules.wordwise import compare_words, short_similarity
+from dedup.rules.wordwise import compare_words, has_same_numbers, short_similarity
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import compare
@@ -256,8 +256,8 @@ def _compare_words(a: Side, b: Side, settings: RuleSettings) -> WordComparison |
         return None
     difference = compare_words(ours, theirs)
     if min(tokens) >= settings.short_tokens:
-        return WordComparison(*difference, None, has_other_numbers=False)
+        return WordComparison(difference.replaced, difference.rewritten, None, has_other_numbers=False)
     similarity = short_similarity(ours, theirs)
-    # With a word in common, nothing but their numbers makes it 0.
-    shares_words = not set(ours.split(b"\n")).isdisjoint(theirs.split(b"\n"))
-    return WordComparison(*difference, similarity, has_other_numbers=shares_words and similarity == 0)
+    return WordComparison(
+        difference.replaced, difference.rewritten, similarity, has_other_numbers=not has_same_numbers(ours, theirs)
+    )
