@@ -22,6 +22,8 @@ from dedup.rules.verification import fewest_tokens
 _RUN = 30
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
+    Verdict.SIMILAR: "similar: B is kept beside A",
+    Verdict.UPDATED: "updated, and similar: B is kept beside A",
     Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
     Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
 }
@@ -78,6 +80,7 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
     yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width)
     yield from labelled("rule", explanation.rule, width)
     yield from _record(explanation, width)
+    yield from _missed(explanation, width)
     for letter, side in (("A", explanation.a), ("B", explanation.b)):
         yield ""
         yield labelled_name(letter, side.name, width)
@@ -95,14 +98,24 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
         yield from labelled("note", note, width)
 
 
+def _missed(explanation: Explanation, width: int) -> Iterator[str]:
+    if explanation.missed:
+        yield "to be dropped"
+    for missed in explanation.missed:
+        yield from labelled("", missed.text, width)
+
+
 def _record(explanation: Explanation, width: int) -> Iterator[str]:
     record = explanation.record
     if record is None:
         return
     when = datetime.fromtimestamp(record.decided, UTC)
     yield from labelled("decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {cut(plain(record.run), _RUN)}", width)
+    rule = f", rule: {record.rule.replace('_', ' ')}" if record.rule else ""
     yield from labelled(
-        "recorded", f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}", width
+        "recorded",
+        f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}{rule}",
+        width,
     )
     member = explanation.member
     if member is None:
