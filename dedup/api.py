@@ -45,6 +45,12 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
     >>> decisions[1].key, decisions[1].original, decisions[1].distance, decisions[1].similarity
     ('evening', 'morning', 0, 1.0)
 
+    One that resembles an earlier text and is no copy is similar. It is kept, and names that text, too:
+
+    >>> decisions = list(deduplicate([story, story.replace("seven", "eight")]))
+    >>> decisions[1].verdict.value, decisions[1].verdict.is_duplicate, decisions[1].original, decisions[1].rule.short
+    ('similar', False, '0', 'replaced')
+
     Args:
         texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. They are read as decisions are
             taken: one at a time, with a database up to `batch_size` (50).
@@ -68,13 +74,18 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
 
 
 def similarity(a: str, b: str, **settings: Any) -> PairDecision:
-    """Say whether a text is a duplicate of another one, and why.
+    """Say whether a text is a duplicate of another one, or similar to it, and why.
 
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
     (False, 11, 0.5)
     >>> found.rule.value
     'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
+
+    >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
+    >>> found = similarity(story, story.replace("seven", "eight"))
+    >>> found.is_duplicate, found.is_similar, found.rule.short
+    (False, True, 'replaced')
 
     Args:
         a: a text.

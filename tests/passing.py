@@ -13,6 +13,8 @@ from tests.texts import document, edited
 ADDONS = {"dedup.DedupAddon": 500}
 A, B = document(200, "a"), document(200, "b")
 NEAR_A = edited(A, 6)
+# So many words are replaced that it is no copy.
+LIKE_A = edited(A, 14)
 
 
 class ItemsSpider(scrapy.Spider):

@@ -16,7 +16,9 @@ from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
-_OUTPUTS = ("kept", "dropped", "similar", "clusters")
+OUTPUTS = ("kept", "dropped", "similar", "clusters")
+"""What is written, each into a file of its own."""
+
 _FORMATS = ("jsonl", "parquet")
 
 
@@ -74,13 +76,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
-    named = {name: path for name in _OUTPUTS if (path := getattr(options, name)) is not None}
+    named = {name: path for name in OUTPUTS if (path := getattr(options, name)) is not None}
     if options.dry_run:
         if named or options.output or options.save_index:
             raise InputError("--dry-run writes nothing: leave out the outputs, or --dry-run")
         return {}
     if options.output is not None:
-        named = {name: options.output / f"{name}.{options.format}" for name in _OUTPUTS} | named
+        named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named
         options.output.mkdir(parents=True, exist_ok=True)
     if not named and options.save_index is None:
         raise InputError(

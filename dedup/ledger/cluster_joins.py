@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from dedup.ledger import document_rows
 from dedup.rules.cluster_merge import MOST_MOVED
-from dedup.rules.decision import Kept, Verdict, decision_of
+from dedup.rules.decision import DUPLICATES, Kept, Verdict, decision_of
 from dedup.rules.documents import Answer, Match, StoredDocument
 from dedup.rules.settings import Brake, DedupSettings
 from dedup.signature.sketch import Sketch
@@ -30,8 +30,11 @@ _LAST_VERDICT = select(func.max(verdicts.c.id)).where(
     verdicts.c.run_id == bindparam("run"),
     verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
 )
+# Not those on what resembles the cluster and belongs to none: they stay as they were decided.
 _VERDICTS_IN_CLUSTER = select(verdicts.c.id, verdicts.c.document_id).where(
-    verdicts.c.original_id == bindparam("leader"), verdicts.c.run_id == bindparam("run")
+    verdicts.c.original_id == bindparam("leader"),
+    verdicts.c.run_id == bindparam("run"),
+    verdicts.c.verdict.in_(DUPLICATES),
 )
 _CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"))
 

@@ -68,6 +68,10 @@ class Verdict(StrEnum):
         return self in (Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE)
 
 
+DUPLICATES = tuple(verdict for verdict in Verdict if verdict.is_duplicate)
+"""The verdicts on copies, as a database is asked for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A verdict, and the original that it was found by.
@@ -95,6 +99,11 @@ class Decision:
     outcome: Outcome = field(default=ALONE, compare=False)
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether the document is kept though it resembles another one; its verdict may be that it was updated."""
+        return self.original is not None and not self.verdict.is_duplicate
 
 
 def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Answer) -> Decision:

@@ -37,6 +37,11 @@ class PairDecision:
         """Whether the second document is dropped."""
         return self.rule.is_duplicate
 
+    @property
+    def is_similar(self) -> bool:
+        """Whether it is kept though the two are alike: whether it is a copy is for a person to say."""
+        return self.rule.is_similar
+
 
 class PairDecider:
     """Decides pairs as `dedup.ledger.deduplicator.Deduplicator` does.

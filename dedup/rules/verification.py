@@ -46,8 +46,8 @@ _RULES = {
     BY_CONTAINMENT: Rule.CONTAINMENT,
     LESS_ALIKE: Rule.LESS_ALIKE,
 }
-# Of 100 tokens: a date in a byline is not what a page is about.
-_FEW_NUMBERS = 0.5
+FEW_NUMBERS = 0.5
+"""Of 100 tokens: so many numbers that gave way tell nothing. A date in a byline is not what a page is about."""
 
 
 def plan_of(settings: RuleSettings) -> ProbePlan:
@@ -135,7 +135,7 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form:
         return Rule.REPLACED
     if difference.swapped > settings.max_swapped:
         return Rule.SWAPPED
-    if difference.numbers_gone > _FEW_NUMBERS and difference.numbers_shared < settings.min_numbers:
+    if difference.numbers_gone > FEW_NUMBERS and difference.numbers_shared < settings.min_numbers:
         return Rule.RENUMBERED
     return None
 

@@ -23,7 +23,7 @@ STORIES = 8
 
 
 def write_set(folder: Path) -> None:
-    """Write a labelled set: stories with edited and longer copies, and a chain of edits that drifts away."""
+    """Write a labelled set: stories, edited and longer copies and forms of each, a chain of edits that drifts away."""
     documents, pairs = [], []
     for story in range(STORIES):
         text = document(150, f"story {story}")
@@ -34,6 +34,8 @@ def write_set(folder: Path) -> None:
         ]
         pairs += [{"a": names[0], "b": name, "label": 1} for name in names[1:]]
         pairs.append({"a": names[0], "b": f"s{(story + 1) % STORIES}c0", "label": 0})
+        documents.append({"id": f"s{story}form", "text": edited(text, 11, f"form {story}")})
+        pairs.append({"a": names[0], "b": f"s{story}form", "label": 0})
     text = document(150, "chain")
     for step in range(8):
         documents.append({"id": f"chain{step}", "text": text})

@@ -167,6 +167,6 @@ def test_what_is_sure_is_what_is_confirmed_without_words(
         return b""
 
     match = Match(leader if is_led else member, member)
-    is_confirmed = Matcher(made).holds(Asked(fingerprint, np.zeros(64, np.int64), sketches[2], words), match, words)
-    assert (found == 1) == (is_confirmed and not asked)
+    rule = Matcher(made).decide(Asked(fingerprint, np.zeros(64, np.int64), sketches[2], words), match, words)
+    assert (found == 1) == (rule.is_duplicate and not asked)
     assert found in (1, NOWHERE)

@@ -34,7 +34,7 @@ from tests.deciding import Crawl, empty, signature_of
 from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, jaccard, words
 from tests.waiting import HANG
 
-NEW, UNCHANGED, UPDATED = Verdict.NEW, Verdict.UNCHANGED, Verdict.UPDATED
+NEW, SIMILAR, UNCHANGED, UPDATED = Verdict.NEW, Verdict.SIMILAR, Verdict.UNCHANGED, Verdict.UPDATED
 EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
 
 TEXT = document(300, "text")
@@ -78,7 +78,7 @@ def test_an_unlike_document_is_new(crawl: Crawl) -> None:
 
 def test_an_equal_text_is_an_exact_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
-    assert crawl.see("b", TEXT) == Decision(EXACT, original="a", matched="a", distance=0, similarity=1.0)
+    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0, rule=Rule.SAME_TEXT)
 
 
 def test_a_text_that_is_equal_once_normalised_is_an_exact_duplicate(crawl: Crawl) -> None:
@@ -89,9 +89,7 @@ def test_a_text_that_is_equal_once_normalised_is_an_exact_duplicate(crawl: Crawl
 def test_a_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     decision = crawl.see("b", NEAR_TEXT)
-    assert decision == Decision(
-        NEAR, original="a", matched="a", distance=bits_apart(TEXT, NEAR_TEXT), similarity=similarity(TEXT, NEAR_TEXT)
-    )
+    assert decision == Decision(NEAR, "a", "a", bits_apart(TEXT, NEAR_TEXT), similarity(TEXT, NEAR_TEXT), Rule.JACCARD)
     assert 0 < decision.similarity < 1
 
 
@@ -204,11 +202,46 @@ def filled_in(text: str, changes: int, seed: object = 0) -> str:
     raise AssertionError("no such text")
 
 
-def test_a_form_that_was_filled_in_anew_is_no_duplicate(crawl: Crawl) -> None:
+def test_a_form_that_was_filled_in_anew_is_similar_and_no_duplicate(crawl: Crawl) -> None:
+    form = document(400, "form")
+    filled = filled_in(form, 25)
+    crawl.see("a", form)
+    decision = crawl.see("b", filled)
+    assert decision == Decision(SIMILAR, "a", "a", bits_apart(form, filled), similarity(form, filled), Rule.REPLACED)
+    assert crawl.see("c", form).verdict is EXACT
+
+
+def test_what_is_similar_stands_for_itself(crawl: Crawl) -> None:
+    form = document(400, "form")
+    filled = filled_in(form, 25)
+    crawl.see("a", form)
+    crawl.see("b", filled)
+    assert crawl.stored()["b"].leader_id is None
+    assert crawl.see("b", filled) == Decision(UNCHANGED)
+    assert crawl.see("c", filled).original == "b"
+
+
+def test_an_updated_document_says_what_it_resembles(crawl: Crawl) -> None:
     form = document(400, "form")
     crawl.see("a", form)
-    assert crawl.see("b", filled_in(form, 25)).verdict is NEW
-    assert crawl.see("c", form).verdict is EXACT
+    crawl.see("b", OTHER_TEXT)
+    decision = crawl.see("b", filled_in(form, 25))
+    assert (decision.verdict, decision.original, decision.rule) == (UPDATED, "a", Rule.REPLACED)
+    assert decision.is_similar
+
+
+def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the_rule(crawl: Crawl) -> None:
+    form = document(400, "form")
+    for key, content in (("a", form), ("b", extended(form, 3)), ("c", filled_in(form, 25))):
+        crawl.see(key, content)
+    ids = {key: row.id for key, row in crawl.stored().items()}
+    rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+    assert [(row.verdict, row.original_id, row.rule) for row in rows] == [
+        ("new", None, None),
+        ("near duplicate", ids["a"], "jaccard"),
+        ("similar", ids["a"], "replaced"),
+    ]
+    assert rows[2].similarity == similarity(form, filled_in(form, 25))
 
 
 def test_without_the_words_the_sketches_decide(start: Callable[..., Crawl]) -> None:
@@ -259,7 +292,7 @@ def test_texts_of_less_than_20_tokens_are_compared_exactly_and_in_no_other_way(
     assert crawl.see("c", shorter).verdict is expected
 
 
-@pytest.mark.parametrize(("tokens", "expected"), [(63, NEW), (64, NEAR)])
+@pytest.mark.parametrize(("tokens", "expected"), [(63, SIMILAR), (64, NEAR)])
 def test_in_texts_of_less_than_64_tokens_no_word_may_be_another(crawl: Crawl, tokens: int, expected: Verdict) -> None:
     original = document(tokens)
     crawl.see("a", original)
@@ -286,7 +319,7 @@ def test_a_short_text_stays_no_near_duplicate_when_its_original_changes(crawl: C
     crawl.see("a", short)
     assert crawl.see("b", short).verdict is EXACT
     assert crawl.see("a", changed).verdict is UPDATED
-    assert crawl.see("b", short).verdict is NEW
+    assert crawl.see("b", short).verdict is SIMILAR
 
 
 @pytest.mark.parametrize("content", ["", "?!…", "😀 😀"], ids=["nothing", "punctuation", "emoji"])
@@ -295,7 +328,7 @@ def test_texts_without_words_are_duplicates_only_if_their_bytes_are_equal(crawl:
     assert crawl.see("b", content).verdict is NEW
     assert crawl.see("c", content, b"<html>").verdict is NEW
     assert crawl.see("d", content, b"<body>").verdict is NEW
-    assert crawl.see("e", content, b"<html>") == Decision(EXACT, "c", "c", distance=0, similarity=1.0)
+    assert crawl.see("e", content, b"<html>") == Decision(EXACT, "c", "c", 0, 1.0, Rule.SAME_BYTES)
 
 
 def test_a_text_without_words_whose_bytes_changed_is_no_duplicate_any_more(crawl: Crawl) -> None:
@@ -327,7 +360,7 @@ def test_unknown_bytes_without_a_signature_get_no_decision_and_nothing_is_writte
 
 def test_known_bytes_need_no_signature(crawl: Crawl) -> None:
     crawl.see("a", TEXT, b"<html>")
-    assert crawl.see("b", body=b"<html>") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", body=b"<html>") == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.see("a", body=b"<html>") == Decision(UNCHANGED)
 
 
@@ -352,7 +385,7 @@ def test_bytes_of_a_near_duplicate_lead_to_its_original(crawl: Crawl) -> None:
 def test_a_document_that_changes_to_known_bytes_becomes_their_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT, b"a")
     crawl.see("b", OTHER_TEXT, b"b")
-    assert crawl.see("b", body=b"a") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", body=b"a") == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.indexed().keys() == {"a"}
 
 
@@ -360,7 +393,7 @@ def test_a_leader_that_changes_to_the_known_bytes_of_its_own_duplicate_is_update
     crawl.see("a", TEXT, b"a")
     crawl.see("b", NEAR_TEXT, b"b")
     assert crawl.see("a", body=b"b") == Decision(UPDATED)
-    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", 0, 1.0)
 
 
 def test_bytes_are_known_as_long_as_some_document_has_them(crawl: Crawl) -> None:
@@ -423,7 +456,7 @@ def test_a_document_is_found_by_a_member_and_assigned_to_its_leader(crawl: Crawl
     assert crawl.see("member", member).original == "leader"
     decision = crawl.see("third", third)
     assert decision == Decision(
-        NEAR, "leader", "member", distance=bits_apart(leader, third), similarity=similarity(leader, third)
+        NEAR, "leader", "member", bits_apart(leader, third), similarity(leader, third), Rule.JACCARD
     )
 
 
@@ -454,7 +487,7 @@ def test_an_exact_copy_of_a_member_is_a_near_duplicate_of_the_leader(crawl: Craw
     crawl.see("b", NEAR_TEXT)
     decision = crawl.see("c", NEAR_TEXT)
     assert decision == Decision(
-        NEAR, "a", "b", distance=bits_apart(TEXT, NEAR_TEXT), similarity=similarity(TEXT, NEAR_TEXT)
+        NEAR, "a", "b", bits_apart(TEXT, NEAR_TEXT), similarity(TEXT, NEAR_TEXT), Rule.SAME_TEXT
     )
 
 
@@ -469,8 +502,9 @@ def test_an_exact_duplicate_adds_nothing_to_the_tables_and_a_near_duplicate_does
 def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     near, exact = crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)
-    assert crawl.see("b", NEAR_TEXT) == near
-    assert crawl.see("c", TEXT) == exact
+    # Nothing was compared anew.
+    assert crawl.see("b", NEAR_TEXT) == replace(near, rule=None)
+    assert crawl.see("c", TEXT) == replace(exact, rule=None)
 
 
 # Updates
@@ -502,7 +536,7 @@ def test_a_document_that_changes_to_a_copy_of_another_is_its_duplicate(crawl: Cr
     crawl.see("a", TEXT)
     crawl.see("b", OTHER_TEXT)
     assert crawl.see("b", NEAR_TEXT).original == "a"
-    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.indexed().keys() == {"a"}
 
 
@@ -563,7 +597,7 @@ def test_a_leader_may_change_to_the_text_of_its_own_duplicate(crawl: Crawl) -> N
     crawl.see("a", TEXT)
     crawl.see("b", NEAR_TEXT)
     assert crawl.see("a", NEAR_TEXT) == Decision(UPDATED)
-    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", 0, 1.0)
     assert crawl.see("c", NEAR_TEXT).original == "a"
 
 
@@ -612,7 +646,7 @@ def paper(start: Callable[..., Crawl]) -> Crawl:
 
 def test_in_paper_mode_fingerprints_within_three_bits_are_near_duplicates_without_a_check(paper: Crawl) -> None:
     paper.see("a", TEXT)
-    assert paper.see("b", " ".join(sorted(TEXT.split()))) == Decision(NEAR, "a", "a", distance=0, similarity=0.0)
+    assert paper.see("b", " ".join(sorted(TEXT.split()))) == Decision(NEAR, "a", "a", 0, 0.0, Rule.PAPER)
     assert paper.see("c", text_at(lambda bits: bits == 3, 5)).verdict is NEAR
 
 
@@ -816,7 +850,7 @@ def test_thirty_documents_in_one_batch_get_the_verdicts_that_they_get_one_by_one
     documents = [crawl.document(f"{base}/{edits}", edited(document(200, base), edits)) for base in range(6)
                  for edits in (1, 3, 12, 20, 40)]  # fmt: skip
     singly = [crawl.see_all([document])[0] for document in documents]
-    assert {each.verdict for each in singly if each} == {NEW, NEAR}
+    assert {each.verdict for each in singly if each} == {NEW, SIMILAR, NEAR}
     empty(crawl)
     assert crawl.see_all(documents) == singly
 
@@ -850,7 +884,7 @@ def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl
     decisions = [crawl.see("a", TEXT), crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)]
     assert [crawl.see("a", TEXT).verdict, crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)] == [
         UNCHANGED,
-        *decisions[1:],
+        *(replace(decision, rule=None) for decision in decisions[1:]),
     ]
     rows = crawl.query(select(schema.verdicts.c.verdict).order_by(schema.verdicts.c.id))
     assert [row.verdict for row in rows] == ["new", "near duplicate", "exact duplicate"]

@@ -33,8 +33,6 @@ def summary_lines(result: Result, files: int, outputs: Sequence[Path], seconds: 
     yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
     counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}")
-    if tally.similar:
-        yield _row("similar", f"{counted(tally.similar, 'document')}   kept, for a person to look at")
     yield from _named("rejected", tally.rejected, [f"{plain(s)}: {plain(why)}" for s, why in tally.first_rejected])
     yield from _named("unanalysed", tally.unanalysed, [plain(source) for source in tally.first_unanalysed])
     unit, factor = unit_for(tally.text_bytes)
@@ -72,6 +70,8 @@ def _named(label: str, count: int, lines: Sequence[str]) -> Iterator[str]:
 
 def _notes(tally: Tally) -> str:
     notes = []
+    if tally.similar:
+        notes += [f"{tally.kept - tally.similar:,} new", f"{tally.similar:,} similar"]
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     if tally.featureless:
