@@ -23,7 +23,7 @@ from dedup.rules.thresholds import (
     may_be_form,
     may_be_frame,
 )
-from dedup.rules.wordwise import WordDifference, compare_words, has_same_numbers, short_similarity
+from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Similarity, Sketch, compare
 
@@ -173,4 +173,4 @@ def _no_words() -> tuple[bytes, bytes]:
 
 def _difference(words: tuple[bytes, bytes]) -> WordDifference | None:
     # Without the words the sketches alone decide.
-    return compare_words(*words) if all(words) else None
+    return WordDifference(*words) if all(words) else None
