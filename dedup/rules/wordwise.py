@@ -25,6 +25,7 @@ LONGEST_REPLACED = 24
 
 _LIKE = 0.5
 _LONGEST_SWAPPED = 6
+_EDGE = 8
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
 _DIGIT = re.compile(r"\d")
@@ -42,6 +43,8 @@ class WordDifference:
             their characters in common, in their order, there are for 100 tokens of the shorter text.
         rewritten: what share of the shorter text's tokens is in longer stretches that have given
             way to others with no shingle in common, 0 to 1.
+        added: how much stands in the middle of one text and not in the other, where words have given way there, too: a
+            share of the shorter text, which may be more than 1; 0 where nothing gave way.
         swapped: how many stretches of at most 6 tokens, numbers left out, gave way to the same other one at least
             twice, for 100 tokens: the name of another thing.
         numbers_gone: how many numbers, for 100 tokens, gave way to others.
@@ -56,6 +59,7 @@ class WordDifference:
         replaced = sum(_is_replaced(self._ours, self._theirs, change) for change in both_sided)
         self.replaced = replaced * self._per_cent
         self.rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED) * self._per_cent / 100
+        self.added = _count_added(self._ours, self._theirs, changes) * self._per_cent / 100
         self.swapped = _count_swapped(self._ours, self._theirs, both_sided) * self._per_cent
         # What is the same in both says nothing, and is most of them.
         self._gone = Counter(word for change in changes for word in self._ours[change.a_start : change.a_end])
@@ -85,6 +89,19 @@ class WordDifference:
 
 def _numbers_of(words: Counter[bytes]) -> Counter[bytes]:
     return Counter({word: count for word, count in words.items() if _is_number(word)})
+
+
+def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:
+    shorter = min(len(ours), len(theirs))
+    is_ours = len(ours) == shorter
+    spans = [(each.a_start, each.a_end) if is_ours else (each.b_start, each.b_end) for each in changes]
+    # What stands at the beginning or the end is a frame, or what was cut off.
+    middle = [
+        change for change, (start, end) in zip(changes, spans, strict=True) if start > _EDGE and end < shorter - _EDGE
+    ]
+    if not any(map(_size, middle)):
+        return 0
+    return sum(abs((each.a_end - each.a_start) - (each.b_end - each.b_start)) for each in middle)
 
 
 def _count_swapped(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:

@@ -231,6 +231,7 @@ def compare_sides(a: Side, b: Side, settings: RuleSettings) -> WordComparison | 
     return WordComparison(
         replaced=difference.replaced,
         rewritten=difference.rewritten,
+        added=difference.added,
         swapped=difference.swapped,
         numbers_gone=difference.numbers_gone,
         numbers_shared=difference.numbers_shared,
