@@ -25,6 +25,7 @@ BENCHMARKS = {
     "chain": "chain",
     "first-start": "first_start",
     "quality": "quality",
+    "curve": "curve",
     "order": "order",
     "signatures": "signatures",
     "files": "files",
