@@ -771,6 +771,13 @@ def assert_means_what_it_says(sight: Sight, decision: Decision, before: dict[str
         assert after[decision.original or ""].text_digest == signature.text_digest
     if tokens < 64:
         assert decision.verdict is not NEAR
+    if decision.rule is not None:
+        assert decision.rule.is_duplicate == decision.verdict.is_duplicate
+    if decision.is_similar:
+        assert decision.rule is not None
+        assert decision.rule.is_similar
+        assert decision.original in before
+        assert after[key].leader_id is None
     own = before.get(key)
     twins = [
         row
@@ -811,7 +818,7 @@ def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgres
         (again,) = crawl.see_all([document])
         assert again is not None
         if decision.verdict.is_duplicate:
-            assert replace(again, matched=None) == replace(decision, matched=None)
+            assert replace(again, matched=None) == replace(decision, matched=None, rule=None)
         else:
             assert again == Decision(UNCHANGED)
 
