@@ -21,8 +21,13 @@ class Rule(StrEnum):
     CONTAINMENT = "estimated containment reaches min_containment, and the length ratio min_length_ratio"
     SHORT_ALIKE = "a text has fewer than short_tokens tokens, and their words and pairs of words reach short_jaccard"
     NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
-    REPLACED = "a form filled in anew: more than max_replaced short stretches of 100 tokens gave way to unlike ones"
+    LESS_ALIKE = "alike, but less than min_jaccard and min_containment ask for"
+    REPLACED = "another thing in the same frame: more than max_replaced short stretches of 100 tokens were replaced"
     REWRITTEN = "another text in the same frame: more than max_rewritten of it is in long stretches that were rewritten"
+    SWAPPED = (
+        "another thing in the same frame: more than max_swapped of 100 tokens gave way to the same ones throughout"
+    )
+    RENUMBERED = "another thing in the same frame: it has other numbers, of which they share less than min_numbers"
 
     @property
     def short(self) -> str:
@@ -42,4 +47,4 @@ class Rule(StrEnum):
     @property
     def is_similar(self) -> bool:
         """Whether the documents are alike, and the second is kept all the same: a person should look at them."""
-        return self in (Rule.REPLACED, Rule.REWRITTEN)
+        return self in (Rule.LESS_ALIKE, Rule.REPLACED, Rule.REWRITTEN, Rule.SWAPPED, Rule.RENUMBERED)

@@ -16,13 +16,14 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import (
     BY_CONTAINMENT,
     BY_JACCARD,
+    LESS_ALIKE,
     NOT_ALIKE,
     alike_by,
     is_near_leader,
     may_be_form,
     may_be_frame,
 )
-from dedup.rules.wordwise import WordDifference, compare_words, short_similarity
+from dedup.rules.wordwise import WordDifference, compare_words, has_same_numbers, short_similarity
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Similarity, Sketch, compare
 
@@ -39,7 +40,14 @@ MostRewritten = Callable[[bytes, bytes], float]
 """Says of the tokens of two texts what their `WordDifference.rewritten` is at most."""
 
 
-_RULES = {NOT_ALIKE: Rule.NOT_ALIKE, BY_JACCARD: Rule.JACCARD, BY_CONTAINMENT: Rule.CONTAINMENT}
+_RULES = {
+    NOT_ALIKE: Rule.NOT_ALIKE,
+    BY_JACCARD: Rule.JACCARD,
+    BY_CONTAINMENT: Rule.CONTAINMENT,
+    LESS_ALIKE: Rule.LESS_ALIKE,
+}
+FEW_NUMBERS = 0.5
+"""Of 100 tokens: so many numbers that gave way tell nothing. A date in a byline is not what a page is about."""
 
 
 def plan_of(settings: RuleSettings) -> ProbePlan:
@@ -86,9 +94,8 @@ def check(
     """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
-    not much shorter: a copy without its last paragraphs, or with a frame around it. A form that was
-    filled in anew can share as much, and so can another story in the same long frame; there the
-    words tell.
+    not much shorter: a copy without its last paragraphs, or with a frame around it. Another thing
+    in the same frame can share as much; there the words tell.
 
     Args:
         a: the sketch of one.
@@ -98,8 +105,8 @@ def check(
         most_rewritten: a bound that takes less time than comparing the words does; asked first.
 
     Returns:
-        The rule that decided: one of those by which a candidate is confirmed, or `NOT_ALIKE`,
-        `REPLACED`, `REWRITTEN`.
+        The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
+        `NOT_ALIKE`.
     """
     similarity = compare(a, b)
     # The words of longer texts are not stored, and comparing them would take long.
@@ -115,16 +122,27 @@ def check(
     if not is_form and most_rewritten is not None and all(pair) and most_rewritten(*pair) <= settings.max_rewritten:
         return rule
     difference = _difference(pair)
-    if difference is None:
-        return rule
+    return rule if difference is None else _other_thing(difference, settings, is_form=is_form) or rule
+
+
+def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form: bool) -> Rule | None:
+    """Say by which rule two alike documents are two things in the same frame; None: by none."""
     if difference.rewritten > settings.max_rewritten:
         return Rule.REWRITTEN
-    return Rule.REPLACED if is_form and difference.replaced > settings.max_replaced else rule
+    if not is_form:
+        return None
+    if difference.replaced > settings.max_replaced and not difference.is_noise:
+        return Rule.REPLACED
+    if difference.swapped > settings.max_swapped:
+        return Rule.SWAPPED
+    if difference.numbers_gone > FEW_NUMBERS and difference.numbers_shared < settings.min_numbers:
+        return Rule.RENUMBERED
+    return None
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
-    """Say whether `check` may confirm two documents: whether it looks at more than the sketches, or these suffice."""
-    return min(a.tokens, b.tokens) < settings.short_tokens or check_sketches(similarity, settings).is_duplicate
+    """Say whether `check` may find two documents alike: whether it looks at more than sketches, or these suffice."""
+    return min(a.tokens, b.tokens) < settings.short_tokens or check_sketches(similarity, settings) is not Rule.NOT_ALIKE
 
 
 def check_sketches(similarity: Similarity, settings: RuleSettings) -> Rule:
@@ -144,6 +162,8 @@ def _check_short(words: tuple[bytes, bytes], settings: RuleSettings) -> Rule:
     difference = _difference(words)
     if difference is None or short_similarity(*words) < settings.short_jaccard:
         return Rule.NOT_ALIKE
+    if not has_same_numbers(*words):
+        return Rule.RENUMBERED
     return Rule.REPLACED if difference.replaced > settings.max_replaced else Rule.SHORT_ALIKE
 
 

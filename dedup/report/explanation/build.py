@@ -27,7 +27,7 @@ from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import check, plan_of
-from dedup.rules.wordwise import compare_words, short_similarity
+from dedup.rules.wordwise import compare_words, has_same_numbers, short_similarity
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import Similarity, compare
@@ -229,7 +229,5 @@ def compare_sides(a: Side, b: Side, settings: RuleSettings) -> WordComparison | 
     difference = compare_words(ours, theirs)
     if min(tokens) >= settings.short_tokens:
         return WordComparison(*difference, None, has_other_numbers=False)
-    similarity = short_similarity(ours, theirs)
-    # With a word in common, nothing but their numbers makes it 0.
-    shares_words = not set(ours.split(b"\n")).isdisjoint(theirs.split(b"\n"))
-    return WordComparison(*difference, similarity, has_other_numbers=shares_words and similarity == 0)
+    has_other_numbers = not has_same_numbers(ours, theirs)
+    return WordComparison(*difference, short_similarity(ours, theirs), has_other_numbers=has_other_numbers)

@@ -88,17 +88,25 @@ class WordComparison:
     """How alike two texts are word by word, as the check looks at it where the sketches leave a doubt.
 
     Attributes:
-        replaced: how many short stretches of 100 tokens gave way to unlike ones.
-        rewritten: share of the shorter text in long stretches that were rewritten, 0 to 1.
-        short_similarity: Jaccard similarity of the words and pairs of words, 0 where the numbers are not
-            the same; None where neither text is short.
+        replaced, rewritten, swapped, numbers_gone, numbers_shared, has_own_words: see
+            `dedup.rules.wordwise.WordDifference`.
+        short_similarity: Jaccard similarity of the words and pairs of words; None where neither text is short.
         has_other_numbers: whether the numbers of two short texts are not the same.
     """
 
     replaced: float
     rewritten: float
+    swapped: float
+    numbers_gone: float
+    numbers_shared: float
+    has_own_words: bool
     short_similarity: float | None
     has_other_numbers: bool
+
+    @property
+    def is_noise(self) -> bool:
+        """See `dedup.rules.wordwise.WordDifference.is_noise`."""
+        return not (self.numbers_gone or self.has_own_words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from dedup.display import similarity
 from dedup.report.explanation.contents import Missed, WordComparison
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.thresholds import NOT_ALIKE, alike_by, is_near_leader, may_be_form, may_be_frame
+from dedup.rules.thresholds import LESS_ALIKE, NOT_ALIKE, alike_by, is_near_leader, may_be_form, may_be_frame
+from dedup.rules.verification import FEW_NUMBERS
 from dedup.signature.sketch import Similarity
 
 
@@ -91,11 +92,21 @@ def _has_other_numbers(pair: Pair, settings: RuleSettings) -> bool:
 
 def _is_unlike(pair: Pair, settings: RuleSettings) -> bool:
     jaccard, containment, ratio = pair.estimated.jaccard, pair.estimated.containment, pair.estimated.length_ratio
-    return not _is_short(pair, settings) and alike_by(jaccard, containment, ratio, settings) == NOT_ALIKE
+    return not _is_short(pair, settings) and alike_by(jaccard, containment, ratio, settings) in (NOT_ALIKE, LESS_ALIKE)
 
 
-def _may_be_form(pair: Pair, settings: RuleSettings) -> bool:
-    return _is_short(pair, settings) or may_be_form(pair.estimated.jaccard, settings)
+def _is_long_form(pair: Pair, settings: RuleSettings) -> bool:
+    return not _is_short(pair, settings) and may_be_form(pair.estimated.jaccard, settings)
+
+
+def _is_replaced(pair: Pair, settings: RuleSettings) -> bool:
+    is_noise = pair.words is not None and pair.words.is_noise
+    return _is_short(pair, settings) or (_is_long_form(pair, settings) and not is_noise)
+
+
+def _is_renumbered(pair: Pair, settings: RuleSettings) -> bool:
+    has_gone = pair.words is not None and pair.words.numbers_gone > FEW_NUMBERS
+    return _is_long_form(pair, settings) and has_gone
 
 
 def _is_compared(pair: Pair, settings: RuleSettings) -> bool:
@@ -167,7 +178,23 @@ _LIMITS = (
         False,
         _short,
         _by_words("replaced"),
-        _may_be_form,
+        _is_replaced,
+    ),
+    _Limit(
+        "max_swapped",
+        "swapped {} of 100 words for the same ones throughout",
+        False,
+        _short,
+        _by_words("swapped"),
+        _is_long_form,
+    ),
+    _Limit(
+        "min_numbers",
+        "numbers {} in both",
+        True,
+        similarity,
+        _by_words("numbers_shared"),
+        _is_renumbered,
     ),
     _Limit(
         "leader_jaccard",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,12 +37,15 @@ _SETTINGS_SHOWN = (
     "min_tokens",
     "short_tokens",
     "short_jaccard",
+    "caution",
     "min_jaccard",
     "min_containment",
     "min_length_ratio",
     "sure_jaccard",
     "max_replaced",
     "max_rewritten",
+    "max_swapped",
+    "min_numbers",
     "max_compared",
 )
 
@@ -70,7 +73,7 @@ def _json_value(setting: object) -> object:
 def _flatten_words(pair: dict[str, Any]) -> None:
     """Put the comparison by words beside the other figures of a pair, null where it is not known."""
     words = pair.pop("words") or {}
-    for name in ("replaced", "rewritten", "short_similarity", "has_other_numbers"):
+    for name in (each.name for each in fields(WordComparison)):
         pair[name] = words.get(name)
 
 
@@ -157,7 +160,7 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     if exact is not None:
         yield f"{'':<{LABEL}}in both: {counted(exact.shared, 'shingle')} of three tokens"
     if words is not None and words.has_other_numbers:
-        yield f"{'':<{LABEL}}words and pairs of words count for nothing: the numbers are not the same"
+        yield f"{'':<{LABEL}}the numbers are not the same"
 
 
 def _row(label: str, estimated: float | None, exact: float | None, needed: float | None) -> str:
@@ -170,13 +173,23 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
     if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
         return
     is_short = words.short_similarity is not None
-    where = "" if is_short else f" where Jaccard is below {similarity(settings.sure_jaccard)}"
-    yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}{where})", width)
-    if not is_short:
+    noise = ", which are noise: no number and no name of a thing gave way" if words.is_noise and words.replaced else ""
+    yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
+    if is_short:
+        return
+    yield from labelled(
+        "rewritten",
+        f"{similarity(words.rewritten)} of the shorter text, in long stretches "
+        f"(at most {similarity(settings.max_rewritten)})",
+        width,
+    )
+    limit = "any number" if settings.max_swapped == math.inf else f"at most {settings.max_swapped:g}"
+    yield from labelled("swapped", f"{words.swapped:.2f} of 100 words, for the same ones throughout ({limit})", width)
+    if words.numbers_gone:
         yield from labelled(
-            "rewritten",
-            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
-            f"(at most {similarity(settings.max_rewritten)})",
+            "numbers",
+            f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
+            f"all numbers are in both (at least {similarity(settings.min_numbers)})",
             width,
         )
 
