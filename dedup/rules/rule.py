@@ -24,6 +24,7 @@ class Rule(StrEnum):
     LESS_ALIKE = "alike, but less than min_jaccard and min_containment ask for"
     REPLACED = "another thing in the same frame: more than max_replaced short stretches of 100 tokens were replaced"
     REWRITTEN = "another text in the same frame: more than max_rewritten of it is in long stretches that were rewritten"
+    ADDED = "another text in the same frame: words gave way, and more than max_added stands in the middle of one alone"
     SWAPPED = (
         "another thing in the same frame: more than max_swapped of 100 tokens gave way to the same ones throughout"
     )
@@ -47,4 +48,7 @@ class Rule(StrEnum):
     @property
     def is_similar(self) -> bool:
         """Whether the documents are alike, and the second is kept all the same: a person should look at them."""
-        return self in (Rule.LESS_ALIKE, Rule.REPLACED, Rule.REWRITTEN, Rule.SWAPPED, Rule.RENUMBERED)
+        return self in _SIMILAR
+
+
+_SIMILAR = {Rule.LESS_ALIKE, Rule.REPLACED, Rule.REWRITTEN, Rule.ADDED, Rule.SWAPPED, Rule.RENUMBERED}

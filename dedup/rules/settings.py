@@ -90,6 +90,8 @@ class RuleSettings:
         max_replaced: more short stretches of 100 tokens were replaced by unlike ones than so many, unless they are
             noise all over the text; if
         max_rewritten: more than this share of the shorter text is in long stretches that were rewritten; if
+        max_added: words gave way in its middle, and one text has there what the other has not, more than this share
+            of the shorter one; if
         max_swapped: more of 100 tokens than so many are words that gave way to the same other ones throughout; or if
         min_numbers: numbers gave way, and the two texts share less than this of all their numbers.
         max_compared: texts with more tokens are compared by their sketches alone; 0: all are. Comparing two
@@ -117,6 +119,7 @@ class RuleSettings:
     sure_jaccard: float = _BY_CAUTION
     max_replaced: float = _BY_CAUTION
     max_rewritten: float = _BY_CAUTION
+    max_added: float = _BY_CAUTION
     max_swapped: float = _BY_CAUTION
     min_numbers: float = _BY_CAUTION
     max_compared: int = 20_000
@@ -172,7 +175,7 @@ class RuleSettings:
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
         _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
-        for name in ("max_replaced", "max_swapped", "min_tokens", "short_tokens", "max_compared"):
+        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens", "max_compared"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
 

@@ -23,7 +23,7 @@ from dedup.rules.thresholds import (
     may_be_form,
     may_be_frame,
 )
-from dedup.rules.wordwise import WordDifference, compare_words, has_same_numbers, short_similarity
+from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Similarity, Sketch, compare
 
@@ -129,15 +129,16 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form:
     """Say by which rule two alike documents are two things in the same frame; None: by none."""
     if difference.rewritten > settings.max_rewritten:
         return Rule.REWRITTEN
-    if not is_form:
-        return None
-    if difference.replaced > settings.max_replaced and not difference.is_noise:
-        return Rule.REPLACED
-    if difference.swapped > settings.max_swapped:
-        return Rule.SWAPPED
-    if difference.numbers_gone > FEW_NUMBERS and difference.numbers_shared < settings.min_numbers:
-        return Rule.RENUMBERED
-    return None
+    reasons = (
+        (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
+        (Rule.ADDED, difference.added > settings.max_added),
+        (Rule.SWAPPED, difference.swapped > settings.max_swapped),
+        (
+            Rule.RENUMBERED,
+            difference.numbers_gone > FEW_NUMBERS and difference.numbers_shared < settings.min_numbers,
+        ),
+    )
+    return next((rule for rule, holds in reasons if holds), None) if is_form else None
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
@@ -173,4 +174,4 @@ def _no_words() -> tuple[bytes, bytes]:
 
 def _difference(words: tuple[bytes, bytes]) -> WordDifference | None:
     # Without the words the sketches alone decide.
-    return compare_words(*words) if all(words) else None
+    return WordDifference(*words) if all(words) else None

@@ -12,7 +12,7 @@ from dedup.rules.mutual import MutualProbes
 from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check, plan_of
-from dedup.rules.wordwise import compare_words
+from dedup.rules.wordwise import WordDifference
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.signature.sketch import Sketch
@@ -49,7 +49,7 @@ def test_probes_by_margins_that_are_not_compiled_are_left_to_others() -> None:
 def test_no_more_was_rewritten_than_may_have_been(a: list[str], b: list[str], kept: int, more: int) -> None:
     ours = joined([*a, *WORDS[:kept], *b[:more], *WORDS[100 : 100 + kept]])
     theirs = joined([*b, *WORDS[:kept], *a[:more], *WORDS[100 : 100 + kept]])
-    assert compare_words(ours, theirs).rewritten <= most_rewritten(ours, theirs)
+    assert WordDifference(ours, theirs).rewritten <= most_rewritten(ours, theirs)
 
 
 @given(st.integers(0, 250), st.integers(0, 120), st.integers(0, 120))
@@ -57,7 +57,7 @@ def test_no_more_was_rewritten_than_may_have_been_of_long_texts(at: int, removed
     ours = joined(WORDS)
     theirs = joined([*WORDS[:at], *words(added, "x"), *WORDS[at + removed :]])
     most = most_rewritten(ours, theirs)
-    assert compare_words(ours, theirs).rewritten <= most
+    assert WordDifference(ours, theirs).rewritten <= most
     # Two shingles and the words at both ends of what was put in.
     assert most <= (min(removed, 300 - at) + 6) / min(300, len(theirs.split()))
 

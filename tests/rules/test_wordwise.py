@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules.wordwise import LONGEST_REPLACED, _numbers, compare_words, short_similarity
+from dedup.rules.wordwise import LONGEST_REPLACED, WordDifference, _numbers, short_similarity
 from tests.texts import edited, extended, words
 
 WORDS = words(100)
@@ -20,11 +20,11 @@ def joined(tokens: list[str]) -> bytes:
 
 
 def replaced(a: list[str], b: list[str]) -> float:
-    return compare_words(joined(a), joined(b)).replaced
+    return WordDifference(joined(a), joined(b)).replaced
 
 
 def rewritten(a: list[str], b: list[str]) -> float:
-    return compare_words(joined(a), joined(b)).rewritten
+    return WordDifference(joined(a), joined(b)).rewritten
 
 
 def with_tokens(at: int, removed: int, added: list[str]) -> list[str]:
@@ -85,7 +85,7 @@ def test_endless_words_take_no_endless_time() -> None:
 
 @given(TEXTS, TEXTS)
 def test_the_order_of_two_texts_makes_no_difference(a: list[str], b: list[str]) -> None:
-    assert compare_words(joined(a), joined(b)) == compare_words(joined(b), joined(a))
+    assert WordDifference(joined(a), joined(b)) == WordDifference(joined(b), joined(a))
     assert short_similarity(joined(a), joined(b)) == short_similarity(joined(b), joined(a))
 
 

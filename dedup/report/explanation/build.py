@@ -27,7 +27,7 @@ from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import check, plan_of
-from dedup.rules.wordwise import compare_words, has_same_numbers, short_similarity
+from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import Similarity, compare
@@ -226,8 +226,16 @@ def compare_sides(a: Side, b: Side, settings: RuleSettings) -> WordComparison | 
     ours, theirs = a.signature.words, b.signature.words
     if not (ours and theirs) or max(tokens) > settings.max_compared:
         return None
-    difference = compare_words(ours, theirs)
-    if min(tokens) >= settings.short_tokens:
-        return WordComparison(*difference, None, has_other_numbers=False)
-    has_other_numbers = not has_same_numbers(ours, theirs)
-    return WordComparison(*difference, short_similarity(ours, theirs), has_other_numbers=has_other_numbers)
+    difference = WordDifference(ours, theirs)
+    is_short = min(tokens) < settings.short_tokens
+    return WordComparison(
+        replaced=difference.replaced,
+        rewritten=difference.rewritten,
+        added=difference.added,
+        swapped=difference.swapped,
+        numbers_gone=difference.numbers_gone,
+        numbers_shared=difference.numbers_shared,
+        is_noise=difference.is_noise,
+        short_similarity=short_similarity(ours, theirs) if is_short else None,
+        has_other_numbers=is_short and not has_same_numbers(ours, theirs),
+    )

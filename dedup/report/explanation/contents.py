@@ -88,7 +88,7 @@ class WordComparison:
     """How alike two texts are word by word, as the check looks at it where the sketches leave a doubt.
 
     Attributes:
-        replaced, rewritten, swapped, numbers_gone, numbers_shared, has_own_words: see
+        replaced, rewritten, added, swapped, numbers_gone, numbers_shared, is_noise: see
             `dedup.rules.wordwise.WordDifference`.
         short_similarity: Jaccard similarity of the words and pairs of words; None where neither text is short.
         has_other_numbers: whether the numbers of two short texts are not the same.
@@ -96,17 +96,13 @@ class WordComparison:
 
     replaced: float
     rewritten: float
+    added: float
     swapped: float
     numbers_gone: float
     numbers_shared: float
-    has_own_words: bool
+    is_noise: bool
     short_similarity: float | None
     has_other_numbers: bool
-
-    @property
-    def is_noise(self) -> bool:
-        """See `dedup.rules.wordwise.WordDifference.is_noise`."""
-        return not (self.numbers_gone or self.has_own_words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,14 @@ _LIMITS = (
         _is_replaced,
     ),
     _Limit(
+        "max_added",
+        "added {} of the shorter text in the middle",
+        False,
+        similarity,
+        _by_words("added"),
+        _is_long_form,
+    ),
+    _Limit(
         "max_swapped",
         "swapped {} of 100 words for the same ones throughout",
         False,

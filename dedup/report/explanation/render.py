@@ -44,6 +44,7 @@ _SETTINGS_SHOWN = (
     "sure_jaccard",
     "max_replaced",
     "max_rewritten",
+    "max_added",
     "max_swapped",
     "min_numbers",
     "max_compared",
@@ -183,8 +184,15 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
         f"(at most {similarity(settings.max_rewritten)})",
         width,
     )
-    limit = "any number" if settings.max_swapped == math.inf else f"at most {settings.max_swapped:g}"
-    yield from labelled("swapped", f"{words.swapped:.2f} of 100 words, for the same ones throughout ({limit})", width)
+    if words.added:
+        yield from labelled(
+            "added", f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})", width
+        )
+    yield from labelled(
+        "swapped",
+        f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
+        width,
+    )
     if words.numbers_gone:
         yield from labelled(
             "numbers",
@@ -192,6 +200,10 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
             f"all numbers are in both (at least {similarity(settings.min_numbers)})",
             width,
         )
+
+
+def _at_most(limit: float) -> str:
+    return "any number" if limit == math.inf else f"at most {limit:g}"
 
 
 def _replaced(words: WordComparison) -> str:
