@@ -46,6 +46,19 @@ def edited(text: str, edits: int, seed: object = 0) -> str:
     return " ".join(result)
 
 
+def form(count: int, blanks: int, seed: object = 0) -> str:
+    """Return a text of so many words, with a number in so many places, evenly spread."""
+    result = words(count, seed)
+    for number, place in enumerate(spread(count, blanks, seed)):
+        result[place] = str(100 + 7 * number)
+    return " ".join(result)
+
+
+def filled_in(text: str) -> str:
+    """Return a form with other numbers: another thing in the same frame, which is similar and no copy."""
+    return text.translate(str.maketrans("0123456789", "5678901234"))
+
+
 def extended(text: str, additions: int, seed: object = 0) -> str:
     """Return the text with so many words more, evenly spread."""
     result = text.split(" ")

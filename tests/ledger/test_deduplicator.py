@@ -31,7 +31,7 @@ from dedup.signature.sketch import Similarity, compare
 from dedup.sql import schema
 from dedup.sql.database import Database, open_dedup_database, open_existing_database
 from tests.deciding import Crawl, empty, signature_of
-from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, jaccard, words
+from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, filled_in, form, jaccard, words
 from tests.waiting import HANG
 
 NEW, SIMILAR, UNCHANGED, UPDATED = Verdict.NEW, Verdict.SIMILAR, Verdict.UNCHANGED, Verdict.UPDATED
@@ -102,7 +102,8 @@ def test_a_chinese_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Craw
     assert crawl.see("c", chinese(chinese_words(300, "other"))).verdict is NEW
 
 
-def test_a_copy_without_its_second_half_is_a_near_duplicate(crawl: Crawl) -> None:
+def test_a_copy_without_its_second_half_is_a_near_duplicate_by_a_setting(start: Callable[..., Crawl]) -> None:
+    crawl = start(min_length_ratio=0.45)
     vocabulary = words(40)
     for seed in range(1000):
         whole = Random(seed).choices(vocabulary, k=400)
@@ -165,8 +166,8 @@ def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
         (1.0, 1.0, 1.0, True),
         (0.55, 0.0, 0.0, True),
         (0.549, 0.899, 1.0, False),
-        (0.0, 0.9, 0.45, True),
-        (0.0, 1.0, 0.449, False),
+        (0.0, 0.9, 0.6, True),
+        (0.0, 1.0, 0.599, False),
         (0.0, 0.0, 1.0, False),
     ],
 )
@@ -193,28 +194,20 @@ def test_the_check_has_settings() -> None:
     assert belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51, leader_containment=0.6))
 
 
-def filled_in(text: str, changes: int, seed: object = 0) -> str:
-    """Return an edited text that its fingerprint brings and whose sketch leaves a doubt."""
-    for attempt in range(1000):
-        changed = edited(text, changes, f"{seed} {attempt}")
-        if within_reach(text, changed) and 0.56 < similarity(text, changed) < 0.74:
-            return changed
-    raise AssertionError("no such text")
+FORM = form(400, 25, "form")
 
 
 def test_a_form_that_was_filled_in_anew_is_similar_and_no_duplicate(crawl: Crawl) -> None:
-    form = document(400, "form")
-    filled = filled_in(form, 25)
-    crawl.see("a", form)
+    filled = filled_in(FORM)
+    crawl.see("a", FORM)
     decision = crawl.see("b", filled)
-    assert decision == Decision(SIMILAR, "a", "a", bits_apart(form, filled), similarity(form, filled), Rule.REPLACED)
-    assert crawl.see("c", form).verdict is EXACT
+    assert decision == Decision(SIMILAR, "a", "a", bits_apart(FORM, filled), similarity(FORM, filled), Rule.REPLACED)
+    assert crawl.see("c", FORM).verdict is EXACT
 
 
 def test_what_is_similar_stands_for_itself(crawl: Crawl) -> None:
-    form = document(400, "form")
-    filled = filled_in(form, 25)
-    crawl.see("a", form)
+    filled = filled_in(FORM)
+    crawl.see("a", FORM)
     crawl.see("b", filled)
     assert crawl.stored()["b"].leader_id is None
     assert crawl.see("b", filled) == Decision(UNCHANGED)
@@ -222,17 +215,15 @@ def test_what_is_similar_stands_for_itself(crawl: Crawl) -> None:
 
 
 def test_an_updated_document_says_what_it_resembles(crawl: Crawl) -> None:
-    form = document(400, "form")
-    crawl.see("a", form)
+    crawl.see("a", FORM)
     crawl.see("b", OTHER_TEXT)
-    decision = crawl.see("b", filled_in(form, 25))
+    decision = crawl.see("b", filled_in(FORM))
     assert (decision.verdict, decision.original, decision.rule) == (UPDATED, "a", Rule.REPLACED)
     assert decision.is_similar
 
 
 def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the_rule(crawl: Crawl) -> None:
-    form = document(400, "form")
-    for key, content in (("a", form), ("b", extended(form, 3)), ("c", filled_in(form, 25))):
+    for key, content in (("a", FORM), ("b", extended(FORM, 3)), ("c", filled_in(FORM))):
         crawl.see(key, content)
     ids = {key: row.id for key, row in crawl.stored().items()}
     rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
@@ -241,38 +232,34 @@ def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the
         ("near duplicate", ids["a"], "jaccard"),
         ("similar", ids["a"], "replaced"),
     ]
-    assert rows[2].similarity == similarity(form, filled_in(form, 25))
+    assert rows[2].similarity == similarity(FORM, filled_in(FORM))
 
 
 def test_without_the_words_the_sketches_decide(start: Callable[..., Crawl]) -> None:
     crawl = start(max_compared=0)
-    form = document(400, "form")
-    crawl.see("a", form)
+    crawl.see("a", FORM)
     assert crawl.count(schema.words) == 0
-    assert crawl.see("b", filled_in(form, 25)).verdict is NEAR
+    assert crawl.see("b", filled_in(FORM)).verdict is NEAR
 
 
 def test_more_may_be_replaced_by_a_setting(start: Callable[..., Crawl]) -> None:
-    crawl = start(max_replaced=10)
-    form = document(400, "form")
-    crawl.see("a", form)
-    assert crawl.see("b", filled_in(form, 25)).verdict is NEAR
+    crawl = start(max_replaced=10, min_numbers=0)
+    crawl.see("a", FORM)
+    assert crawl.see("b", filled_in(FORM)).verdict is NEAR
 
 
 def test_a_member_stays_with_an_updated_leader_only_if_no_form_was_filled_in_anew(crawl: Crawl) -> None:
-    form = document(400, "form")
-    crawl.see("a", form)
-    crawl.see("b", form)
-    crawl.see("c", extended(form, 3))
-    assert crawl.see("a", filled_in(form, 25)).verdict is UPDATED
+    crawl.see("a", FORM)
+    crawl.see("b", FORM)
+    crawl.see("c", extended(FORM, 3))
+    assert crawl.see("a", filled_in(FORM)).verdict is UPDATED
     assert [crawl.stored()[key].leader_id for key in "bc"] == [None, None]
 
 
 def test_the_words_of_a_text_known_by_its_bytes_are_those_that_are_stored(crawl: Crawl) -> None:
-    form = document(400, "form")
-    other = filled_in(form, 25)
-    crawl.see("a", form)
-    crawl.see("b", form)
+    other = filled_in(FORM)
+    crawl.see("a", FORM)
+    crawl.see("b", FORM)
     crawl.see("c", other, b"<html>")
     crawl.see("a", body=b"<html>")
     assert crawl.stored()["b"].leader_id is None
@@ -302,7 +289,7 @@ def test_in_texts_of_less_than_64_tokens_no_word_may_be_another(crawl: Crawl, to
 def test_a_short_text_is_a_near_duplicate_only_of_one_with_the_same_numbers(crawl: Crawl) -> None:
     crawl.see("a", ENGLISH)
     assert crawl.see("b", f"{ENGLISH} Read more.").verdict is NEAR
-    assert crawl.see("c", f"{ENGLISH} Read 2 more.").verdict is NEW
+    assert crawl.see("c", f"{ENGLISH} Read 2 more.").verdict is SIMILAR
     assert crawl.see("d", ENGLISH.replace("waits", "wait")).verdict is NEAR
 
 
@@ -771,6 +758,13 @@ def assert_means_what_it_says(sight: Sight, decision: Decision, before: dict[str
         assert after[decision.original or ""].text_digest == signature.text_digest
     if tokens < 64:
         assert decision.verdict is not NEAR
+    if decision.rule is not None:
+        assert decision.rule.is_duplicate == decision.verdict.is_duplicate
+    if decision.is_similar:
+        assert decision.rule is not None
+        assert decision.rule.is_similar
+        assert decision.original in before
+        assert after[key].leader_id is None
     own = before.get(key)
     twins = [
         row
@@ -811,7 +805,7 @@ def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgres
         (again,) = crawl.see_all([document])
         assert again is not None
         if decision.verdict.is_duplicate:
-            assert replace(again, matched=None) == replace(decision, matched=None)
+            assert replace(again, matched=None) == replace(decision, matched=None, rule=None)
         else:
             assert again == Decision(UNCHANGED)
 
@@ -848,7 +842,10 @@ def test_verdicts_do_not_depend_on_how_documents_are_cut_into_batches(crawl: Cra
 def test_thirty_documents_in_one_batch_get_the_verdicts_that_they_get_one_by_one(start: Callable[..., Crawl]) -> None:
     crawl = start()
     documents = [crawl.document(f"{base}/{edits}", edited(document(200, base), edits)) for base in range(6)
-                 for edits in (1, 3, 12, 20, 40)]  # fmt: skip
+                 for edits in (1, 3, 20, 40)]  # fmt: skip
+    for base in range(3):
+        documents += [crawl.document(f"{base}/form", form(200, 14, f"form {base}"))]
+        documents += [crawl.document(f"{base}/other", filled_in(form(200, 14, f"form {base}")))]
     singly = [crawl.see_all([document])[0] for document in documents]
     assert {each.verdict for each in singly if each} == {NEW, SIMILAR, NEAR}
     empty(crawl)

@@ -10,15 +10,14 @@ import pytest
 from tests.crawling import crawl, run
 from tests.feeds import read_feed
 from tests.localsite import LocalSite, article
-from tests.texts import document, edited
+from tests.texts import filled_in, form
 
 pytestmark = pytest.mark.slow
 
-STORY = document(200, "story")
-# So many words are replaced that it is no copy.
+STORY = form(200, 14, "story")
 PAGES = {
     "/": article("front", ["/form", "/copy"], text=STORY),
-    "/form": article("form", text=edited(STORY, 14)),
+    "/form": article("form", text=filled_in(STORY)),
     "/copy": article("copy", text=STORY),
 }
 

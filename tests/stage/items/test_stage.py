@@ -17,7 +17,8 @@ from scrapy.crawler import Crawler
 from dedup.rules.rule import Rule
 from dedup.stage.signals import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
-from tests.passing import ADDONS, LIKE_A, NEAR_A, A, B, ItemsSpider, four, url, urls
+from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
+from tests.texts import filled_in
 
 pytestmark = pytest.mark.slow
 
@@ -178,7 +179,7 @@ def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
 
 
 def test_what_is_similar_is_marked_too(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "text": text} for n, text in enumerate((A, LIKE_A))]
+    items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
     outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
     mark = outcome.items[1]["copy"]
     assert (mark["verdict"], mark["original"]) == ("similar", url(0))
@@ -291,7 +292,7 @@ def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
 
 
 def test_what_is_similar_passes_and_one_line_says_what_it_resembles(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "text": text} for n, text in enumerate((A, LIKE_A))]
+    items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
     outcome = pass_on(items, {"DEDUP_VERDICT_FIELD": "verdict", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
     assert [item["verdict"] for item in outcome.items] == ["new", "similar"]
     assert Listening.heard == [("kept", url(0), "new"), ("kept", url(1), "similar")]
