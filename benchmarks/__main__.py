@@ -26,6 +26,7 @@ BENCHMARKS = {
     "first-start": "first_start",
     "quality": "quality",
     "order": "order",
+    "templates": "templates",
     "signatures": "signatures",
     "files": "files",
     "formats": "files_formats",
