@@ -27,6 +27,7 @@ BENCHMARKS = {
     "quality": "quality",
     "curve": "curve",
     "order": "order",
+    "templates": "templates",
     "signatures": "signatures",
     "files": "files",
     "formats": "files_formats",

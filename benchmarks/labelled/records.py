@@ -70,11 +70,21 @@ def read_template(path: Path) -> Template:
     return Template(path.stem, half.partition(": ")[2], layout.partition(": ")[2], tuple(lines))
 
 
+def all_templates() -> list[Template]:
+    """Read all templates, by their names."""
+    return [read_template(path) for path in sorted(TEMPLATES.glob("*.txt"))]
+
+
+def records_of(template: Template, data: WorldData, time: int = 0) -> Iterator[Record]:
+    """Make the records of a template; each time other ones, but for those that are all in a package."""
+    seed = f"records {template.name} {time}" if time else f"records {template.name}"
+    return _RECORDS[template.name](data, Random(seed))
+
+
 def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
     """Make a set of each template."""
     data = WorldData(cache)
-    for path in sorted(TEMPLATES.glob("*.txt")):
-        template = read_template(path)
+    for template in all_templates():
         try:
             yield _make_set(template, data, out)
         except InputError as error:
@@ -84,10 +94,9 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
 def _make_set(template: Template, data: WorldData, out: Path) -> LabelledWriter:
     language, _, subject = template.name.partition("-")
     writer = LabelledWriter(out / template.half / f"records-{template.name}", subject, language)
-    found = _RECORDS[template.name](data, Random(f"records {template.name}"))
-    records = [record for _, record in zip(range(_MOST_RECORDS), found, strict=False)]
+    records = [record for _, record in zip(range(_MOST_RECORDS), records_of(template, data), strict=False)]
     documents = [
-        Document(f"r{at:02}", _page_of(template, record, at), str(record.get("series", "")))
+        Document(f"r{at:02}", page_of(template, record, at), str(record.get("series", "")))
         for at, record in enumerate(records)
     ]
     pages = PageSet(writer, documents, site_of(language, template.name, template.layout), f"records {template.name}")
@@ -96,13 +105,20 @@ def _make_set(template: Template, data: WorldData, out: Path) -> LabelledWriter:
     for at, record in enumerate(records):
         if at % 5 == 1 and "price" in record:
             # Who looks for the price of today misses the page, who looks for the thing does not.
-            changed = _page_of(template, record | {"price": records[at - 1]["price"]}, at)
+            changed = page_of(template, record | {"price": records[at - 1]["price"]}, at)
             pages.add_undecided(documents[at], changed, "other price")
     pages.add_others("other record")
     return writer
 
 
-def _page_of(template: Template, record: Record, at: int) -> Page:
+def page_of(template: Template, record: Record, at: int) -> Page:
+    """Fill in a template.
+
+    Args:
+        template: the template.
+        record: what it is filled in with.
+        at: the record's number, by which some pages have a general part and others have none.
+    """
     # Long pages, where the record's share is smaller, are more alike; all of a series are long, or none.
     is_long = Random(f"long {template.name} {record.get('series', at)}").random() < 0.4
     return template.long_page(record) if is_long else template.page(record)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from random import Random
 
 from benchmarks.labelled.records_data import Record, WorldData, facts
@@ -35,7 +36,8 @@ def _elements(data: WorldData, random: Random) -> Iterator[Record]:
 
 
 def _county_results(data: WorldData, random: Random) -> Iterator[Record]:
-    for state in ("OH", "GA", "KS"):
+    # The first three are those of the labelled sets.
+    for state in dict.fromkeys(("OH", "GA", "KS", *data.states)):
         for county in [each for each in data.counties if each["state"] == state][:11]:
             registered = random.randint(4_000, 90_000)
             cast = int(registered * random.uniform(0.41, 0.78))
@@ -154,7 +156,8 @@ def _lead(name: str, number: int, place: str, wind: int) -> str:
 
 
 def _hotels(data: WorldData, random: Random) -> Iterator[Record]:
-    for each in data.airports[7::97]:
+    # The first are those of the labelled sets.
+    for each in chain.from_iterable(data.airports[start::97] for start in range(7, 97)):
         low = random.randint(49, 120)
         yield {
             **{name: each[name] for name in ("iata", "city")},

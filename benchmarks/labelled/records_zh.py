@@ -92,7 +92,8 @@ def _countries(data: WorldData, random: Random) -> Iterator[Record]:
     known = [
         each for each in data.countries.values() if each["continentcode"] in _CONTINENTS and each["population"] > 3e5
     ]
-    for each in known[::5]:
+    # States that are no more have no Chinese name.
+    for each in filter(lambda each: each["iso"] in chinese.territories, known[::5]):
         languages = [chinese.languages.get(code.partition("-")[0], "") for code in each["languages"].split(",")[:3]]
         neighbours = [chinese.territories.get(code, code) for code in each["neighbours"].split(",") if code]
         yield {
