@@ -48,6 +48,8 @@ _RULES = {
 }
 FEW_NUMBERS = 0.5
 """Of 100 tokens: so many numbers that gave way tell nothing. A date in a byline is not what a page is about."""
+MANY_NUMBERS = 2.0
+"""Of 100 tokens: where more gave way, and each text repeats words that the other never has, it is another thing."""
 
 
 def plan_of(settings: RuleSettings) -> ProbePlan:
@@ -133,12 +135,16 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form:
         (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
         (Rule.ADDED, difference.added > settings.max_added),
         (Rule.SWAPPED, difference.swapped > settings.max_swapped),
-        (
-            Rule.RENUMBERED,
-            difference.numbers_gone > FEW_NUMBERS and difference.numbers_shared < settings.min_numbers,
-        ),
+        (Rule.RENUMBERED, _is_renumbered(difference, settings)),
     )
     return next((rule for rule, holds in reasons if holds), None) if is_form else None
+
+
+def _is_renumbered(difference: WordDifference, settings: RuleSettings) -> bool:
+    if not settings.min_numbers or difference.numbers_gone <= FEW_NUMBERS:
+        return False
+    has_own_subject = difference.numbers_gone > MANY_NUMBERS and difference.has_own_words
+    return has_own_subject or difference.numbers_shared < settings.min_numbers
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
