@@ -19,6 +19,8 @@ from benchmarks.labelled.records import Template, all_templates, page_of, record
 from benchmarks.labelled.records_data import WorldData
 from dedup import Decision, Verdict, deduplicate, similarity
 from dedup.errors import InputError
+from dedup.rules.limits import Caution
+from dedup.rules.setting_values import to_word
 from dedup.signature.extraction import analyse_html
 
 EVERY = "all"
@@ -81,6 +83,8 @@ def run(*, cache: Path, templates: list[str] | None = None, pages: int = 200, ca
     Returns:
         The figures; it has failed if a page was dropped or a copy kept.
     """
+    # Before packages are fetched.
+    to_word(Caution)("--caution", caution)
     data = WorldData(cache)
     figures = []
     for template in _chosen(templates or _TEMPLATES):

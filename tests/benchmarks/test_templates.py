@@ -5,7 +5,7 @@ import pytest
 from benchmarks.labelled.records import Template
 from benchmarks.labelled.records_data import WorldData
 from benchmarks.templates import Text, decide, distinct_pages, run
-from dedup.errors import InputError
+from dedup.errors import InputError, SettingsError
 from tests.texts import document
 
 FRAME = document(120, "frame")
@@ -61,3 +61,9 @@ def test_records_of_one_name_are_one_thing_until_no_other_name_comes(monkeypatch
 def test_an_unknown_template_is_a_clear_error(tmp_path):
     with pytest.raises(InputError, match="--templates xx-none: there are all, de-"):
         run(cache=tmp_path, templates=["xx-none"])
+
+
+def test_an_unknown_caution_is_a_clear_error_before_anything_is_fetched(tmp_path):
+    with pytest.raises(SettingsError, match="--caution = 'wild': expected one of careful, balanced, eager"):
+        run(cache=tmp_path, caution="wild")
+    assert not list(tmp_path.iterdir())
