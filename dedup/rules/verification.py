@@ -48,8 +48,8 @@ _RULES = {
 }
 FEW_NUMBERS = 0.5
 """Of 100 tokens: so many numbers that gave way tell nothing. A date in a byline is not what a page is about."""
-MANY_NUMBERS = 2.0
-"""Of 100 tokens: where more gave way, and each text repeats words that the other never has, it is another thing."""
+_MANY_NUMBERS = _SOME_REPLACED = 0.75
+_MORE_NUMBERS = 0.1
 
 
 def plan_of(settings: RuleSettings) -> ProbePlan:
@@ -143,8 +143,11 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form:
 def _is_renumbered(difference: WordDifference, settings: RuleSettings) -> bool:
     if not settings.min_numbers or difference.numbers_gone <= FEW_NUMBERS:
         return False
-    has_own_subject = difference.numbers_gone > MANY_NUMBERS and difference.has_own_words
-    return has_own_subject or difference.numbers_shared < settings.min_numbers
+    least = settings.min_numbers
+    if difference.numbers_gone > _MANY_NUMBERS and difference.replaced > _SOME_REPLACED:
+        # Where words gave way with them, fewer of the numbers have to be other ones.
+        least += _MORE_NUMBERS
+    return difference.numbers_shared < least
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
