@@ -8,13 +8,14 @@ from typing import Any
 import scrapy
 
 from tests.crawling import Outcome
-from tests.texts import document, edited
+from tests.texts import document, edited, filled_in
 
 ADDONS = {"dedup.DedupAddon": 500}
-A, B = document(200, "a"), document(200, "b")
+FORM = document(200, "a")
+A, B = filled_in(FORM, 14, "a"), document(200, "b")
 NEAR_A = edited(A, 6)
-# So many words are replaced that it is no copy.
-LIKE_A = edited(A, 14)
+# The same form, filled in by somebody else: it is no copy.
+LIKE_A = filled_in(FORM, 14, "like a")
 
 
 class ItemsSpider(scrapy.Spider):

@@ -18,10 +18,11 @@ import pytest
 from dedup.cli.main import main
 from tests.commands import run_dedup
 from tests.corpus.test_corpus_reading import warc_record
-from tests.texts import document, edited
+from tests.texts import document, edited, filled_in
 from tests.waiting import HANG
 
-TEXT = document(200, "text")
+FORM = document(200, "text")
+TEXT = filled_in(FORM, 14, "one")
 NEAR = edited(TEXT, 4)
 OTHER = document(200, "other")
 LINES = [
@@ -58,7 +59,7 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
 
 
 def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": edited(TEXT, 14)}])
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": filled_in(FORM, 14, "other")}])
     done = dedup("in.jsonl", "-o", "out", "--processes", "1", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     [row] = rows_of(tmp_path / "out/similar.jsonl")
@@ -72,7 +73,7 @@ def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) 
 
 
 def test_similar_documents_are_counted_for_programs_and_written_where_they_are_wanted(tmp_path: Path) -> None:
-    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": edited(TEXT, 14)}])
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": filled_in(FORM, 14, "other")}])
     done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", "--processes", "1", folder=tmp_path)
     report = json.loads(done.stdout)
     assert (report["kept"], report["similar"], report["exact"] + report["near"]) == (3, 1, 2)

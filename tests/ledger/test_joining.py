@@ -35,7 +35,7 @@ from tests.deciding import Crawl, empty, signature_of
 from tests.ledger.test_cancel_run import assert_whole, state
 from tests.localsite import LocalSite, article
 from tests.saved_indexes import held, save_index
-from tests.texts import document, edited, extended
+from tests.texts import document, extended, words
 
 NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
 SIMILAR, EXACT, NEAR = Verdict.SIMILAR, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
@@ -122,7 +122,8 @@ def test_verdicts_of_the_run_say_what_is_so_now(crawl: Crawl) -> None:
 def test_a_verdict_on_what_resembled_a_cluster_stays_when_that_joins_another(crawl: Crawl) -> None:
     crawl.see(A, FIRST)
     crawl.see(B, SECOND)
-    crawl.see(D, edited(SECOND, 14))
+    # Another text in the frame of the second.
+    crawl.see(D, " ".join([*words(30, "d"), *SECOND.split()[30:]]))
     # Now it is a member, and goes with its cluster.
     crawl.see(D, extended(SECOND, 2))
     assert crawl.see(C, BOTH).outcome.joined == B

@@ -10,15 +10,16 @@ import pytest
 from tests.crawling import crawl, run
 from tests.feeds import read_feed
 from tests.localsite import LocalSite, article
-from tests.texts import document, edited
+from tests.texts import document, filled_in
 
 pytestmark = pytest.mark.slow
 
-STORY = document(200, "story")
-# So many words are replaced that it is no copy.
+FORM = document(200, "form")
+STORY = filled_in(FORM, 14, "one")
+# The same form, filled in by somebody else: it is no copy.
 PAGES = {
     "/": article("front", ["/form", "/copy"], text=STORY),
-    "/form": article("form", text=edited(STORY, 14)),
+    "/form": article("form", text=filled_in(FORM, 14, "other")),
     "/copy": article("copy", text=STORY),
 }
 
