@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,33 @@ from dedup.rules.rule import Rule
 from dedup.signature.sketch import Similarity
 from tests.commands import run_dedup
 from tests.report.test_explain import data, explained, fill
-from tests.texts import document, edited, extended
+from tests.texts import document, edited, extended, filled_in
 
 A, B, C = (f"https://news.example/{name}" for name in "abc")
-TEXT = document(200)
-FORM = edited(TEXT, 14)
+BLANK = document(200)
+TEXT, FORM = (filled_in(BLANK, 14, who) for who in ("one", "other"))
+"""The same form, filled in by two."""
+LIMITS_OF_FORMS = ["max_replaced", "max_swapped", "min_numbers"]
+
+
+def compared(**values: Any) -> WordComparison:
+    """Return how alike two texts are word by word that differ in nothing but what is given."""
+    alike = WordComparison(
+        replaced=0.0,
+        rewritten=0.0,
+        swapped=0.0,
+        numbers_gone=0.0,
+        numbers_shared=1.0,
+        has_own_words=False,
+        short_similarity=None,
+        has_other_numbers=False,
+    )
+    return replace(alike, **values)
 
 
 def missed(settings: dict[str, Any] | None = None, **values: Any) -> list[str]:
     """Return what a pair misses that misses nothing but what is given."""
-    pair = Pair(200, 3, 16, Similarity(0.7, 0.8, 1.0), WordComparison(0.5, 0.0, None, has_other_numbers=False))
+    pair = Pair(200, 3, 16, Similarity(0.7, 0.8, 1.0), compared(replaced=0.5))
     return [each.text for each in missed_limits(pair._replace(**values), DedupSettings(**(settings or {})))]
 
 
@@ -50,22 +68,43 @@ def test_a_pair_that_misses_nothing_has_no_line() -> None:
             {"estimated": Similarity(0.3, 1.0, 0.3)},
             [
                 "Jaccard .30: at least .55 (DEDUP_MIN_JACCARD)",
-                "length ratio .30, where containment counts: at least .45 (DEDUP_MIN_LENGTH_RATIO)",
+                "length ratio .30, where containment counts: at least .60 (DEDUP_MIN_LENGTH_RATIO)",
             ],
         ),
         (
-            {"words": WordComparison(2.3, 0.25, None, has_other_numbers=False)},
+            {"words": compared(replaced=2.3, rewritten=0.25, has_own_words=True)},
             [
                 "rewritten .25 of the shorter text: at most .10 (DEDUP_MAX_REWRITTEN)",
-                "replaced 2.3 of 100 words: at most 1.5 (DEDUP_MAX_REPLACED)",
+                "replaced 2.3 of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
             ],
         ),
         (
-            {"tokens": 40, "words": WordComparison(1.0, 0.0, 0.5, has_other_numbers=False)},
+            {"words": compared(replaced=2.3, numbers_gone=0.4, numbers_shared=0.1)},
+            ["replaced 2.3 of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)"],
+        ),
+        # Noise.
+        ({"words": compared(replaced=2.3)}, []),
+        (
+            {"words": compared(replaced=1.25, swapped=0.8, has_own_words=True)},
+            ["swapped 0.8 of 100 words for the same ones throughout: at most 0.4 (DEDUP_MAX_SWAPPED)"],
+        ),
+        (
+            {"words": compared(numbers_gone=0.6, numbers_shared=0.1)},
+            ["numbers .10 in both: at least .25 (DEDUP_MIN_NUMBERS)"],
+        ),
+        # A date in a byline.
+        ({"words": compared(numbers_gone=0.5, numbers_shared=0.0)}, []),
+        ({"words": compared(numbers_gone=9.0, numbers_shared=0.25)}, []),
+        (
+            {"tokens": 40, "words": compared(replaced=2.3, short_similarity=0.9)},
+            ["replaced 2.3 of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)"],
+        ),
+        (
+            {"tokens": 40, "words": compared(replaced=1.0, short_similarity=0.5)},
             ["words and pairs of words .50: at least .70 (DEDUP_SHORT_JACCARD)"],
         ),
         (
-            {"tokens": 40, "words": WordComparison(1.0, 0.0, 0.0, has_other_numbers=True)},
+            {"tokens": 40, "words": compared(replaced=1.0, short_similarity=0.9, has_other_numbers=True)},
             ["other numbers in 40 tokens: at least 64 (DEDUP_SHORT_TOKENS)"],
         ),
         (
@@ -88,8 +127,9 @@ def test_a_value_that_would_be_rounded_to_its_limit_is_written_in_full() -> None
 
 
 def test_what_the_rule_does_not_ask_is_no_limit() -> None:
-    replaced = WordComparison(5.0, 0.0, None, has_other_numbers=False)
-    assert missed(estimated=Similarity(0.8, 0.9, 1.0), words=replaced) == []
+    anew = compared(replaced=5.0, swapped=5.0, numbers_gone=5.0, numbers_shared=0.0, has_own_words=True)
+    assert missed(estimated=Similarity(0.95, 0.97, 1.0), words=anew) == []
+    assert missed({"caution": "eager"}, estimated=Similarity(0.75, 0.9, 1.0), words=anew) == []
     assert missed({"mode": "paper"}, distance=60) == []
 
 
@@ -101,23 +141,54 @@ def test_similar_texts_are_told_with_what_it_takes_to_drop_one(tmp_path: Path) -
     lines = explained(tmp_path, *texts).splitlines()
     assert lines[0] == "verdict      similar: B is kept beside A"
     start = lines.index("to be dropped")
-    assert lines[start + 1 : lines.index("", start)] == [
-        f"             replaced {data(tmp_path, *texts)['replaced']:.3g} of 100 words: at most 1.5 (DEDUP_MAX_REPLACED)"
+    content = data(tmp_path, *texts)
+    assert [line.strip() for line in lines[start + 1 : lines.index("", start)]] == [
+        f"replaced {content['replaced']:.3g} of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
+        f"swapped {content['swapped']:.3g} of 100 words for the same ones throughout: at most 0.4 (DEDUP_MAX_SWAPPED)",
+        "numbers .00 in both: at least .25 (DEDUP_MIN_NUMBERS)",
     ]
 
 
 def test_json_has_the_limits_as_numbers(tmp_path: Path) -> None:
     content = data(tmp_path, f"text:{TEXT}", f"text:{FORM}")
     assert content["verdict"] == "similar"
-    [limit] = content["missed"]
-    assert (limit["setting"], limit["value"], limit["needed"]) == ("max_replaced", content["replaced"], 1.5)
+    assert [(limit["setting"], limit["value"], limit["needed"]) for limit in content["missed"]] == [
+        ("max_replaced", content["replaced"], 1.25),
+        ("max_swapped", content["swapped"], 0.4),
+        ("min_numbers", 0, 0.25),
+    ]
 
 
 def test_a_pair_within_the_limits_of_settings_is_dropped(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{FORM}")
-    replaced = data(tmp_path, *texts)["replaced"]
-    content = data(tmp_path, *texts, "--set", f"max_replaced={replaced}")
+    missed = data(tmp_path, *texts)["missed"]
+    options = [option for limit in missed for option in ("--set", f"{limit['setting']}={limit['value']}")]
+    assert data(tmp_path, *texts, *options[:-2])["verdict"] == "similar"
+    content = data(tmp_path, *texts, *options)
     assert (content["verdict"], content["missed"]) == ("near duplicate", [])
+
+
+def test_a_pair_within_the_limits_of_another_caution_is_dropped(tmp_path: Path) -> None:
+    # The name of another thing in the same frame, twice.
+    tokens = BLANK.split()
+    names = ("aspirin protect forte", "ibuprofen akut lysin")
+    texts = [f"text:{' '.join([*tokens[:60], name, *tokens[60:140], name, *tokens[140:]])}" for name in names]
+    content = data(tmp_path, *texts)
+    assert (content["verdict"], content["rule"]) == ("similar", Rule.SWAPPED)
+    assert [limit["setting"] for limit in content["missed"]] == ["max_swapped"]
+    eager = data(tmp_path, *texts, "--set", "caution=eager")
+    assert (eager["verdict"], eager["missed"]) == ("near duplicate", [])
+    # Any number may be swapped; JSON has no word for it.
+    assert (eager["settings"]["caution"], eager["settings"]["max_swapped"]) == ("eager", None)
+    # What is given itself wins.
+    strict = data(tmp_path, *texts, "--set", "caution=eager", "--set", "max_swapped=.4", "--set", "sure_jaccard=1")
+    assert strict["verdict"] == "similar"
+
+
+def test_an_unknown_caution_is_one_clear_error(tmp_path: Path) -> None:
+    done = run_dedup("explain", f"text:{TEXT}", f"text:{FORM}", "--set", "caution=bold", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "error: DEDUP_CAUTION = 'bold': expected one of careful, balanced, eager\n"
 
 
 def test_unlike_texts_miss_their_limits_too(tmp_path: Path) -> None:
@@ -134,7 +205,7 @@ def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored
     content = data(tmp_path, "--dropped", B)
     assert content["record"]["rule"] == "replaced"
     assert content["rule"] == Rule.REPLACED
-    assert [limit["setting"] for limit in content["missed"]] == ["max_replaced"]
+    assert [limit["setting"] for limit in content["missed"]] == LIMITS_OF_FORMS
     assert content["notes"] == []
 
 
@@ -151,16 +222,16 @@ def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:
 
 
 def test_a_page_that_resembles_a_member_is_explained_by_it(tmp_path: Path) -> None:
-    # Longer by the half, and so nearer to the form of it than the original is.
-    longer = extended(TEXT, 30)
-    form = edited(longer, 16)
+    # Longer, and so nearer to the form of it than the original is.
+    longer, form = (extended(each, 20, 2) for each in (TEXT, FORM))
     fill(tmp_path / "crawl.db", [{A: TEXT, B: longer, C: form}])
     content = data(tmp_path, "--dropped", C)
     assert (content["record"]["original"], content["record"]["matched"]) == (A, B)
     # Besides, it is too far from the leader of the cluster.
-    assert [each["setting"] for each in content["missed"]] == ["max_replaced", "leader_jaccard", "leader_containment"]
+    leader = ["leader_jaccard", "leader_containment"]
+    assert [each["setting"] for each in content["missed"]] == [*LIMITS_OF_FORMS, *leader]
     assert content["missed"][0]["value"] == content["member"]["replaced"]
-    assert content["missed"][1]["value"] == content["estimated"]["jaccard"]
+    assert content["missed"][3]["value"] == content["estimated"]["jaccard"]
 
 
 def test_duplicates_have_nothing_to_reach(tmp_path: Path) -> None:
