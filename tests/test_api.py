@@ -16,7 +16,7 @@ from dedup.ledger.runs.listing import read_runs
 from dedup.rules.pairwise import PairDecider
 from dedup.rules.rule import Rule
 from dedup.sql.database import open_existing_database
-from tests.texts import chinese, chinese_words, document, edited
+from tests.texts import chinese, chinese_words, document, edited, filled_in
 
 STORY = document(200)
 TEXTS = [STORY, document(200, "other"), edited(STORY, 3), STORY.upper(), "", "brief", " brief\n", ""]
@@ -51,11 +51,11 @@ def test_texts_are_decided_in_their_order() -> None:
 
 
 def test_what_is_similar_is_kept_and_says_what_it_resembles() -> None:
-    form = edited(STORY, 14)
-    decision = list(deduplicate([STORY, form]))[1]
+    first, form = (filled_in(STORY, 14, who) for who in ("one", "other"))
+    decision = list(deduplicate([first, form]))[1]
     assert (decision.verdict, decision.original, decision.rule) == (Verdict.SIMILAR, "0", Rule.REPLACED)
     assert not decision.verdict.is_duplicate
-    pair = compare(STORY, form)
+    pair = compare(first, form)
     assert (pair.is_duplicate, pair.is_similar, pair.rule) == (False, True, Rule.REPLACED)
     assert not compare(STORY, document(200, "other")).is_similar
     assert not compare(STORY, STORY).is_similar
@@ -100,11 +100,29 @@ def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: 
 
 
 def test_rules_are_given_by_their_names() -> None:
-    assert [each.verdict for each in deduplicate([STORY, edited(STORY, 3)], min_jaccard=1, min_containment=1)] == [
-        Verdict.NEW,
-        Verdict.NEW,
-    ]
+    texts = [STORY, edited(STORY, 3)]
+    decisions = list(deduplicate(texts, min_jaccard=1, min_containment=1))
+    assert [each.verdict for each in decisions] == [Verdict.NEW, Verdict.SIMILAR]
+    assert decisions[1].rule is Rule.LESS_ALIKE
+    assert [each.verdict for each in deduplicate(texts, radius=0)] == [Verdict.NEW, Verdict.NEW]
     assert not compare(STORY, edited(STORY, 3), mode="paper", scheme="pairs").is_duplicate
+
+
+def test_caution_gives_limits_that_are_not_given(tmp_path: Path) -> None:
+    # A seventh of the words are others: less than the careful one asks for.
+    texts = [("a", STORY), ("b", edited(STORY, 12))]
+    for caution, expected in (("careful", Verdict.SIMILAR), ("eager", Verdict.NEAR_DUPLICATE)):
+        assert [each.verdict for each in deduplicate(texts, caution=caution)] == [Verdict.NEW, expected]
+        given = DedupSettings(database_url=f"sqlite:///{tmp_path / caution}.db")
+        with Deduplicator(given, caution=caution) as deduplicator:
+            assert [each.verdict for each in deduplicator.decide_all(texts)] == [Verdict.NEW, expected]
+    limit = DedupSettings(database_url=f"sqlite:///{tmp_path / 'limit'}.db", min_jaccard=0.5)
+    with Deduplicator(limit, caution="careful") as deduplicator:
+        decision = deduplicator.decide_all(texts)[1]
+    # What was given before is kept, and the rest is of the caution.
+    assert decision.rule is not Rule.LESS_ALIKE
+    with pytest.raises(SettingsError, match="expected one of careful, balanced, eager"):
+        compare(STORY, STORY, caution="bold")
 
 
 def test_a_database_remembers_from_one_call_to_the_next(tmp_path: Path) -> None:

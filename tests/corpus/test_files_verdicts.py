@@ -34,7 +34,7 @@ from dedup.rules.verification import check_sketches
 from dedup.signature.extraction import analyse_html
 from dedup.signature.signature import digest, make_signature
 from dedup.signature.sketch import MINIMA, Sketch, compare
-from tests.texts import chinese, chinese_words, document, edited, extended
+from tests.texts import chinese, chinese_words, document, edited, extended, filled_in
 
 Content = str | bytes
 signed = cache(sign)
@@ -76,7 +76,7 @@ def corpus(seed: object, count: int) -> list[Content]:
     made: list[Content] = []
     for number in range(count):
         texts = [content for content in made if isinstance(content, str) and len(content.split(" ")) > 3]
-        kind = random.choice(["new", "copy", "edit", "edit", "longer", "shorter", "frame", "wordless", "page"])
+        kind = random.choice(["new", "copy", "edit", "edit", "longer", "shorter", "frame", "form", "wordless", "page"])
         length = random.choice([3, 19, 20, 40, 63, 64, 90, 200, 400])
         if kind == "wordless":
             made.append(random.choice(WORDLESS))
@@ -100,6 +100,8 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
         return extended(text, random.randint(1, max(1, len(words) // 4)), seed)
     if kind == "shorter":
         return " ".join(words[: max(1, int(len(words) * random.uniform(0.5, 1)))])
+    if kind == "form":
+        return filled_in(text, random.randint(1, max(1, len(words) // 12)), seed)
     return f"{text} {document(random.choice([5, 30, 60]), seed)}"
 
 
