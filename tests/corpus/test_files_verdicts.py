@@ -107,7 +107,16 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
 
 @pytest.mark.parametrize(
     "values",
-    [{}, {"caution": "careful"}, {"caution": "eager"}, {"mode": "paper"}, {"max_candidates": 2}, {"max_compared": 100}, {"radius": 3}, {"radius": 2, "weak_bits": 0}],
+    [
+        {},
+        {"caution": "careful"},
+        {"caution": "eager"},
+        {"mode": "paper"},
+        {"max_candidates": 2},
+        {"max_compared": 100},
+        {"radius": 3},
+        {"radius": 2, "weak_bits": 0},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("most_compared", [1_000, 30])

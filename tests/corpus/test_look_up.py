@@ -127,7 +127,14 @@ def test_fewer_near_ones_than_the_first_documents_let_expect() -> None:
         assert found[number] == by_brute_force(plan_of(options), stored, query, margins[number], 64)
 
 
-@given(st.integers(0, 2**32), st.floats(0, 0.4), st.integers(0, 5), st.integers(40, 200), st.booleans(), st.sampled_from(Caution))
+@given(
+    st.integers(0, 2**32),
+    st.floats(0, 0.4),
+    st.integers(0, 5),
+    st.integers(40, 200),
+    st.booleans(),
+    st.sampled_from(Caution),
+)
 @settings(max_examples=200, deadline=None)
 def test_what_is_sure_is_what_is_confirmed_without_words(
     seed: int, changed: float, flipped: int, tokens: int, is_led: bool, caution: Caution
