@@ -81,6 +81,20 @@ def test_similar_documents_are_counted_for_programs_and_written_where_they_are_w
 
 
 @pytest.mark.slow
+def test_caution_is_set_like_any_rule(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [{"id": "a", "text": TEXT}, {"id": "b", "text": edited(TEXT, 12)}])
+    found = {}
+    for caution in ("careful", "balanced", "eager"):
+        options = ("--dry-run", "--json", "--processes", "1", "--set", f"caution={caution}")
+        report = json.loads(dedup("in.jsonl", *options, folder=tmp_path).stdout)
+        found[caution] = (report["kept"], report["similar"], report["near"])
+    assert found == {"careful": (2, 1, 0), "balanced": (1, 0, 1), "eager": (1, 0, 1)}
+    refused = dedup("in.jsonl", "--dry-run", "--set", "caution=bold", folder=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr == "error: DEDUP_CAUTION = 'bold': expected one of careful, balanced, eager\n"
+
+
+@pytest.mark.slow
 def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
     with (tmp_path / "in.jsonl").open("ab") as file:
