@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
-from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings
+from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings, with_changes
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, make_signature
 from dedup.warming import SIGNATURES, prepare
@@ -137,7 +137,7 @@ class Deduplicator:
         from dedup.ledger.deduplicator import Deduplicator as DatabaseDeduplicator
 
         if isinstance(database, DedupSettings):
-            self._settings = replace(database, **settings)
+            self._settings = with_changes(database, **settings)
         else:
             self._settings = DedupSettings(database_url=database, **settings)
         self._scheme = find_scheme(self._settings.scheme)

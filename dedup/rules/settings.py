@@ -6,9 +6,9 @@ Those of the items of a Scrapy project are `dedup.stage.items.settings.ItemSetti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
@@ -244,6 +244,19 @@ class DedupSettings(RuleSettings):
         for name in ("batch_size", "brake_after"):
             _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
         _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
+
+
+S = TypeVar("S", bound=RuleSettings)
+
+
+def with_changes(settings: S, **changes: Any) -> S:
+    """Return settings with some of them changed; with another caution come its limits.
+
+    Those that are given stay: in the changes, or before, which is told by their being other than the caution's.
+    """
+    limits = LIMITS[settings.caution]._asdict() if "caution" in changes else {}
+    following = {name: _BY_CAUTION for name, limit in limits.items() if getattr(settings, name) == limit}
+    return replace(settings, **(following | changes))
 
 
 def _require(holds: bool, name: str, value: object, expected: str) -> None:

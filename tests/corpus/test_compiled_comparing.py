@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dedup.corpus.deciding.mutual_probing import compiled_brings
 from dedup.corpus.deciding.shared_shingles import most_rewritten
+from dedup.rules.limits import Caution
 from dedup.rules.mutual import MutualProbes
 from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
@@ -16,7 +17,7 @@ from dedup.rules.wordwise import WordDifference
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.signature.sketch import Sketch
-from tests.texts import document, edited, extended, words
+from tests.texts import answered, document, edited, extended, words
 
 WORDS = words(300)
 FEW = st.lists(st.sampled_from(["a", "b", "c", "dd", "12"]), min_size=1, max_size=60)
@@ -70,16 +71,23 @@ def test_little_may_have_been_rewritten_of_an_edited_copy() -> None:
     assert most_rewritten(tokens[0], make_signature(document(800, 2)).words) > 0.9
 
 
-@given(st.integers(0, 2**32), st.integers(0, 30), st.integers(0, 150))
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 30),
+    st.integers(0, 30),
+    st.integers(0, 150),
+    st.sampled_from(Caution),
+)
 @settings(max_examples=100, deadline=None)
-def test_the_bound_changes_no_rule(seed: int, edits: int, rewritten: int) -> None:
-    text = document(300, seed)
-    tokens = edited(text, edits, seed).split()
+def test_the_bound_changes_no_rule(seed: int, answers: int, edits: int, rewritten: int, caution: Caution) -> None:
+    form = document(300, seed)
+    text = answered(form, answers, "one")
+    tokens = edited(answered(form, answers, "other"), edits, seed).split()
     a, b = (
         make_signature(text),
         make_signature(" ".join([*tokens[:100], *words(rewritten), *tokens[100 + rewritten :]])),
     )
-    made = DedupSettings()
+    made = DedupSettings(caution=caution)
     pair = a.words, b.words
     assert check(a.sketch, b.sketch, lambda: pair, made, most_rewritten) is check(
         a.sketch, b.sketch, lambda: pair, made

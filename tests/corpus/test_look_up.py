@@ -18,6 +18,7 @@ from dedup.corpus.deciding.kernels import Sketches
 from dedup.corpus.deciding.known import NOWHERE
 from dedup.index.probes import ProbePlan
 from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.limits import Caution
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.settings import DedupSettings
 from dedup.rules.thresholds import Thresholds
@@ -126,13 +127,20 @@ def test_fewer_near_ones_than_the_first_documents_let_expect() -> None:
         assert found[number] == by_brute_force(plan_of(options), stored, query, margins[number], 64)
 
 
-@given(st.integers(0, 2**32), st.floats(0, 0.4), st.integers(0, 5), st.integers(40, 200), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    st.floats(0, 0.4),
+    st.integers(0, 5),
+    st.integers(40, 200),
+    st.booleans(),
+    st.sampled_from(Caution),
+)
 @settings(max_examples=200, deadline=None)
 def test_what_is_sure_is_what_is_confirmed_without_words(
-    seed: int, changed: float, flipped: int, tokens: int, is_led: bool
+    seed: int, changed: float, flipped: int, tokens: int, is_led: bool, caution: Caution
 ) -> None:
     random = np.random.default_rng(seed)
-    made = DedupSettings()
+    made = DedupSettings(caution=caution)
     base = random.integers(0, 16, 128)
     nibbles = np.array([np.where(random.random(128) < changed, random.integers(0, 16, 128), base) for _ in range(3)])
     minima = (nibbles[:, ::2] | nibbles[:, 1::2] << 4).astype(np.uint8)

@@ -174,7 +174,9 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
     if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
         return
     is_short = words.short_similarity is not None
-    noise = ", which are noise: no number and no name of a thing gave way" if words.is_noise and words.replaced else ""
+    # In short texts there is too little around it for any word to be noise.
+    is_noise = words.is_noise and words.replaced and not is_short
+    noise = ", which are noise: no number and no name of a thing gave way" if is_noise else ""
     yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
     if is_short:
         return
