@@ -46,8 +46,8 @@ _RULES = {
     BY_CONTAINMENT: Rule.CONTAINMENT,
     LESS_ALIKE: Rule.LESS_ALIKE,
 }
-FEW_NUMBERS = 0.5
-"""Of 100 tokens: so many numbers that gave way tell nothing. A date in a byline is not what a page is about."""
+# Of 100 tokens: a date in a byline is not what a page is about.
+_FEW_NUMBERS = 0.5
 _MANY_NUMBERS = _SOME_REPLACED = 0.75
 _MORE_NUMBERS = 0.1
 
@@ -135,19 +135,30 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form:
         (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
         (Rule.ADDED, difference.added > settings.max_added),
         (Rule.SWAPPED, difference.swapped > settings.max_swapped),
-        (Rule.RENUMBERED, _is_renumbered(difference, settings)),
+        (Rule.RENUMBERED, _has_few_numbers(difference, settings)),
     )
     return next((rule for rule, holds in reasons if holds), None) if is_form else None
 
 
-def _is_renumbered(difference: WordDifference, settings: RuleSettings) -> bool:
-    if not settings.min_numbers or difference.numbers_gone <= FEW_NUMBERS:
-        return False
-    least = settings.min_numbers
-    if difference.numbers_gone > _MANY_NUMBERS and difference.replaced > _SOME_REPLACED:
-        # Where words gave way with them, fewer of the numbers have to be other ones.
-        least += _MORE_NUMBERS
-    return difference.numbers_shared < least
+def _has_few_numbers(difference: WordDifference, settings: RuleSettings) -> bool:
+    least = least_numbers(difference.numbers_gone, difference.replaced, settings)
+    # To count the numbers of whole texts takes time.
+    return least > 0 and difference.numbers_shared < least
+
+
+def least_numbers(numbers_gone: float, replaced: float, settings: RuleSettings) -> float:
+    """Return which share of all their numbers two documents must have in common, 0 to 1.
+
+    Args:
+        numbers_gone: see `dedup.rules.wordwise.WordDifference`.
+        replaced: likewise.
+        settings: the least share.
+    """
+    if not settings.min_numbers or numbers_gone <= _FEW_NUMBERS:
+        return 0.0
+    # Where words gave way with them, fewer of the numbers have to be other ones.
+    with_words = numbers_gone > _MANY_NUMBERS and replaced > _SOME_REPLACED
+    return settings.min_numbers + _MORE_NUMBERS * with_words
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:

@@ -119,7 +119,7 @@ def test_fewer_near_ones_than_the_first_documents_let_expect() -> None:
         stored[number : 3 * 60 : 3] = query ^ bits[:60]
         stored[5_000 + number :: 5] = query ^ np.uint64(0xFF if number else 1)
     margins = random.integers(0, 30, (3, 64))
-    options = DedupSettings()
+    options = DedupSettings(max_candidates=64)
     with closing(Candidates(options, 1)) as candidates:
         candidates.add_many(np.arange(20_000), stored)
         found = look_around(candidates, queries, margins)

@@ -97,7 +97,7 @@ def test_a_value_that_would_be_rounded_to_its_limit_is_written_in_full() -> None
 
 def test_what_the_rule_does_not_ask_is_no_limit() -> None:
     replaced = words(replaced=5.0)
-    assert missed(estimated=Similarity(0.97, 0.98, 1.0), words=replaced) == []
+    assert missed(estimated=Similarity(0.98, 0.99, 1.0), words=replaced) == []
     assert missed({"mode": "paper"}, distance=60) == []
 
 
@@ -112,7 +112,7 @@ def test_similar_texts_are_told_with_what_it_takes_to_drop_one(tmp_path: Path) -
     replaced = data(tmp_path, *texts)["replaced"]
     assert lines[start + 1 : lines.index("", start)] == [
         f"             replaced {replaced:.3g} of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
-        "             numbers .00 in both: at least .25 (DEDUP_MIN_NUMBERS)",
+        "             numbers .00 in both: at least .40 (DEDUP_MIN_NUMBERS)",
     ]
 
 
@@ -121,7 +121,7 @@ def test_json_has_the_limits_as_numbers(tmp_path: Path) -> None:
     assert content["verdict"] == "similar"
     assert [(each["setting"], each["value"], each["needed"]) for each in content["missed"]] == [
         ("max_replaced", content["replaced"], 1.25),
-        ("min_numbers", 0, 0.25),
+        ("min_numbers", 0, 0.4),
     ]
 
 

@@ -110,12 +110,12 @@ def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
     assert 1.25 < content["replaced"] <= 7
     # A name three times, and five numbers.
     assert (content["swapped"], content["numbers_gone"], content["numbers_shared"]) == (1.5, 2.5, 0)
-    assert content["has_own_words"]
+    assert not content["is_noise"]
     assert (content["rewritten"], content["short_similarity"], content["has_other_numbers"]) == (0, None, False)
     output = " ".join(explained(tmp_path, *options).split())
     assert f"replaced {content['replaced']:.2f} short stretches of 100 words (at most 1.25) rewritten" in output
     assert "swapped 1.50 of 100 words, for the same ones throughout (at most 0.4)" in output
-    gone = "numbers 2.50 of 100 words are numbers that gave way; .00 of all numbers are in both (at least .25)"
+    gone = "numbers 2.50 of 100 words are numbers that gave way; .00 of all numbers are in both (at least .40)"
     assert gone in output
 
 

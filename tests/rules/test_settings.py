@@ -44,8 +44,9 @@ def test_the_defaults_are_those_that_were_measured() -> None:
     assert settings.caution is Caution.BALANCED
     assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.6)
     assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
-    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.95, 1.25, 0.1)
-    assert (settings.max_swapped, settings.min_numbers) == (0.4, 0.25)
+    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.98, 1.25, 0.1)
+    assert (settings.max_added, settings.max_swapped, settings.min_numbers) == (0.3, 0.4, 0.3)
+    assert settings.max_candidates == 256
     assert settings.max_compared == 20_000
     assert (settings.min_tokens, settings.short_tokens, settings.short_jaccard) == (20, 64, 0.7)
     assert settings.mode is Mode.CHECKED

@@ -13,7 +13,7 @@ from dedup.display import similarity
 from dedup.report.explanation.contents import Missed, WordComparison
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import LESS_ALIKE, NOT_ALIKE, alike_by, is_near_leader, may_be_form, may_be_frame
-from dedup.rules.verification import FEW_NUMBERS
+from dedup.rules.verification import least_numbers
 from dedup.signature.sketch import Similarity
 
 
@@ -46,9 +46,17 @@ def missed_limits(pair: Pair, settings: RuleSettings) -> Iterator[Missed]:
         value = limit.value(pair) if limit.applies(pair, settings) else None
         if value is None:
             continue
-        needed = pair.radius if limit.setting == "radius" else getattr(settings, limit.setting)
+        needed = _needed(limit.setting, pair, settings)
         if value < needed if limit.is_least else value > needed:
             yield Missed(limit.setting, value, needed, _told(limit, value, needed))
+
+
+def _needed(setting: str, pair: Pair, settings: RuleSettings) -> float:
+    if setting == "radius":
+        return pair.radius
+    if setting == "min_numbers" and pair.words is not None:
+        return least_numbers(pair.words.numbers_gone, pair.words.replaced, settings)
+    return float(getattr(settings, setting))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +110,6 @@ def _is_long_form(pair: Pair, settings: RuleSettings) -> bool:
 def _is_replaced(pair: Pair, settings: RuleSettings) -> bool:
     is_noise = pair.words is not None and pair.words.is_noise
     return _is_short(pair, settings) or (_is_long_form(pair, settings) and not is_noise)
-
-
-def _is_renumbered(pair: Pair, settings: RuleSettings) -> bool:
-    has_gone = pair.words is not None and pair.words.numbers_gone > FEW_NUMBERS
-    return _is_long_form(pair, settings) and has_gone
 
 
 def _is_compared(pair: Pair, settings: RuleSettings) -> bool:
@@ -202,7 +205,7 @@ _LIMITS = (
         True,
         similarity,
         _by_words("numbers_shared"),
-        _is_renumbered,
+        _is_long_form,
     ),
     _Limit(
         "leader_jaccard",

@@ -17,7 +17,7 @@ from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_
 from dedup.report.explanation.contents import Explanation, WordComparison
 from dedup.report.explanation.differences import difference_lines
 from dedup.rules.settings import Mode
-from dedup.rules.verification import fewest_tokens
+from dedup.rules.verification import fewest_tokens, least_numbers
 
 _RUN = 30
 _OUTCOMES = {
@@ -196,10 +196,11 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
         width,
     )
     if words.numbers_gone:
+        least = least_numbers(words.numbers_gone, words.replaced, settings)
         yield from labelled(
             "numbers",
             f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
-            f"all numbers are in both (at least {similarity(settings.min_numbers)})",
+            f"all numbers are in both (at least {similarity(least)})",
             width,
         )
 
