@@ -28,7 +28,8 @@ _LIKE = 0.5
 _LONGEST_SWAPPED = 6
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
-_DIGIT = re.compile(rb"[0-9]")
+# Of any script.
+_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"^.*\d.*$", re.MULTILINE)
 
 
@@ -110,7 +111,7 @@ def _repeats_own_word(words: list[bytes], others: list[bytes]) -> bool:
 
 
 def _is_number(word: bytes) -> bool:
-    return _DIGIT.search(word) is not None
+    return _DIGIT.search(word.decode()) is not None
 
 
 def short_similarity(a: bytes, b: bytes) -> float:
