@@ -125,7 +125,8 @@ class Deduplicator:
 
     Args:
         database: `sqlite:///FILE` or `postgresql://...`; or all settings, with the database.
-        **settings: fields of `dedup.DedupSettings`; `run` gives the run a name.
+        **settings: fields of `dedup.DedupSettings`; `run` gives the run a name. With another `caution` come its
+            limits, in the place of those that nobody gave.
 
     Raises:
         SettingsError: a setting has a value that cannot be used.

@@ -164,6 +164,7 @@ def difference(a: list[str], b: list[str]) -> WordDifference:
         ({10: "2019", 50: "2019"}, {10: "2020", 50: "2020"}, 0),
         ({10: "2019", 50: "2019"}, {10: "bert", 50: "bert"}, 2),
         ({10: "v2", 50: "v2"}, {10: "v3", 50: "v3"}, 0),
+        ({10: "٢٠١٩", 50: "٢٠١٩"}, {10: "٢٠٢٠", 50: "٢٠٢٠"}, 0),
     ],
 )
 def test_words_that_gave_way_to_the_same_ones_at_least_twice_are_swapped(
@@ -214,6 +215,7 @@ def test_numbers_that_gave_way_and_that_are_in_both(
         ({10: "anna", 50: "anna", 70: "bert"}, {10: "bert", 50: "bert"}, False),
         ({10: "anna", 50: "berta"}, {20: "carl", 60: "dora"}, False),
         ({10: "2019", 50: "2019"}, {20: "2020", 60: "2020"}, False),
+        ({10: "٢٠١٩", 50: "٢٠١٩"}, {20: "٢٠٢٠", 60: "٢٠٢٠"}, False),
     ],
 )
 def test_each_has_a_word_of_its_own_that_it_repeats(
