@@ -26,6 +26,8 @@ LONGEST_REPLACED = 24
 _LIKE = 0.5
 _LONGEST_SWAPPED = 6
 _EDGE = 8
+# One word of a short text may be what it is about.
+_FEWEST_OF_NOISE = 2
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
 _DIGIT = re.compile(r"\d")
@@ -58,6 +60,7 @@ class WordDifference:
         both_sided = [change for change in changes if _size(change)]
         replaced = sum(_is_replaced(self._ours, self._theirs, change) for change in both_sided)
         self.replaced = replaced * self._per_cent
+        self._is_replaced_often = replaced >= _FEWEST_OF_NOISE
         self.rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED) * self._per_cent / 100
         self.added = _count_added(self._ours, self._theirs, changes) * self._per_cent / 100
         self.swapped = _count_swapped(self._ours, self._theirs, both_sided) * self._per_cent
@@ -83,8 +86,12 @@ class WordDifference:
 
     @property
     def is_noise(self) -> bool:
-        """Whether what was replaced is an edition's noise: no number gave way, and neither has a subject of its own."""
-        return not self.numbers_gone and not self.has_own_words
+        """Whether what was replaced is an edition's noise.
+
+        It is that where it was replaced in more than one place, no number gave way, and not each text has a subject
+        of its own.
+        """
+        return self._is_replaced_often and not self.numbers_gone and not self.has_own_words
 
 
 def _numbers_of(words: Counter[bytes]) -> Counter[bytes]:
