@@ -46,6 +46,8 @@ STELLEN = [
     {"a": "Pflegefachkraft", "does": "Sie versorgen die Kranken zweier Stationen."},
     {"a": "Fahrer", "does": "Sie bringen Pakete zu unseren Kunden."},
 ]
+# About 75 tokens, of which one is another.
+JOB_NAMED_ONCE = JOB.replace(" as {a}, a good", ", a good")
 BARE_JOBS, BARE_STELLEN = ([{**job, "does": ""} for job in jobs] for jobs in (JOBS, STELLEN))
 
 SETS = {
@@ -55,6 +57,7 @@ SETS = {
     "jobs in German": (STELLE, STELLEN),
     "jobs that differ in the name alone": (JOB, BARE_JOBS),
     "jobs in German that differ in the name alone": (STELLE, BARE_STELLEN),
+    "jobs that differ in one word": (JOB_NAMED_ONCE, BARE_JOBS),
 }
 
 
