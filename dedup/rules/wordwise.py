@@ -18,6 +18,7 @@ from itertools import pairwise
 from rapidfuzz.distance import Indel
 
 from dedup.rules.changes import TokenChange, find_rewritten, refine
+from dedup.rules.dates import DATE_WORDS
 from dedup.rules.overlap import jaccard
 
 LONGEST_REPLACED = 24
@@ -47,8 +48,8 @@ class WordDifference:
             way to others with no shingle in common, 0 to 1.
         added: how much stands in the middle of one text and not in the other, where words have given way there, too: a
             share of the shorter text, which may be more than 1; 0 where nothing gave way.
-        swapped: how many stretches of at most 6 tokens, numbers left out, gave way to the same other one at least
-            twice, for 100 tokens: the name of another thing.
+        swapped: how many stretches of at most 6 tokens, numbers and dates left out, gave way to the same other one at
+            least twice, for 100 tokens: the name of another thing.
         numbers_gone: how many numbers, for 100 tokens, gave way to others.
     """
 
@@ -81,7 +82,7 @@ class WordDifference:
 
     @property
     def has_own_words(self) -> bool:
-        """Whether each of the texts repeats a word, numbers left out, that the other never has."""
+        """Whether each of the texts repeats a word, numbers and dates left out, that the other never has."""
         return _has_repeated(self._gone, set(self._theirs)) and _has_repeated(self._come, set(self._ours))
 
     @property
@@ -120,12 +121,16 @@ def _count_swapped(ours: list[bytes], theirs: list[bytes], changes: list[TokenCh
     return sum(
         count
         for pair, count in pairs.items()
-        if count > 1 and not all(_is_number(word) for side in pair for word in side)
+        if count > 1 and not all(_is_of_date(word) for side in pair for word in side)
     )
 
 
 def _has_repeated(words: Counter[bytes], others: set[bytes]) -> bool:
-    return any(count > 1 and word not in others and not _is_number(word) for word, count in words.items())
+    return any(count > 1 and word not in others and not _is_of_date(word) for word, count in words.items())
+
+
+def _is_of_date(word: bytes) -> bool:
+    return word in DATE_WORDS or _is_number(word)
 
 
 def _is_number(word: bytes) -> bool:
