@@ -136,7 +136,7 @@ class Matcher:
             match = replace(match, rule=rule)
             if rule.is_duplicate:
                 return Answer(self._with_joined(asked, match, ranked[place + 1 :], known))
-            if similar is None and rule.is_similar:
+            if similar is None and rule.is_similar and self._is_mutual(asked, match, known):
                 similar = match
         return Answer(similar=similar)
 
@@ -160,6 +160,10 @@ class Matcher:
 
     def _decide(self, asked: Asked, match: Match, known: Known) -> Rule:
         return self.decide(asked, match, partial(known.words, match.member))
+
+    def _is_mutual(self, asked: Asked, match: Match, known: Known) -> bool:
+        words = partial(known.words, match.member)
+        return self._mutual.hold(asked.fingerprint, match.member.fingerprint, words)
 
     def _holds(self, asked: Asked, match: Match, known: Known) -> bool:
         return self._decide(asked, match, known).is_duplicate

@@ -102,7 +102,7 @@ class PairDecider:
 
     def _confirm(self, first: Signature, second: Signature) -> Rule:
         rule = check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)
-        is_wanted_both_ways = rule.is_duplicate and self._has_tables
+        is_wanted_both_ways = (rule.is_duplicate or rule.is_similar) and self._has_tables
         if is_wanted_both_ways and not self._mutual.hold(second.fingerprint, first.fingerprint, lambda: first.words):
             return Rule.ONE_WAY
         return rule

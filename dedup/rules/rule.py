@@ -51,4 +51,12 @@ class Rule(StrEnum):
         return self in _SIMILAR
 
 
-_SIMILAR = {Rule.LESS_ALIKE, Rule.REPLACED, Rule.REWRITTEN, Rule.ADDED, Rule.SWAPPED, Rule.RENUMBERED}
+_SIMILAR = {
+    Rule.LESS_ALIKE,
+    Rule.REPLACED,
+    Rule.REWRITTEN,
+    Rule.ADDED,
+    Rule.SWAPPED,
+    Rule.RENUMBERED,
+    Rule.FAR_FROM_LEADER,
+}
