@@ -33,6 +33,10 @@ Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
 
 
+_FEWEST_CONFIRMED, _MOST_CONFIRMED = 4, 16
+_TOKEN_PAIRS = 20_000_000
+
+
 class Asked(NamedTuple):
     """The document of which it is asked what it is a duplicate of.
 
@@ -130,7 +134,7 @@ class Matcher:
         # Of a form there are many candidates to compare it with.
         asked = asked._replace(words=cache(asked.words))
         similar = None
-        for place, number in enumerate(ranked):
+        for place, number in enumerate(ranked[: _most_confirmed(asked.sketch.tokens)]):
             match = known.match(number)
             rule = self._decide(asked, match, known)
             match = replace(match, rule=rule)
@@ -181,3 +185,11 @@ class Matcher:
         if sketches is None or not all(belongs_to_cluster(compare(each, near), self._settings) for each in sketches):
             return match
         return found if found.rule else replace(found, rule=self._decide(asked, found, known))
+
+
+def _most_confirmed(tokens: int) -> int:
+    """Return how many candidates, the most similar, are looked at: each may take a comparison word by word.
+
+    Of the pages of one template there are many, and a comparison takes time with the square of the length.
+    """
+    return max(_FEWEST_CONFIRMED, min(_MOST_CONFIRMED, _TOKEN_PAIRS // max(1, tokens * tokens)))
