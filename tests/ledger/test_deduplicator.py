@@ -452,7 +452,8 @@ def test_a_document_like_a_member_but_unlike_its_leader_is_not_in_the_cluster(cr
     assert jaccard(member, third) > jaccard(leader, third)
     crawl.see("leader", leader)
     assert crawl.see("member", member).original == "leader"
-    assert crawl.see("third", third) == Decision(NEW)
+    decision = crawl.see("third", third)
+    assert (decision.verdict, decision.original, decision.rule) == (SIMILAR, "leader", Rule.FAR_FROM_LEADER)
 
 
 def test_a_member_too_far_from_its_leader_does_not_hide_another_match(crawl: Crawl) -> None:
