@@ -25,7 +25,9 @@ BENCHMARKS = {
     "chain": "chain",
     "first-start": "first_start",
     "quality": "quality",
+    "curve": "curve",
     "order": "order",
+    "templates": "templates",
     "signatures": "signatures",
     "files": "files",
     "formats": "files_formats",
@@ -36,6 +38,7 @@ BENCHMARKS = {
     "frontier": "frontier",
     "kill": "kill",
     "workers": "workers",
+    "labelled": "labelled.build",
 }
 """The modules by the names of their benchmarks."""
 
@@ -107,7 +110,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 
 
 def _first_line(module: str) -> str:
-    source = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    source = (Path(__file__).parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 

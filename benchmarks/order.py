@@ -16,6 +16,7 @@ from sqlalchemy import select
 from dedup.ledger.deduplicator import Deduplicator, Document
 from dedup.report.evaluation.labelled import LabelledPair, LabelledSet, read_set
 from dedup.report.evaluation.run import Quality, analyse_documents
+from dedup.rules.decision import DUPLICATES
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check
 from dedup.signature.schemes import find_scheme
@@ -222,7 +223,7 @@ def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool
 def _read(deduplicator: Deduplicator) -> Arrival:
     with deduplicator.database.read() as connection:
         rows = {row.id: row for row in connection.execute(select(documents))}
-        found = connection.execute(select(verdicts).where(verdicts.c.original_id.is_not(None)))
+        found = connection.execute(select(verdicts).where(verdicts.c.verdict.in_(DUPLICATES)))
         duplicates = [
             Decided(rows[row.document_id].key, rows[row.original_id].key, rows[row.matched_id].key) for row in found
         ]

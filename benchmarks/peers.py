@@ -51,7 +51,7 @@ def peers() -> list[Peer]:
     return [
         Peer("PyPI simhash, distance <= 3", simhash, lambda a, b: a.distance(b) <= 3),
         Peer("trafilatura, similarity >= .9", TrafilaturaSimhash, lambda a, b: a.similarity(b) >= 0.9),
-        Peer("datasketch, Jaccard >= .6", _minhash_of_words, lambda a, b: a.jaccard(b) >= 0.6),
+        Peer("datasketch, Jaccard >= .6", minhash_of_words, lambda a, b: a.jaccard(b) >= 0.6),
     ]
 
 
@@ -84,6 +84,8 @@ def _shingles(tokens: list[str], separator: str) -> set[str]:
     return {separator.join(tokens[i : i + SHINGLE]) for i in range(max(1, len(tokens) - SHINGLE + 1))}
 
 
-def _minhash_of_words(text: str) -> Any:
+@cache
+def minhash_of_words(text: str) -> Any:
+    """Sign a text by datasketch."""
     # datasketch has no tokenizer: it gets the words that this library takes, jieba's for Chinese.
     return minhash(tokenise(normalise(text).encode()).words())

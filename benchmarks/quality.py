@@ -31,7 +31,7 @@ def run(*, data: list[Path]) -> list[dict[str, Any]]:
     """
     settings = DedupSettings()
     methods: list[Method] = [Pipeline("dedup", settings), *peers()]
-    sets = [read_set(folder) for folder in _sets_in(data)]
+    sets = [read_set(folder) for folder in sets_in(data)]
     documents = analyse_documents(sets, methods[0].scheme)
     results = {
         method.name: [run_method(method, *each) for each in zip(sets, documents, strict=True)] for method in methods
@@ -45,7 +45,8 @@ def run(*, data: list[Path]) -> list[dict[str, Any]]:
     ]
 
 
-def _sets_in(folders: Sequence[Path]) -> Iterator[Path]:
+def sets_in(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the labelled sets that some folders are or hold."""
     for folder in folders:
         found = (
             [folder]

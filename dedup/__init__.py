@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from dedup.index.design import TableDesign
     from dedup.rules.decision import Decision, Verdict
     from dedup.rules.pairwise import PairDecision
+    from dedup.rules.rule import Rule
     from dedup.rules.settings import DedupSettings, Mode, RuleSettings
-    from dedup.rules.verification import Rule
     from dedup.signature.schemes import Scheme, find_scheme
     from dedup.signature.signature import Signature, make_signature
     from dedup.stage.addon import DedupAddon

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
-from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings
+from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings, with_changes
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, make_signature
 from dedup.warming import SIGNATURES, prepare
@@ -45,6 +45,12 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
     >>> decisions[1].key, decisions[1].original, decisions[1].distance, decisions[1].similarity
     ('evening', 'morning', 0, 1.0)
 
+    One that resembles an earlier text and is no copy is similar. It is kept, and names that text, too:
+
+    >>> decisions = list(deduplicate([story, story.replace("seven", "eight")]))
+    >>> decisions[1].verdict.value, decisions[1].verdict.is_duplicate, decisions[1].original, decisions[1].rule.short
+    ('similar', False, '0', 'replaced')
+
     Args:
         texts: strings, whose keys are then "0", "1", ..., or pairs of key and text. They are read as decisions are
             taken: one at a time, with a database up to `batch_size` (50).
@@ -68,13 +74,18 @@ def deduplicate(texts: Iterable[str | tuple[str, str]], *, database: str = "", *
 
 
 def similarity(a: str, b: str, **settings: Any) -> PairDecision:
-    """Say whether a text is a duplicate of another one, and why.
+    """Say whether a text is a duplicate of another one, or similar to it, and why.
 
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
     (False, 11, 0.5)
     >>> found.rule.value
     'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
+
+    >>> story = "The ferry to the island leaves at seven in the morning and comes back when the last guests have gone."
+    >>> found = similarity(story, story.replace("seven", "eight"))
+    >>> found.is_duplicate, found.is_similar, found.rule.short
+    (False, True, 'replaced')
 
     Args:
         a: a text.
@@ -114,7 +125,8 @@ class Deduplicator:
 
     Args:
         database: `sqlite:///FILE` or `postgresql://...`; or all settings, with the database.
-        **settings: fields of `dedup.DedupSettings`; `run` gives the run a name.
+        **settings: fields of `dedup.DedupSettings`; `run` gives the run a name. With another `caution` come its
+            limits, in the place of those that nobody gave.
 
     Raises:
         SettingsError: a setting has a value that cannot be used.
@@ -126,7 +138,7 @@ class Deduplicator:
         from dedup.ledger.deduplicator import Deduplicator as DatabaseDeduplicator
 
         if isinstance(database, DedupSettings):
-            self._settings = replace(database, **settings)
+            self._settings = with_changes(database, **settings)
         else:
             self._settings = DedupSettings(database_url=database, **settings)
         self._scheme = find_scheme(self._settings.scheme)

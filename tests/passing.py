@@ -8,11 +8,12 @@ from typing import Any
 import scrapy
 
 from tests.crawling import Outcome
-from tests.texts import document, edited
+from tests.texts import document, edited, form
 
 ADDONS = {"dedup.DedupAddon": 500}
 A, B = document(200, "a"), document(200, "b")
 NEAR_A = edited(A, 6)
+FORM = form(200, 14, "form")
 
 
 class ItemsSpider(scrapy.Spider):

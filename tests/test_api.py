@@ -14,8 +14,9 @@ from dedup import similarity as compare
 from dedup.cli.main import main
 from dedup.ledger.runs.listing import read_runs
 from dedup.rules.pairwise import PairDecider
+from dedup.rules.rule import Rule
 from dedup.sql.database import open_existing_database
-from tests.texts import chinese, chinese_words, document, edited
+from tests.texts import chinese, chinese_words, document, edited, filled_in, form
 
 STORY = document(200)
 TEXTS = [STORY, document(200, "other"), edited(STORY, 3), STORY.upper(), "", "brief", " brief\n", ""]
@@ -49,6 +50,17 @@ def test_texts_are_decided_in_their_order() -> None:
     assert [decision.key for decision in decisions] == [str(number) for number in range(len(TEXTS))]
 
 
+def test_what_is_similar_is_kept_and_says_what_it_resembles() -> None:
+    texts = form(200, 14), filled_in(form(200, 14))
+    decision = list(deduplicate(texts))[1]
+    assert (decision.verdict, decision.original, decision.rule) == (Verdict.SIMILAR, "0", Rule.REPLACED)
+    assert not decision.verdict.is_duplicate
+    pair = compare(*texts)
+    assert (pair.is_duplicate, pair.is_similar, pair.rule) == (False, True, Rule.REPLACED)
+    assert not compare(STORY, document(200, "other")).is_similar
+    assert not compare(STORY, STORY).is_similar
+
+
 def test_texts_are_read_as_decisions_are_taken() -> None:
     read = []
 
@@ -70,10 +82,18 @@ def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: 
     source = tmp_path / "in.jsonl"
     source.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts), encoding="utf-8")
     assert main(["files", str(source), "-o", str(tmp_path / "out"), "--processes", "1"]) == 0
-    lines = (tmp_path / "out/dropped.jsonl").read_text(encoding="utf-8").splitlines()
-    by_files = {row["key"]: (row["verdict"], row["original"], row["matched"]) for row in map(json.loads, lines)}
+    rows = [
+        json.loads(line)
+        for name in ("dropped", "similar")
+        for line in (tmp_path / f"out/{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    by_files = {row["key"]: (row["verdict"], row["original"], row["matched"], row["rule"]) for row in rows}
     in_memory = list(deduplicate(texts))
-    found = {each.key: (each.verdict.value, each.original, each.matched) for each in in_memory if each.original}
+    found = {
+        each.key: (each.verdict.value, each.original, each.matched, each.rule and each.rule.short)
+        for each in in_memory
+        if each.original
+    }
     assert found == by_files
     assert found
     assert list(deduplicate(texts, database=f"sqlite:///{tmp_path / 'texts.db'}")) == in_memory
@@ -82,7 +102,7 @@ def test_the_verdicts_are_those_of_files_and_of_a_database(seed: int, tmp_path: 
 def test_rules_are_given_by_their_names() -> None:
     assert [each.verdict for each in deduplicate([STORY, edited(STORY, 3)], min_jaccard=1, min_containment=1)] == [
         Verdict.NEW,
-        Verdict.NEW,
+        Verdict.SIMILAR,
     ]
     assert not compare(STORY, edited(STORY, 3), mode="paper", scheme="pairs").is_duplicate
 

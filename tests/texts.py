@@ -46,6 +46,33 @@ def edited(text: str, edits: int, seed: object = 0) -> str:
     return " ".join(result)
 
 
+def form(count: int, blanks: int, seed: object = 0) -> str:
+    """Return a text of so many words, with a number in so many places, evenly spread."""
+    result = words(count, seed)
+    for number, place in enumerate(spread(count, blanks, seed)):
+        result[place] = str(100 + 7 * number)
+    return " ".join(result)
+
+
+def filled_in(text: str) -> str:
+    """Return a form with other numbers: another thing in the same frame, which is similar and no copy."""
+    return text.translate(str.maketrans("0123456789", "5678901234"))
+
+
+def answered(text: str, answers: int, who: object = 0) -> str:
+    """Return the text as a form that somebody filled in: evenly spread, a name again and again, numbers, other words.
+
+    Two that were filled in by others are no copies, however few words they are. Edits are other words alone.
+    """
+    result = text.split(" ")
+    random = Random(f"numbers {who}")
+    [name, *others] = words(1 + answers, f"answers {who}")
+    for number, place in enumerate(spread(len(result), answers)):
+        answer = others[number] if number % 6 else name
+        result[place] = str(random.randrange(1000, 10_000)) if number % 3 == 1 else answer
+    return " ".join(result)
+
+
 def extended(text: str, additions: int, seed: object = 0) -> str:
     """Return the text with so many words more, evenly spread."""
     result = text.split(" ")

@@ -35,7 +35,9 @@ def main() -> int:
     )
     crawl_parser.add_argument("--workers", type=int, default=4, help="how many (default: 4)")
     crawl_parser.add_argument("--url", help="where to start (default: the demo site)")
-    commands.add_parser("report", help="every dropped page, its original and why; arguments are passed on to scrapy")
+    commands.add_parser(
+        "report", help="every dropped or similar page, its original and why; arguments are passed on to scrapy"
+    )
     options, arguments = parser.parse_known_args()
     if options.command == "crawl" and options.workers < 1:
         parser.error(f"--workers {options.workers}: expected at least 1")

@@ -26,7 +26,7 @@ from dedup.stage.pipelines import STAT_OF_KEPT
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
-KEPT = ("new", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
+KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
 DROPPED = ("exact_duplicate", "near_duplicate")
 _REPLACED = "crawler/replaced"
 _LABEL_WIDTH = 12
@@ -65,7 +65,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         ("saved", _saved(stats)),
         *_workers(stats),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
-        ("report", f"{_report_command(crawler)}   every dropped page, its original and why"),
+        ("report", f"{_report_command(crawler)}   every dropped or similar page, its original and why"),
     ]
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))

@@ -18,9 +18,10 @@ from dedup.cli.settings_options import (
 )
 from dedup.display import cut, plain
 from dedup.errors import InputError
-from dedup.report.explanation.build import explain, explain_dropped
+from dedup.report.explanation.build import explain
 from dedup.report.explanation.contents import Explanation
 from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
+from dedup.report.explanation.recorded import explain_dropped
 from dedup.report.explanation.render import as_json, lines
 from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_named
 from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
@@ -44,7 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"two documents, each a file (text or HTML), the URL of a stored page, or a text; {TEXT_PREFIX}... is "
         "always a text. B is decided as if it came after A",
     )
-    parser.add_argument("--dropped", metavar="URL", help="instead of A and B: a page that the database says it dropped")
+    parser.add_argument(
+        "--dropped",
+        metavar="URL",
+        help="instead of A and B: a page that the database says it dropped, or kept as similar to another one",
+    )
     parser.add_argument(
         "--database",
         metavar="URL",
@@ -60,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain two documents, or a page that was dropped."""
+    """Explain two documents, or a page that was dropped or is similar."""
     width = _width(options.width)
     given = read_settings_options(options)
     # What cannot be used is refused before anything is read.

@@ -16,17 +16,22 @@ from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
-_OUTPUTS = ("kept", "dropped", "clusters")
+OUTPUTS = ("kept", "dropped", "similar", "clusters")
+"""What is written, each into a file of its own."""
+
 _FORMATS = ("jsonl", "parquet")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
-    parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="write kept, dropped and clusters into DIR")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar and clusters into DIR"
+    )
     parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="write kept documents as they came; .jsonl, .parquet")
     parser.add_argument("--dropped", type=Path, metavar="FILE", help="write dropped ones, with original and similarity")
+    parser.add_argument("--similar", type=Path, metavar="FILE", help="write kept ones that are similar to others")
     parser.add_argument("--clusters", type=Path, metavar="FILE", help="write clusters: leader and keys")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
@@ -71,14 +76,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
-    named = {name: path for name in _OUTPUTS if (path := getattr(options, name)) is not None}
+    named = {name: path for name in OUTPUTS if (path := getattr(options, name)) is not None}
     if options.dry_run:
         if named or options.output or options.save_index:
             raise InputError("--dry-run writes nothing: leave out the outputs, or --dry-run")
         return {}
     if options.output is not None:
-        named = {name: options.output / f"{name}.{options.format}" for name in _OUTPUTS} | named
+        named = {name: options.output / f"{name}.{options.format}" for name in OUTPUTS} | named
         options.output.mkdir(parents=True, exist_ok=True)
     if not named and options.save_index is None:
-        raise InputError("nothing to write: give -o DIR, --kept, --dropped or --clusters, or --dry-run for a report")
+        raise InputError(
+            "nothing to write: give -o DIR or files, such as --kept and --dropped, or --dry-run for a report alone"
+        )
     return named

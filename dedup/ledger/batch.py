@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from dedup.ledger import document_rows
 from dedup.rules.decision import Decision
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.documents import Answer, StoredDocument
 from dedup.sql.schema import verdicts
 
 BATCHES_OF_A_PROCESS = 1 << 32
@@ -60,8 +60,9 @@ class Batch:
         which = {"document": known.id, "run": self.run_id, "first": self._first, "number": self._number}
         return self.connection.scalar(_DECIDED_BEFORE, which) is not None
 
-    def add(self, document_id: int, decision: Decision, match: Match | None) -> None:
+    def add(self, document_id: int, decision: Decision, answer: Answer) -> None:
         """Add the verdict on a document."""
+        match = answer.match or answer.similar
         self._decided.add(document_id)
         self._rows.append(
             {
@@ -72,6 +73,7 @@ class Batch:
                 "matched_id": match.member.id if match else None,
                 "distance": decision.distance,
                 "similarity": decision.similarity,
+                "rule": decision.rule and decision.rule.short,
                 "kept": decision.outcome.kept and decision.outcome.kept.value,
                 "decided": time.time(),
                 "batch": self._number,

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, bindparam, func, or_, select, update
 
 from dedup.ledger import document_rows
 from dedup.rules.cluster_merge import MOST_MOVED
-from dedup.rules.decision import Kept, Verdict, decision_of
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.decision import DUPLICATES, Kept, Verdict, decision_of
+from dedup.rules.documents import Answer, Match, StoredDocument
 from dedup.rules.settings import Brake, DedupSettings
 from dedup.signature.sketch import Sketch
 from dedup.sql.schema import documents, verdicts
@@ -30,8 +30,11 @@ _LAST_VERDICT = select(func.max(verdicts.c.id)).where(
     verdicts.c.run_id == bindparam("run"),
     verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
 )
+# Not those on what resembles the cluster and belongs to none: they stay as they were decided.
 _VERDICTS_IN_CLUSTER = select(verdicts.c.id, verdicts.c.document_id).where(
-    verdicts.c.original_id == bindparam("leader"), verdicts.c.run_id == bindparam("run")
+    verdicts.c.original_id == bindparam("leader"),
+    verdicts.c.run_id == bindparam("run"),
+    verdicts.c.verdict.in_(DUPLICATES),
 )
 _CHANGE_VERDICT = update(verdicts).where(verdicts.c.id == bindparam("changed_id"))
 
@@ -55,7 +58,7 @@ class Joining:
         if moved:
             connection.execute(_CHANGE_VERDICT, moved)
         last = connection.scalar(_LAST_VERDICT, {"document": joined.id, "run": run_id})
-        own = {"matched_id": document_id, "kept": Kept.JOINED.value}
+        own = {"matched_id": document_id, "kept": Kept.JOINED.value, "rule": match.rule and match.rule.short}
         connection.execute(_CHANGE_VERDICT, _of_leader(last, joined, leader) | own)
 
     def movable(
@@ -81,7 +84,7 @@ class Joining:
 
 def _of_leader(verdict_id: int, document: StoredDocument, leader: StoredDocument) -> dict[str, Any]:
     """Return what the verdict on a document says once it is a duplicate of a leader."""
-    decision = decision_of(Verdict.NEW, document, Match(leader, document))
+    decision = decision_of(Verdict.NEW, document, Answer(Match(leader, document)))
     return {
         "changed_id": verdict_id,
         "verdict": decision.verdict.value,

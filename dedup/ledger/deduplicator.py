@@ -26,8 +26,9 @@ from dedup.ledger.recognition import recognise
 from dedup.ledger.store import DocumentStore
 from dedup.ledger.tables.permuted import SqlIndex
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
-from dedup.rules.documents import Content, Document, Match, StoredDocument
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
 from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings, IndexKind
 from dedup.rules.verification import plan_of
@@ -187,17 +188,18 @@ class Deduplicator:
             return None
         identity, content, relatives, is_again = found
         known = relatives.same_key
-        match: Match | None = None
+        answer = NOTHING_ALIKE
         if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
                 leader = self._originals.leader_of(connection, known)
-                match = Match(leader, leader)
+                answer = Answer(Match(leader, leader))
             self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            match = self._originals.find(connection, identity, document.signature, content, relatives, run_id=run_id)
+            answer = self._originals.find(connection, identity, document.signature, content, relatives, run_id=run_id)
+            match = answer.match
             document_id = self._store.write(
                 connection, identity, content, relatives=relatives, match=match, run_id=run_id
             )
@@ -206,19 +208,21 @@ class Deduplicator:
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
             self._let_go_of_replaced(connection, known, match)
         is_unchanged = verdict is Verdict.UNCHANGED
+        match = answer.match
         written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged)
         outcome = self._clusters.settle(connection, written)
         if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
-            match = Match(match.leader if match else known, known)
+            match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)
+            answer = Answer(match)
             outcome = self._clusters.settle_again(connection, run_id, match, outcome)
         if match is not None and self._settings.mark_only:
             outcome = outcome._replace(kept=Kept.MARKED)
         decision = replace(
-            decision_of(verdict, content, match), outcome=outcome, key=identity.key, is_separate=identity.is_separate
+            decision_of(verdict, content, answer), outcome=outcome, key=identity.key, is_separate=identity.is_separate
         )
         # A page that was under way when its crawl was killed comes again; its verdict stands already.
         if not is_unchanged or known is None or known.last_run_id != run_id or is_again:
-            batch.add(document_id, decision, match)
+            batch.add(document_id, decision, answer)
             self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
             batch.let_stand(document_id)

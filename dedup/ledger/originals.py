@@ -1,4 +1,4 @@
-"""Signature to match: which document, if any, another one is a duplicate of."""
+"""Signature to answer: which document, if any, another one is a duplicate of, or resembles."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from dedup.ledger import document_rows
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.identity import Identity
-from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Match, StoredDocument
 from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, has_features
@@ -48,8 +49,8 @@ class OriginalFinder:
         relatives: Relatives,
         *,
         run_id: int,
-    ) -> Match | None:
-        """Return what a document is a duplicate of; it has no signature where its bytes are known already."""
+    ) -> Answer:
+        """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
         twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
@@ -58,12 +59,13 @@ class OriginalFinder:
             if content.sketch.tokens:
                 twin = document_rows.find_by_text_outside_cluster(connection, content.text_digest, own_id)
         if twin is not None:
-            return Match(self.leader_of(connection, twin), twin)
+            rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
+            return Answer(Match(self.leader_of(connection, twin), twin, rule=rule))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
-            return None
+            return NOTHING_ALIKE
         if not has_features(signature.fingerprint, self.settings):
             self._say_without_features(identity.key)
-            return None
+            return NOTHING_ALIKE
         asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words)
         return self._matcher.find(asked, _KnownDocuments(self, connection, identity, own_id, run_id))
 

@@ -58,7 +58,8 @@ class HostTotal:
 
     Attributes:
         host: host and port as they stand in the keys, in lower case; empty for keys that are no URLs.
-        kept: how many documents were passed on: what was new, unchanged or updated, and duplicates that were kept.
+        kept: how many documents were passed on: what was new, similar, unchanged or updated, and duplicates that
+            were kept.
         exact: how many exact duplicates were dropped.
         near: how many near duplicates were dropped.
     """
@@ -107,20 +108,26 @@ class OverLimit:
     run: str
 
 
-class DuplicateRow(NamedTuple):
-    """One duplicate and its original.
+SIMILAR = "similar"
+"""Why a document was passed on that resembles another one and is no duplicate."""
+
+
+class RelatedRow(NamedTuple):
+    """One duplicate and its original; or one document that is none, and what it resembles.
 
     Attributes:
-        verdict: exact or near duplicate.
+        verdict: exact or near duplicate; of a document that is none similar, or updated if its key was known.
         distance: bits in which the fingerprints of document and original differ.
         similarity: estimated Jaccard similarity of document and original.
-        dropped: the key of the document.
-        original: the key of the original, the leader of its cluster.
+        dropped: the key of the document, which was kept where `kept` says why.
+        original: the key of the original, the leader of its cluster or of the one that it resembles.
         matched: the key of the member of the cluster that it was found by.
-        run: the name of the run that dropped it.
+        run: the name of the run that decided it.
         decided: when, in seconds since 1970.
         keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
-        kept: why it was passed on all the same, a value of `dedup.rules.decision.Kept`, if it was.
+        kept: why it was passed on all the same, a value of `dedup.rules.decision.Kept`, if it was; `similar` of one
+            that is no duplicate.
+        rule: what decided, the short name of a `dedup.rules.rule.Rule`; None where that was in an earlier decision.
     """
 
     verdict: Verdict
@@ -133,6 +140,7 @@ class DuplicateRow(NamedTuple):
     decided: float
     keeper: str | None
     kept: str | None
+    rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +179,7 @@ class Report:
     Attributes:
         runs: the names of the runs, in the order in which they started.
         host: the host that the report is confined to; empty: none.
-        totals: by verdict, all five of them.
+        totals: by verdict, all of them.
         hosts: those with the most duplicates, most first.
         host_count: how many hosts there are in all.
         clusters: the largest, largest first.
@@ -187,6 +195,8 @@ class Report:
         duplicates: every duplicate, dropped or passed on, those with the same original one after the other. They
             are read from the database while they are asked for: once, and only while the report
             is open.
+        similar: every document that was kept and resembles another one, ordered and read like the duplicates: what a
+            person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
     """
 
@@ -204,5 +214,6 @@ class Report:
     not_examined: Sequence[NotExamined]
     skip_counts: Mapping[str, int]
     max_skipped: int
-    duplicates: Iterator[DuplicateRow]
+    duplicates: Iterator[RelatedRow]
+    similar: Iterator[RelatedRow]
     skipped: Iterator[SkippedPage]

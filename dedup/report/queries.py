@@ -11,14 +11,13 @@ from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, se
 
 from dedup.errors import DedupError
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.contents import Cluster, DuplicateRow, HostTotal, OverLimit, Report, Selection, Total
+from dedup.report.contents import SIMILAR, Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
 from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
-from dedup.rules.decision import Kept
+from dedup.rules.decision import DUPLICATES, Kept
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database
 from dedup.sql.schema import brakes, documents, runs, verdicts
 
-_DUPLICATES = [verdict for verdict in Verdict if verdict.is_duplicate]
 _MEMBERS_NAMED = 3
 _RUNS_NAMED = 5
 _ROWS_AT_ONCE = 1000
@@ -27,8 +26,9 @@ _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
 _matches = documents.alias("matches")
 _keepers = documents.alias("keepers")
-# The same text again under its own key makes no cluster.
-_is_other = verdicts.c.original_id != verdicts.c.document_id
+_is_duplicate = verdicts.c.verdict.in_(DUPLICATES)
+# What is kept and resembles an original belongs to no cluster, and the same text again under its own key makes none.
+_is_other = and_(_is_duplicate, verdicts.c.original_id != verdicts.c.document_id)
 _is_keeper = and_(_keepers.c.id == _originals.c.keeper_id, _keepers.c.id != _originals.c.id)
 
 
@@ -41,7 +41,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
         selection: which run, which host, and how much of it.
 
     Yields:
-        The report; its duplicates can be iterated over once, while it is open.
+        The report; its duplicates and what is similar can be iterated over once, while it is open.
 
     Raises:
         DedupError: there is no run at all, or none of this name.
@@ -69,12 +69,13 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 skip_counts=count_skipped(connection, run, selection.host),
                 max_skipped=selection.max_skipped,
                 duplicates=_duplicates(connection, where),
+                similar=_similar(connection, where),
                 skipped=skipped,
             )
 
 
 def read_totals(database: Database, run: str) -> dict[Verdict, Total]:
-    """Return the totals of a run by verdict, all five of them; they are zero where it has none."""
+    """Return the totals of a run by verdict, all of them; they are zero where it has none."""
     with database.read() as connection:
         return _totals(connection, _condition(run))
 
@@ -147,7 +148,7 @@ def _kept(connection: Connection, where: ColumnElement[bool]) -> dict[Kept, int]
 
 def _hosts(connection: Connection, where: ColumnElement[bool]) -> list[HostTotal]:
     # Duplicates that were passed on all the same count as kept, as in the totals.
-    dropped = case((verdicts.c.verdict.in_(_DUPLICATES) & verdicts.c.kept.is_(None), verdicts.c.verdict))
+    dropped = case((_is_duplicate & verdicts.c.kept.is_(None), verdicts.c.verdict))
     counts: Counter[tuple[str, str | None]] = Counter()
     for key, verdict in _stream(connection, select(documents.c.key, dropped).select_from(_decided).where(where)):
         counts[host_of(key), verdict] += 1
@@ -197,7 +198,7 @@ def _count_other_keepers(connection: Connection, where: ColumnElement[bool]) -> 
 
 
 def _is_original(where: ColumnElement[bool]) -> ColumnElement[bool]:
-    return _originals.c.id.in_(select(verdicts.c.original_id).select_from(_decided).where(where))
+    return _originals.c.id.in_(select(verdicts.c.original_id).select_from(_decided).where(where, _is_duplicate))
 
 
 def _over_limit(connection: Connection, run: str | None, host: str) -> list[OverLimit]:
@@ -236,7 +237,18 @@ def _first_members(connection: Connection, where: ColumnElement[bool], leaders: 
     return members
 
 
-def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[DuplicateRow]:
+def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
+    return _related(connection, where & _is_duplicate)
+
+
+def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
+    # Updated documents are among them, whose verdict says nothing of what they resemble.
+    for row in _related(connection, where & ~_is_duplicate):
+        yield row._replace(kept=SIMILAR)
+
+
+def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
+    """Yield the documents of which verdicts name an original, those with the same one one after the other."""
     statement = (
         select(
             verdicts.c.verdict,
@@ -249,17 +261,18 @@ def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[
             verdicts.c.decided,
             _keepers.c.key,
             verdicts.c.kept,
+            verdicts.c.rule,
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)
         .join(_matches, _matches.c.id == verdicts.c.matched_id)
         .join(runs, runs.c.id == verdicts.c.run_id)
         .outerjoin(_keepers, _is_keeper)
-        .where(where, verdicts.c.verdict.in_(_DUPLICATES))
+        .where(where)
         .order_by(verdicts.c.original_id, verdicts.c.id)
     )
     for verdict, *rest in _stream(connection, statement):
-        yield DuplicateRow(Verdict(verdict), *rest)
+        yield RelatedRow(Verdict(verdict), *rest)
 
 
 def _stream(connection: Connection, statement: Any) -> Iterator[Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
-from typing import TextIO
+from itertools import chain
+from typing import Any, TextIO
 
-from dedup.report.contents import DuplicateRow, Report
+from dedup.report.contents import RelatedRow, Report
 from dedup.report.table import table_lines
 from dedup.signature.normalise import clean
 
@@ -23,7 +25,7 @@ class Format(StrEnum):
 
 
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
-    """Write an open report, whose duplicates are used up; a table is cut to the width of the terminal, if it is one."""
+    """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one."""
     _WRITERS[output_format](report, stream)
 
 
@@ -50,22 +52,33 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "skip_counts": report.skip_counts,
     }
     stream.write(json.dumps(head, indent=1).removesuffix("\n}"))
-    for name, rows in (("duplicates", report.duplicates), ("skipped", report.skipped)):
-        stream.write(f',\n "{name}": [')
-        separator = "\n  "
-        for row in rows:
-            stream.write(separator + json.dumps(row._asdict()))
-            separator = ",\n  "
-        stream.write("\n ]")
+    _write_list(stream, "duplicates", (row._asdict() for row in report.duplicates))
+    _write_list(stream, "similar", map(_similar_object, report.similar))
+    _write_list(stream, "skipped", (row._asdict() for row in report.skipped))
     stream.write("\n}\n")
+
+
+def _write_list(stream: TextIO, name: str, objects: Iterable[dict[str, Any]]) -> None:
+    """Write one more member of the object: a list, element by element."""
+    stream.write(f',\n "{name}": [')
+    separator = "\n  "
+    for each in objects:
+        stream.write(separator + json.dumps(each))
+        separator = ",\n  "
+    stream.write("\n ]")
+
+
+def _similar_object(row: RelatedRow) -> dict[str, Any]:
+    # It was not dropped, and must not be taken for something that was.
+    return {"document" if name == "dropped" else name: value for name, value in row._asdict().items()}
 
 
 def _write_csv(report: Report, stream: TextIO) -> None:
     rows = csv.writer(stream, lineterminator="\n")
-    rows.writerow(DuplicateRow._fields)
+    rows.writerow(RelatedRow._fields)
     # JSON escapes what would upset a terminal; CSV knows no escapes.
-    for duplicate in report.duplicates:
-        rows.writerow([clean(value) if isinstance(value, str) else value for value in duplicate])
+    for row in chain(report.duplicates, report.similar):
+        rows.writerow([clean(value) if isinstance(value, str) else value for value in row])
 
 
 _WRITERS = {Format.TABLE: _write_table, Format.JSON: _write_json, Format.CSV: _write_csv}

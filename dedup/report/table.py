@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
-from dedup.display import columns_of, exact_and_near, pad, plain, readable, similarity, unit_for
+from dedup.display import exact_and_near, plain, readable, unit_for
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.columns import GAP, NARROWEST_COLUMN, aligned, fit, more
-from dedup.report.contents import DuplicateRow, Report, Total
+from dedup.report.columns import GAP, aligned, fit, more
+from dedup.report.contents import Report, Total
+from dedup.report.rows import KEPT, dropped_lines, similar_lines
 from dedup.rules.decision import Kept
 
-_KEPT = "*"
 _WHY_KEPT = {
     Kept.KEEPER: "better copies",
     Kept.BRAKE: "by the brake",
     Kept.JOINED: "before their clusters were joined",
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
-_SCHEME = re.compile("[a-z]+://")
 _INDENT = 12
-# The columns get the width that the first rows need: nobody waits for the last of a million.
-_ROWS_MEASURED = 1000
-_WIDEST_COLUMN = 120
 
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:
-    """Write a report line by line, cut to a width if there is one; its duplicates are used up."""
+    """Write a report line by line, cut to a width if there is one; its rows are used up."""
     yield _about(report)
     yield ""
     if not any(total.documents for total in report.totals.values()):
@@ -44,8 +38,9 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
         yield from _clusters(report, width)
         yield from _keepers(report, width)
     if any(total.documents for verdict, total in report.totals.items() if verdict.is_duplicate):
-        yield from _dropped(report.duplicates, width)
+        yield from dropped_lines(report.duplicates, width)
         yield ""
+    yield from similar_lines(report.similar, width)
     yield from _summary(report)
     yield from _noted(report, width)
 
@@ -125,62 +120,6 @@ def _keepers(report: Report, width: int | None) -> Iterator[str]:
     yield ""
 
 
-def _dropped(duplicates: Iterator[DuplicateRow], width: int | None) -> Iterator[str]:
-    first = list(islice(duplicates, _ROWS_MEASURED))
-    heading = GAP.join(["verdict", "distance", "similarity", ""])
-    columns = _UrlColumns(first, None if width is None else width - len(heading))
-    yield heading + GAP.join([pad("dropped", columns.dropped), "original"])
-    above = None
-    for duplicate in chain(first, duplicates):
-        dropped, original = columns.show(duplicate)
-        yield GAP.join(
-            [
-                f"{duplicate.verdict.split()[0] + _KEPT * bool(duplicate.kept):<7}",
-                f"{duplicate.distance:>8}",
-                f"{similarity(duplicate.similarity):>10}",
-                pad(dropped, columns.dropped),
-                "." if duplicate.original == above else original,
-            ]
-        )
-        above = duplicate.original
-
-
-class _UrlColumns:
-    """The columns `dropped` and `original`, as wide as the first rows need and the terminal allows."""
-
-    def __init__(self, first: Sequence[DuplicateRow], space: int | None) -> None:
-        self._hidden_scheme = ""
-        self.dropped, self.original = self._widest(first)
-        self._is_cut = space is not None
-        if space is None:
-            self.dropped = min(self.dropped, _WIDEST_COLUMN)
-            return
-        space -= len(GAP)
-        if self.dropped + self.original > space:
-            schemes = Counter(match[0] for row in first if (match := _SCHEME.match(row.dropped)))
-            self._hidden_scheme = "".join(scheme for scheme, _ in schemes.most_common(1))
-            self.dropped, self.original = self._widest(first)
-        self.dropped = min(self.dropped, max(NARROWEST_COLUMN, space // 2, space - self.original))
-        self.original = space - self.dropped
-
-    def show(self, duplicate: DuplicateRow) -> tuple[str, str]:
-        dropped, original = self._keys(duplicate)
-        if not self._is_cut:
-            return dropped, original
-        return fit(dropped, self.dropped, original), fit(original, self.original, dropped)
-
-    def _widest(self, rows: Sequence[DuplicateRow]) -> list[int]:
-        return [max(map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
-
-    def _keys(self, duplicate: DuplicateRow) -> tuple[str, str]:
-        keys = duplicate.dropped, duplicate.original
-        dropped, original = (readable(key.removeprefix(self._hidden_scheme)) for key in keys)
-        if dropped == original:
-            # They differ in nothing but how letters are escaped.
-            return plain(duplicate.dropped), plain(duplicate.original)
-        return dropped, original
-
-
 def _summary(report: Report) -> Iterator[str]:
     totals = report.totals
     exact, near = totals[Verdict.EXACT_DUPLICATE], totals[Verdict.NEAR_DUPLICATE]
@@ -192,7 +131,7 @@ def _summary(report: Report) -> Iterator[str]:
     yield f"{sum(dropped):,} of {documents:,} documents dropped: {counts}"
     if kept:
         duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
-        yield f"{_KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
+        yield f"{KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
     yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
 

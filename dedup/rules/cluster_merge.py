@@ -22,7 +22,7 @@ from dedup.signature.sketch import compare
 MOST_MOVED = 1_000
 """So many duplicates a cluster may have to join another: what joining costs must not grow with clusters."""
 
-# Confirming may take a word diff, and there may be 64 candidates.
+# Confirming may take a word diff, and there may be 256 candidates.
 _CLUSTERS_TRIED = 3
 _MEMBERS_TRIED = 3
 

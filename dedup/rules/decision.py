@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.documents import Answer, Content, StoredDocument
+from dedup.rules.rule import Rule
 from dedup.signature.signature import distance
 from dedup.signature.sketch import compare
 
@@ -49,9 +50,13 @@ ALONE = Outcome()
 
 
 class Verdict(StrEnum):
-    """What a document turned out to be."""
+    """What a document turned out to be.
+
+    A document that is SIMILAR to another one is new, and kept: whether it is a copy is for a person to say.
+    """
 
     NEW = "new"
+    SIMILAR = "similar"
     UNCHANGED = "unchanged"
     UPDATED = "updated"
     EXACT_DUPLICATE = "exact duplicate"
@@ -63,16 +68,21 @@ class Verdict(StrEnum):
         return self in (Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE)
 
 
+DUPLICATES = tuple(verdict for verdict in Verdict if verdict.is_duplicate)
+"""The verdicts on copies, as a database is asked for them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A verdict, and the original that it was found by.
 
     Attributes:
         verdict: the verdict.
-        original: the key of the original that the document is a duplicate of.
+        original: the key of the original that the document is a duplicate of, or resembles.
         matched: the key of the member of the original's cluster that it was found by.
         distance: bits in which the fingerprints of document and original differ, 0 to 64.
         similarity: estimated Jaccard similarity of document and original, 0 to 1.
+        rule: what decided that it is a duplicate, or similar and none; None where that was in an earlier decision.
         text_bytes: size of the document's text in UTF-8.
         outcome: who is the keeper of its cluster, and whether it is passed on.
         key: the key that it is known by.
@@ -84,30 +94,42 @@ class Decision:
     matched: str | None = None
     distance: int | None = None
     similarity: float | None = None
+    rule: Rule | None = None
     text_bytes: int = field(default=0, compare=False)
     outcome: Outcome = field(default=ALONE, compare=False)
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
 
+    @property
+    def is_similar(self) -> bool:
+        """Whether the document is kept though it resembles another one; its verdict may be that it was updated."""
+        return self.original is not None and not self.verdict.is_duplicate
 
-def decision_of(verdict: Verdict, content: Content | StoredDocument, match: Match | None) -> Decision:
+
+def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Answer) -> Decision:
     """Return the decision on a document.
 
     Args:
-        verdict: what it is if it is no duplicate.
+        verdict: what it is if it is no duplicate; a new one may be similar.
         content: what it holds.
-        match: what it is a duplicate of, if it is.
+        answer: what it is a duplicate of, or resembles.
     """
+    match = answer.match or answer.similar
     if match is None:
         return Decision(verdict, text_bytes=content.text_bytes)
     leader = match.leader
     is_exact = content.text_digest == leader.text_digest
+    if answer.match is not None:
+        verdict = Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE
+    elif verdict is Verdict.NEW:
+        verdict = Verdict.SIMILAR
     return Decision(
-        Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
+        verdict,
         original=leader.key,
         matched=match.member.key,
         distance=distance(content.fingerprint, leader.fingerprint),
         similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
+        rule=match.rule,
         text_bytes=content.text_bytes,
         outcome=Outcome(joined=match.joined and match.joined.key),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dedup.rules.rule import Rule
 from dedup.signature.signature import Signature
 from dedup.signature.sketch import Sketch
 
@@ -85,14 +86,31 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a duplicate was found to be a duplicate of.
+    """What a document is a duplicate of, or resembles.
 
     Attributes:
         leader: the leader of the cluster that it belongs to.
         member: the member of the cluster that it was found by.
         joined: the leader of another cluster, which the duplicate shows to be one with this cluster.
+        rule: what decided; None where that was in an earlier decision.
     """
 
     leader: StoredDocument
     member: StoredDocument
     joined: StoredDocument | None = None
+    rule: Rule | None = None
+
+
+class Answer(NamedTuple):
+    """What is known of a document: that it is a duplicate, that it resembles another one, or nothing.
+
+    Attributes:
+        match: what it is a duplicate of.
+        similar: what it resembles, where it is no duplicate: the most similar of those documents that are alike.
+    """
+
+    match: Match | None = None
+    similar: Match | None = None
+
+
+NOTHING_ALIKE = Answer()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, Protocol
 
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.rules.cluster_merge import find_joined
-from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, StoredDocument
 from dedup.rules.mutual import Brings, MutualProbes
+from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
     MostRewritten,
@@ -29,6 +31,10 @@ from dedup.signature.sketch import Sketch, compare
 
 Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
+
+
+_FEWEST_CONFIRMED, _MOST_CONFIRMED = 4, 16
+_TOKEN_PAIRS = 20_000_000
 
 
 class Asked(NamedTuple):
@@ -97,13 +103,13 @@ class Matcher:
         self._most_rewritten = most_rewritten
         self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), brings)
 
-    def find(self, asked: Asked, known: Searchable) -> Match | None:
+    def find(self, asked: Asked, known: Searchable) -> Answer:
         """Return what a document is a near-duplicate of, and which cluster joins that one's because of it."""
         if not is_comparable(asked.sketch.tokens, asked.fingerprint, self._settings):
-            return None
+            return NOTHING_ALIKE
         candidates = known.candidates(asked.fingerprint, asked.margins)
         if self._is_paper:
-            return known.match(candidates[0][0]) if candidates else None
+            return Answer(replace(known.match(candidates[0][0]), rule=Rule.PAPER)) if candidates else NOTHING_ALIKE
         return self.find_among(asked, self.rank(asked.sketch, candidates), known)
 
     def rank(self, sketch: Sketch, candidates: Sequence[tuple[int, Sketch]]) -> list[int]:
@@ -117,8 +123,8 @@ class Matcher:
         # sorted is stable: of equally similar ones the closest, and then the earliest, comes first.
         return sorted(worth_it, key=lambda number: -similarities[number].jaccard)
 
-    def find_among(self, asked: Asked, ranked: Sequence[int], known: Known) -> Match | None:
-        """Return the first candidate that a document is a duplicate of; see `find`.
+    def find_among(self, asked: Asked, ranked: Sequence[int], known: Known) -> Answer:
+        """Return the first candidate that a document is a duplicate of, else the first that it resembles; see `find`.
 
         Args:
             asked: the document.
@@ -127,14 +133,19 @@ class Matcher:
         """
         # Of a form there are many candidates to compare it with.
         asked = asked._replace(words=cache(asked.words))
-        for place, number in enumerate(ranked):
+        similar = None
+        for place, number in enumerate(ranked[: _most_confirmed(asked.sketch.tokens)]):
             match = known.match(number)
-            if self._holds(asked, match, known):
-                return self._with_joined(asked, match, ranked[place + 1 :], known)
-        return None
+            rule = self._decide(asked, match, known)
+            match = replace(match, rule=rule)
+            if rule.is_duplicate:
+                return Answer(self._with_joined(asked, match, ranked[place + 1 :], known))
+            if similar is None and rule.is_similar and self._is_mutual(asked, match, known):
+                similar = match
+        return Answer(similar=similar)
 
-    def holds(self, asked: Asked, match: Match, their_words: Words) -> bool:
-        """Say whether a document is a duplicate of a candidate, and near enough to the leader of its cluster.
+    def decide(self, asked: Asked, match: Match, their_words: Words) -> Rule:
+        """Say what decides on a document and a candidate, near enough to the leader of whose cluster it has to be.
 
         Args:
             asked: the document.
@@ -144,12 +155,22 @@ class Matcher:
         sketch, member = asked.sketch, match.member
         theirs = cache(their_words)
         rule = check(sketch, member.sketch, lambda: (asked.words(), theirs()), self._settings, self._most_rewritten)
-        if not rule.is_duplicate or not self._mutual.hold(asked.fingerprint, member.fingerprint, theirs):
-            return False
-        return match.leader is member or belongs_to_cluster(compare(sketch, match.leader.sketch), self._settings)
+        if not rule.is_duplicate:
+            return rule
+        if not self._mutual.hold(asked.fingerprint, member.fingerprint, theirs):
+            return Rule.ONE_WAY
+        is_near = match.leader is member or belongs_to_cluster(compare(sketch, match.leader.sketch), self._settings)
+        return rule if is_near else Rule.FAR_FROM_LEADER
+
+    def _decide(self, asked: Asked, match: Match, known: Known) -> Rule:
+        return self.decide(asked, match, partial(known.words, match.member))
+
+    def _is_mutual(self, asked: Asked, match: Match, known: Known) -> bool:
+        words = partial(known.words, match.member)
+        return self._mutual.hold(asked.fingerprint, match.member.fingerprint, words)
 
     def _holds(self, asked: Asked, match: Match, known: Known) -> bool:
-        return self.holds(asked, match, partial(known.words, match.member))
+        return self._decide(asked, match, known).is_duplicate
 
     def _with_joined(self, asked: Asked, match: Match, others: Sequence[int], known: Known) -> Match:
         leader = match.leader.id
@@ -163,4 +184,12 @@ class Matcher:
         near = found.leader.sketch
         if sketches is None or not all(belongs_to_cluster(compare(each, near), self._settings) for each in sketches):
             return match
-        return found
+        return found if found.rule else replace(found, rule=self._decide(asked, found, known))
+
+
+def _most_confirmed(tokens: int) -> int:
+    """Return how many candidates, the most similar, are looked at: each may take a comparison word by word.
+
+    Of the pages of one template there are many, and a comparison takes time with the square of the length.
+    """
+    return max(_FEWEST_CONFIRMED, min(_MOST_CONFIRMED, _TOKEN_PAIRS // max(1, tokens * tokens)))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from dedup.index.probes import ProbePlan
 from dedup.rules.mutual import MutualProbes
+from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import Rule, check, fewest_tokens, plan_of
+from dedup.rules.verification import check, fewest_tokens, plan_of
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import BITS, Signature, distance
 from dedup.signature.sketch import Similarity, compare
@@ -35,6 +36,11 @@ class PairDecision:
     def is_duplicate(self) -> bool:
         """Whether the second document is dropped."""
         return self.rule.is_duplicate
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether it is kept though the two are alike: whether it is a copy is for a person to say."""
+        return self.rule.is_similar
 
 
 class PairDecider:
@@ -96,7 +102,7 @@ class PairDecider:
 
     def _confirm(self, first: Signature, second: Signature) -> Rule:
         rule = check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)
-        is_wanted_both_ways = rule.is_duplicate and self._has_tables
+        is_wanted_both_ways = (rule.is_duplicate or rule.is_similar) and self._has_tables
         if is_wanted_both_ways and not self._mutual.hold(second.fingerprint, first.fingerprint, lambda: first.words):
             return Rule.ONE_WAY
         return rule

@@ -6,13 +6,14 @@ Those of the items of a Scrapy project are `dedup.stage.items.settings.ItemSetti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.limits import LIMITS, Caution
 from dedup.rules.memory import FOR_EVER, Memory
 from dedup.rules.scope import Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_word
@@ -21,6 +22,7 @@ from dedup.signature.schemes import find_scheme, with_dictionary
 from dedup.signature.signature import BITS
 
 MAX_SECONDS = 86_400.0
+_BY_CAUTION: Any = None
 MEMORY_TABLES = TableDesign(4, 1)
 """The only table design that the index in memory has."""
 
@@ -78,14 +80,21 @@ class RuleSettings:
             paper's mode they are compared exactly and in no other way.
         short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
             numbers must be the same.
+        caution: how much evidence it takes to drop a document: `careful`, `balanced` or `eager`. It gives the limits
+            from here to `min_numbers`, those that are not given themselves.
         min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
         min_containment: or one whose estimated containment reaches this
         min_length_ratio: while the shorter text has at least this share of the longer one's tokens.
-        sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words
-            show no form that was filled in anew,
-        max_replaced: that is, at most so many short stretches of 100 tokens were replaced by unlike ones.
-        max_rewritten: nor may more than this share of the shorter text be in long stretches that were
-            rewritten: another text in the same frame.
+        sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words show no other
+            thing in the same frame. That is what it is if
+        max_replaced: more short stretches of 100 tokens were replaced by unlike ones than so many, unless they are
+            noise all over the text; if
+        max_rewritten: more than this share of the shorter text is in long stretches that were rewritten; if
+        max_added: words gave way in its middle, and one text has there what the other has not, more than this share
+            of the shorter one; if
+        max_swapped: more of 100 tokens than so many are words that gave way to the same other ones throughout; or if
+        min_numbers: numbers gave way, and the two texts share less than this of all their numbers, .1 more where words
+            gave way with them. 0: no number counts.
         max_compared: texts with more tokens are compared by their sketches alone; 0: all are. Comparing two
             texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
         leader_jaccard: a match found by another member must reach this Jaccard similarity
@@ -100,16 +109,20 @@ class RuleSettings:
     weak_bits: int = 8
     max_flips: int = 32
     firm_margin: float = 1.2
-    max_candidates: int = 64
+    max_candidates: int = 256
     min_tokens: int = 20
     short_tokens: int = 64
     short_jaccard: float = 0.7
-    min_jaccard: float = 0.55
-    min_containment: float = 0.9
-    min_length_ratio: float = 0.45
-    sure_jaccard: float = 0.75
-    max_replaced: float = 1.5
-    max_rewritten: float = 0.1
+    caution: Caution = Caution.BALANCED
+    min_jaccard: float = _BY_CAUTION
+    min_containment: float = _BY_CAUTION
+    min_length_ratio: float = _BY_CAUTION
+    sure_jaccard: float = _BY_CAUTION
+    max_replaced: float = _BY_CAUTION
+    max_rewritten: float = _BY_CAUTION
+    max_added: float = _BY_CAUTION
+    max_swapped: float = _BY_CAUTION
+    min_numbers: float = _BY_CAUTION
     max_compared: int = 20_000
     leader_jaccard: float = 0.4
     leader_containment: float = 0.7
@@ -136,6 +149,10 @@ class RuleSettings:
     def __post_init__(self) -> None:
         # Words are strings too, and in code they are easily written as such.
         object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
+        object.__setattr__(self, "caution", to_word(Caution)("DEDUP_CAUTION", self.caution))
+        for name, limit in LIMITS[self.caution]._asdict().items():
+            if getattr(self, name) is _BY_CAUTION:
+                object.__setattr__(self, name, limit)
         object.__setattr__(self, "tables", _to_design("DEDUP_TABLES", self.tables))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
@@ -149,6 +166,7 @@ class RuleSettings:
             "sure_jaccard",
             "short_jaccard",
             "max_rewritten",
+            "min_numbers",
             "leader_jaccard",
             "leader_containment",
         ):
@@ -158,7 +176,7 @@ class RuleSettings:
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
         _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
-        for name in ("max_replaced", "min_tokens", "short_tokens", "max_compared"):
+        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens", "max_compared"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
 
 
@@ -228,6 +246,19 @@ class DedupSettings(RuleSettings):
         _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
 
 
+S = TypeVar("S", bound=RuleSettings)
+
+
+def with_changes(settings: S, **changes: Any) -> S:
+    """Return settings with some of them changed; with another caution come its limits.
+
+    Those that are given stay: in the changes, or before, which is told by their being other than the caution's.
+    """
+    limits = LIMITS[settings.caution]._asdict() if "caution" in changes else {}
+    following = {name: _BY_CAUTION for name, limit in limits.items() if getattr(settings, name) == limit}
+    return replace(settings, **(following | changes))
+
+
 def _require(holds: bool, name: str, value: object, expected: str) -> None:
     if not holds:
         raise SettingsError(f"DEDUP_{name.upper()} = {value!r}: expected {expected}")
@@ -256,6 +287,7 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "IndexKind": to_word(IndexKind),
     "Scope": to_word(Scope),
     "Brake": to_word(Brake),
+    "Caution": to_word(Caution),
     "Memory": lambda name, value: Memory.parse(value),
     "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
     "TableDesign": _to_design,

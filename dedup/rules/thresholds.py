@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from dedup.rules.limits import LIMITS, Caution
 from dedup.rules.settings import RuleSettings
 
-NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT = range(3)
+NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
+"""What sketches say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
+
+SIMILAR = LIMITS[Caution.EAGER]
+"""What two documents must reach to be similar, whatever is asked of duplicates."""
+
+# Compiled code takes plain numbers.
+_SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 
 # Twice the standard error of an estimate by 128 minima.
 _ERROR_OF_CONTAINMENT = 0.05
@@ -36,11 +44,14 @@ class Thresholds(NamedTuple):
 
 
 def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Thresholds | RuleSettings) -> int:
-    """Say whether two documents are near-duplicates by their sketches, and by what: one of the three above."""
+    """Say whether two documents are near-duplicates by their sketches, and by what: one of the four above."""
     if jaccard >= needed.min_jaccard:
         return BY_JACCARD
     if containment >= needed.min_containment and length_ratio >= needed.min_length_ratio:
         return BY_CONTAINMENT
+    # Whatever is asked of a duplicate: what the least caution takes for one is worth a person's look.
+    if jaccard >= _SIMILAR_JACCARD or (containment >= _SIMILAR_CONTAINMENT and length_ratio >= _SIMILAR_LENGTH_RATIO):
+        return LESS_ALIKE
     return NOT_ALIKE
 
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from enum import StrEnum
 
 from dedup.index.probes import ProbePlan
+from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import (
     BY_CONTAINMENT,
     BY_JACCARD,
+    LESS_ALIKE,
     NOT_ALIKE,
     alike_by,
     is_near_leader,
     may_be_form,
     may_be_frame,
 )
-from dedup.rules.wordwise import WordDifference, compare_words, short_similarity
+from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Similarity, Sketch, compare
 
@@ -39,35 +40,16 @@ MostRewritten = Callable[[bytes, bytes], float]
 """Says of the tokens of two texts what their `WordDifference.rewritten` is at most."""
 
 
-class Rule(StrEnum):
-    """What decided whether a document is a duplicate of another one."""
-
-    SAME_TEXT = "the texts are the same once normalised"
-    TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
-    NO_FEATURES = "the scheme finds no feature in a text: only the same text is a copy, and the texts are not the same"
-    TOO_FAR = "the fingerprints differ in more bits than radius"
-    NO_PROBE = "no probe brings the fingerprint"
-    ONE_WAY = "the probes of one document bring the other, but not the other way round"
-    PAPER = "the fingerprints differ in at most 3 bits, and mode is paper"
-    JACCARD = "estimated Jaccard similarity reaches min_jaccard"
-    CONTAINMENT = "estimated containment reaches min_containment, and the length ratio min_length_ratio"
-    SHORT_ALIKE = "a text has fewer than short_tokens tokens, and their words and pairs of words reach short_jaccard"
-    NOT_ALIKE = "neither Jaccard similarity nor containment is high enough"
-    REPLACED = "a form filled in anew: more than max_replaced short stretches of 100 tokens gave way to unlike ones"
-    REWRITTEN = "another text in the same frame: more than max_rewritten of it is in long stretches that were rewritten"
-
-    @property
-    def is_duplicate(self) -> bool:
-        """Whether the second document is dropped by it."""
-        return self in (Rule.SAME_TEXT, Rule.PAPER) or self.is_by_check
-
-    @property
-    def is_by_check(self) -> bool:
-        """Whether the check confirmed a candidate by it."""
-        return self in (Rule.JACCARD, Rule.CONTAINMENT, Rule.SHORT_ALIKE)
-
-
-_RULES = {NOT_ALIKE: Rule.NOT_ALIKE, BY_JACCARD: Rule.JACCARD, BY_CONTAINMENT: Rule.CONTAINMENT}
+_RULES = {
+    NOT_ALIKE: Rule.NOT_ALIKE,
+    BY_JACCARD: Rule.JACCARD,
+    BY_CONTAINMENT: Rule.CONTAINMENT,
+    LESS_ALIKE: Rule.LESS_ALIKE,
+}
+# Of 100 tokens: a date in a byline is not what a page is about.
+_FEW_NUMBERS = 0.5
+_MANY_NUMBERS = _SOME_REPLACED = 0.75
+_MORE_NUMBERS = 0.1
 
 
 def plan_of(settings: RuleSettings) -> ProbePlan:
@@ -114,9 +96,8 @@ def check(
     """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
-    not much shorter: a copy without its last paragraphs, or with a frame around it. A form that was
-    filled in anew can share as much, and so can another story in the same long frame; there the
-    words tell.
+    not much shorter: a copy without its last paragraphs, or with a frame around it. Another thing
+    in the same frame can share as much; there the words tell.
 
     Args:
         a: the sketch of one.
@@ -126,8 +107,8 @@ def check(
         most_rewritten: a bound that takes less time than comparing the words does; asked first.
 
     Returns:
-        The rule that decided: one of those by which a candidate is confirmed, or `NOT_ALIKE`,
-        `REPLACED`, `REWRITTEN`.
+        The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
+        `NOT_ALIKE`.
     """
     similarity = compare(a, b)
     # The words of longer texts are not stored, and comparing them would take long.
@@ -143,16 +124,46 @@ def check(
     if not is_form and most_rewritten is not None and all(pair) and most_rewritten(*pair) <= settings.max_rewritten:
         return rule
     difference = _difference(pair)
-    if difference is None:
-        return rule
+    return rule if difference is None else _other_thing(difference, settings, is_form=is_form) or rule
+
+
+def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form: bool) -> Rule | None:
+    """Say by which rule two alike documents are two things in the same frame; None: by none."""
     if difference.rewritten > settings.max_rewritten:
         return Rule.REWRITTEN
-    return Rule.REPLACED if is_form and difference.replaced > settings.max_replaced else rule
+    reasons = (
+        (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
+        (Rule.ADDED, difference.added > settings.max_added),
+        (Rule.SWAPPED, difference.swapped > settings.max_swapped),
+        (Rule.RENUMBERED, _has_few_numbers(difference, settings)),
+    )
+    return next((rule for rule, holds in reasons if holds), None) if is_form else None
+
+
+def _has_few_numbers(difference: WordDifference, settings: RuleSettings) -> bool:
+    least = least_numbers(difference.numbers_gone, difference.replaced, settings)
+    # To count the numbers of whole texts takes time.
+    return least > 0 and difference.numbers_shared < least
+
+
+def least_numbers(numbers_gone: float, replaced: float, settings: RuleSettings) -> float:
+    """Return which share of all their numbers two documents must have in common, 0 to 1.
+
+    Args:
+        numbers_gone: see `dedup.rules.wordwise.WordDifference`.
+        replaced: likewise.
+        settings: the least share.
+    """
+    if not settings.min_numbers or numbers_gone <= _FEW_NUMBERS:
+        return 0.0
+    # Where words gave way with them, fewer of the numbers have to be other ones.
+    with_words = numbers_gone > _MANY_NUMBERS and replaced > _SOME_REPLACED
+    return settings.min_numbers + _MORE_NUMBERS * with_words
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:
-    """Say whether `check` may confirm two documents: whether it looks at more than the sketches, or these suffice."""
-    return min(a.tokens, b.tokens) < settings.short_tokens or check_sketches(similarity, settings).is_duplicate
+    """Say whether `check` may find two documents alike: whether it looks at more than sketches, or these suffice."""
+    return min(a.tokens, b.tokens) < settings.short_tokens or check_sketches(similarity, settings) is not Rule.NOT_ALIKE
 
 
 def check_sketches(similarity: Similarity, settings: RuleSettings) -> Rule:
@@ -172,6 +183,8 @@ def _check_short(words: tuple[bytes, bytes], settings: RuleSettings) -> Rule:
     difference = _difference(words)
     if difference is None or short_similarity(*words) < settings.short_jaccard:
         return Rule.NOT_ALIKE
+    if not has_same_numbers(*words):
+        return Rule.RENUMBERED
     return Rule.REPLACED if difference.replaced > settings.max_replaced else Rule.SHORT_ALIKE
 
 
@@ -181,4 +194,4 @@ def _no_words() -> tuple[bytes, bytes]:
 
 def _difference(words: tuple[bytes, bytes]) -> WordDifference | None:
     # Without the words the sketches alone decide.
-    return compare_words(*words) if all(words) else None
+    return WordDifference(*words) if all(words) else None

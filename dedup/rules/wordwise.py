@@ -1,9 +1,10 @@
 """Comparing two texts word by word, where their sketches leave a doubt.
 
-Two kinds of documents share most of their shingles and are no copies. A form that is filled in
-anew, such as the yearly story of a ceremony: names, dates and phrases here and there have given way
-to unlike ones, where an edit adds, removes or respells. And two stories in the same long frame, if
-extraction has left it in: one long passage has given way to another one.
+Two kinds of documents share most of their shingles and are no copies. Another thing in the same frame, such as
+a leaflet of another drug, the results of another county, or the yearly story of a ceremony: names, numbers and phrases
+here and there have given way to unlike ones, the same name to the same other one throughout, where an edit adds,
+removes or respells. And two stories in the same long frame, if extraction has left it in: one long passage has given
+way to another one.
 
 Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.signature` has them.
 """
@@ -13,49 +14,127 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import pairwise
-from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
 from dedup.rules.changes import TokenChange, find_rewritten, refine
+from dedup.rules.dates import DATE_WORDS
 from dedup.rules.overlap import jaccard
 
 LONGEST_REPLACED = 24
 """Tokens of a stretch that may have been filled in; what is longer was rewritten."""
 
 _LIKE = 0.5
+_LONGEST_SWAPPED = 6
+_EDGE = 8
+# One word of a short text may be what it is about.
+_FEWEST_OF_NOISE = 2
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
-_NUMBER = re.compile(r"^.*\d.*$", re.MULTILINE)
+_DIGIT = re.compile(r"\d")
 
 
-class WordDifference(NamedTuple):
+class WordDifference:
     """How two texts differ.
+
+    Args:
+        a: the tokens of one text.
+        b: those of the other; the order of the two makes no difference.
 
     Attributes:
         replaced: how many stretches of at most 24 tokens on both sides, that have less than half of
             their characters in common, in their order, there are for 100 tokens of the shorter text.
         rewritten: what share of the shorter text's tokens is in longer stretches that have given
             way to others with no shingle in common, 0 to 1.
+        added: how much stands in the middle of one text and not in the other, where words have given way there, too: a
+            share of the shorter text, which may be more than 1; 0 where nothing gave way.
+        swapped: how many stretches of at most 6 tokens, numbers and dates left out, gave way to the same other one at
+            least twice, for 100 tokens: the name of another thing.
+        numbers_gone: how many numbers, for 100 tokens, gave way to others.
     """
 
-    replaced: float
-    rewritten: float
+    def __init__(self, a: bytes, b: bytes) -> None:
+        self._ours, self._theirs = sorted((a.split(b"\n"), b.split(b"\n")))
+        self._per_cent = 100 / min(len(self._ours), len(self._theirs))
+        gaps = find_rewritten(self._ours, self._theirs)
+        changes = refine(self._ours, self._theirs, gaps)
+        both_sided = [change for change in changes if _size(change)]
+        replaced = sum(_is_replaced(self._ours, self._theirs, change) for change in both_sided)
+        self.replaced = replaced * self._per_cent
+        self._is_replaced_often = replaced >= _FEWEST_OF_NOISE
+        self.rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED) * self._per_cent / 100
+        self.added = _count_added(self._ours, self._theirs, changes) * self._per_cent / 100
+        self.swapped = _count_swapped(self._ours, self._theirs, both_sided) * self._per_cent
+        # What is the same in both says nothing, and is most of them.
+        self._gone = Counter(word for change in changes for word in self._ours[change.a_start : change.a_end])
+        self._come = Counter(word for change in changes for word in self._theirs[change.b_start : change.b_end])
+        gone, come = _numbers_of(self._gone), _numbers_of(self._come)
+        self.numbers_gone = (min(gone.total(), come.total()) - (gone & come).total()) * self._per_cent
+
+    @property
+    def numbers_shared(self) -> float:
+        """Which share of the numbers of both texts is in both, each as often as it is in either, 0 to 1.
+
+        It is 1 where one of them has none.
+        """
+        ours, theirs = (_numbers_of(Counter(words)) for words in (self._ours, self._theirs))
+        return (ours & theirs).total() / (ours | theirs).total() if ours and theirs else 1.0
+
+    @property
+    def has_own_words(self) -> bool:
+        """Whether each of the texts repeats a word, numbers and dates left out, that the other never has."""
+        return _has_repeated(self._gone, set(self._theirs)) and _has_repeated(self._come, set(self._ours))
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether what was replaced is an edition's noise.
+
+        It is that where it was replaced in more than one place, no number gave way, and not each text has a subject
+        of its own.
+        """
+        return self._is_replaced_often and not self.numbers_gone and not self.has_own_words
 
 
-def compare_words(a: bytes, b: bytes) -> WordDifference:
-    """Say how two texts differ.
+def _numbers_of(words: Counter[bytes]) -> Counter[bytes]:
+    return Counter({word: count for word, count in words.items() if _is_number(word)})
 
-    Args:
-        a: the tokens of one text.
-        b: those of the other; the order of the two makes no difference.
-    """
-    ours, theirs = sorted((a.split(b"\n"), b.split(b"\n")))
-    gaps = find_rewritten(ours, theirs)
-    replaced = sum(_is_replaced(ours, theirs, change) for change in refine(ours, theirs, gaps))
-    rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED)
+
+def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:
     shorter = min(len(ours), len(theirs))
-    return WordDifference(100 * replaced / shorter, rewritten / shorter)
+    is_ours = len(ours) == shorter
+    spans = [(each.a_start, each.a_end) if is_ours else (each.b_start, each.b_end) for each in changes]
+    # What stands at the beginning or the end is a frame, or what was cut off.
+    middle = [
+        change for change, (start, end) in zip(changes, spans, strict=True) if start > _EDGE and end < shorter - _EDGE
+    ]
+    if not any(map(_size, middle)):
+        return 0
+    return sum(abs((each.a_end - each.a_start) - (each.b_end - each.b_start)) for each in middle)
+
+
+def _count_swapped(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:
+    pairs = Counter(
+        (tuple(ours[a_start:a_end]), tuple(theirs[b_start:b_end]))
+        for a_start, a_end, b_start, b_end in changes
+        if max(a_end - a_start, b_end - b_start) <= _LONGEST_SWAPPED
+    )
+    return sum(
+        count
+        for pair, count in pairs.items()
+        if count > 1 and not all(_is_of_date(word) for side in pair for word in side)
+    )
+
+
+def _has_repeated(words: Counter[bytes], others: set[bytes]) -> bool:
+    return any(count > 1 and word not in others and not _is_of_date(word) for word, count in words.items())
+
+
+def _is_of_date(word: bytes) -> bool:
+    return word in DATE_WORDS or _is_number(word)
+
+
+def _is_number(word: bytes) -> bool:
+    return _DIGIT.search(word.decode()) is not None
 
 
 def short_similarity(a: bytes, b: bytes) -> float:
@@ -64,13 +143,17 @@ def short_similarity(a: bytes, b: bytes) -> float:
     Shingles of three tokens are too few there: each changed word takes three of them.
 
     Returns:
-        0 to 1; 0 if their numbers are not the same.
+        0 to 1.
     """
-    if _numbers(a) != _numbers(b):
-        return 0.0
     ours, theirs = a.split(b"\n"), b.split(b"\n")
     shingles, others = ({(token,) for token in tokens} | set(pairwise(tokens)) for tokens in (ours, theirs))
     return jaccard(shingles, others)
+
+
+def has_same_numbers(a: bytes, b: bytes) -> bool:
+    """Say whether two texts have the same numbers, each as often."""
+    ours, theirs = (_numbers_of(Counter(tokens.split(b"\n"))) for tokens in (a, b))
+    return ours == theirs
 
 
 def _size(change: TokenChange) -> int:
@@ -80,7 +163,7 @@ def _size(change: TokenChange) -> int:
 
 def _is_replaced(ours: list[bytes], theirs: list[bytes], change: TokenChange) -> bool:
     a_start, a_end, b_start, b_end = change
-    if not _size(change) or max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
+    if max(a_end - a_start, b_end - b_start) > LONGEST_REPLACED:
         return False
     # The share of the characters of both that is in their longest common subsequence.
     likeness = Indel.normalized_similarity(_string(ours[a_start:a_end]), _string(theirs[b_start:b_end]))
@@ -89,8 +172,3 @@ def _is_replaced(ours: list[bytes], theirs: list[bytes], change: TokenChange) ->
 
 def _string(tokens: list[bytes]) -> str:
     return b"".join(tokens).decode()[:_LONGEST_COMPARED]
-
-
-def _numbers(tokens: bytes) -> Counter[str]:
-    # One search for all of them takes a fifth of the time.
-    return Counter(_NUMBER.findall(tokens.decode()))

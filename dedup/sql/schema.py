@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -136,12 +136,15 @@ verdicts = Table(
     Column("matched_id", Id, ForeignKey("dedup_documents.id")),
     Column("distance", SmallInteger),
     Column("similarity", Float),
+    # What decided: the short name of a `dedup.rules.rule.Rule`; none for what an earlier decision had settled.
+    Column("rule", Text),
     # Why a duplicate was passed on all the same: a value of `dedup.ledger.clusters.Kept`.
     Column("kept", Text),
     Column("decided", Float, nullable=False),
     # In which batch of which process: its number at random, and how many batches it had decided before.
     Column("batch", BigInteger),
-    comment="one row a decision; original: the leader, matched: the member that it was found by. The same text "
+    comment="one row a decision; original: the leader of the cluster that it belongs to, or, where it is no "
+    "duplicate, that it resembles; matched: the member that it was found by. The same text "
     "again under its own key, in the same process and run, was found by itself",
 )
 Index("dedup_verdicts_run", verdicts.c.run_id, verdicts.c.verdict)

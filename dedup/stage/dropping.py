@@ -53,21 +53,30 @@ class Undecided(DroppedByDedup):
 
 
 def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:
-    """Return the exception that drops an item, if it is to be dropped; a duplicate has a line in the log."""
+    """Return the exception that drops an item, if it is to be dropped.
+
+    Duplicates, and what resembles another item and is kept, have a line in the log.
+    """
     key, outcome = decision.key, decision.outcome
     if outcome.is_replaced:
         logger.info("dropped %s: a better copy has taken its place", key)
         return Replaced("a better copy has taken its place", key, decision)
     if decision.verdict is Verdict.UNCHANGED:
         return Unchanged("unchanged since it was last seen", key, decision) if drop_unchanged else None
+    if decision.is_similar:
+        logger.info("kept %s: similar to %s%s: %s", key, decision.original, _how_close(decision), decision.rule)
     if not decision.verdict.is_duplicate:
         return None
     reason = f"{decision.verdict} of {'an earlier item of this key' if decision.original == key else decision.original}"
     if decision.verdict is Verdict.NEAR_DUPLICATE:
-        reason += f" (distance {decision.distance}, similarity {decision.similarity:.2f})"
+        reason += _how_close(decision)
     if outcome.kept:
         logger.info("kept %s: %s, but %s", key, reason, _WHY_KEPT[outcome.kept])
         return None
     logger.info("dropped %s: %s", key, reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
     return kind(reason, key, decision)
+
+
+def _how_close(decision: Decision) -> str:
+    return f" (distance {decision.distance}, similarity {decision.similarity:.2f})"

@@ -64,7 +64,7 @@ class NearDuplicatePipeline:
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
     - Signals: `dedup.stage.signals`.
-    - Stats: `dedup/new`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
+    - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
       as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining` or `dedup/marked`, what a better
       copy has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;

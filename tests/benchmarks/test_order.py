@@ -14,7 +14,7 @@ from dedup.ledger.deduplicator import Document
 from dedup.report.evaluation.labelled import LabelledPair
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
-from tests.texts import document, edited, extended
+from tests.texts import document, edited, extended, filled_in, form
 from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ STORIES = 8
 
 
 def write_set(folder: Path) -> None:
-    """Write a labelled set: stories with edited and longer copies, and a chain of edits that drifts away."""
+    """Write a labelled set: stories with edited and longer copies, forms, a chain of edits that drifts away."""
     documents, pairs = [], []
     for story in range(STORIES):
         text = document(150, f"story {story}")
@@ -34,6 +34,9 @@ def write_set(folder: Path) -> None:
         ]
         pairs += [{"a": names[0], "b": name, "label": 1} for name in names[1:]]
         pairs.append({"a": names[0], "b": f"s{(story + 1) % STORIES}c0", "label": 0})
+        blank = form(150, 11, f"form {story}")
+        documents += [{"id": f"f{story}", "text": blank}, {"id": f"f{story}other", "text": filled_in(blank)}]
+        pairs.append({"a": f"f{story}", "b": f"f{story}other", "label": 0})
     text = document(150, "chain")
     for step in range(8):
         documents.append({"id": f"chain{step}", "text": text})

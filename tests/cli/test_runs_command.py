@@ -43,12 +43,24 @@ def test_the_runs_of_a_database(database_url: str, capsys: pytest.CaptureFixture
     )
     assert (done.returncode, done.stderr) == (0, "")
     heading, *rows = [line.split() for line in done.stdout.splitlines()]
-    assert heading == ["run", "started", "ended", "state", "documents", "new", "unchanged", "updated", "exact", "near"]
+    assert heading == [
+        "run",
+        "started",
+        "ended",
+        "state",
+        "documents",
+        "new",
+        "similar",
+        "unchanged",
+        "updated",
+        "exact",
+        "near",
+    ]
     assert [row[0] for row in rows] == ["monday", "tuesday", "going"]
-    assert [row[-7:] for row in rows] == [
-        ["finished", "2", "1", "0", "0", "1", "0"],
-        ["finished", "7", "2", "1", "0", "1", "3"],
-        ["unfinished", "0", "0", "0", "0", "0", "0"],
+    assert [row[-8:] for row in rows] == [
+        ["finished", "2", "1", "0", "0", "0", "1", "0"],
+        ["finished", "7", "2", "0", "1", "0", "1", "3"],
+        ["unfinished", "0", "0", "0", "0", "0", "0", "0"],
     ]
     assert main(["runs", "--json", "--database", database_url]) == 0
     found = json.loads(capsys.readouterr().out)["runs"]

@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from dedup.corpus.deciding.mutual_probing import compiled_brings
 from dedup.corpus.deciding.shared_shingles import most_rewritten
+from dedup.rules.limits import Caution
 from dedup.rules.mutual import MutualProbes
+from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import Rule, check, plan_of
-from dedup.rules.wordwise import compare_words
+from dedup.rules.verification import check, plan_of
+from dedup.rules.wordwise import WordDifference
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.signature.sketch import Sketch
-from tests.texts import document, edited, extended, words
+from tests.texts import answered, document, edited, extended, words
 
 WORDS = words(300)
 FEW = st.lists(st.sampled_from(["a", "b", "c", "dd", "12"]), min_size=1, max_size=60)
@@ -48,7 +50,7 @@ def test_probes_by_margins_that_are_not_compiled_are_left_to_others() -> None:
 def test_no_more_was_rewritten_than_may_have_been(a: list[str], b: list[str], kept: int, more: int) -> None:
     ours = joined([*a, *WORDS[:kept], *b[:more], *WORDS[100 : 100 + kept]])
     theirs = joined([*b, *WORDS[:kept], *a[:more], *WORDS[100 : 100 + kept]])
-    assert compare_words(ours, theirs).rewritten <= most_rewritten(ours, theirs)
+    assert WordDifference(ours, theirs).rewritten <= most_rewritten(ours, theirs)
 
 
 @given(st.integers(0, 250), st.integers(0, 120), st.integers(0, 120))
@@ -56,7 +58,7 @@ def test_no_more_was_rewritten_than_may_have_been_of_long_texts(at: int, removed
     ours = joined(WORDS)
     theirs = joined([*WORDS[:at], *words(added, "x"), *WORDS[at + removed :]])
     most = most_rewritten(ours, theirs)
-    assert compare_words(ours, theirs).rewritten <= most
+    assert WordDifference(ours, theirs).rewritten <= most
     # Two shingles and the words at both ends of what was put in.
     assert most <= (min(removed, 300 - at) + 6) / min(300, len(theirs.split()))
 
@@ -69,16 +71,23 @@ def test_little_may_have_been_rewritten_of_an_edited_copy() -> None:
     assert most_rewritten(tokens[0], make_signature(document(800, 2)).words) > 0.9
 
 
-@given(st.integers(0, 2**32), st.integers(0, 30), st.integers(0, 150))
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 30),
+    st.integers(0, 30),
+    st.integers(0, 150),
+    st.sampled_from(Caution),
+)
 @settings(max_examples=100, deadline=None)
-def test_the_bound_changes_no_rule(seed: int, edits: int, rewritten: int) -> None:
-    text = document(300, seed)
-    tokens = edited(text, edits, seed).split()
+def test_the_bound_changes_no_rule(seed: int, answers: int, edits: int, rewritten: int, caution: Caution) -> None:
+    form = document(300, seed)
+    text = answered(form, answers, "one")
+    tokens = edited(answered(form, answers, "other"), edits, seed).split()
     a, b = (
         make_signature(text),
         make_signature(" ".join([*tokens[:100], *words(rewritten), *tokens[100 + rewritten :]])),
     )
-    made = DedupSettings()
+    made = DedupSettings(caution=caution)
     pair = a.words, b.words
     assert check(a.sketch, b.sketch, lambda: pair, made, most_rewritten) is check(
         a.sketch, b.sketch, lambda: pair, made

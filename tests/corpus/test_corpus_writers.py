@@ -25,7 +25,7 @@ from dedup.corpus.reading.portions import read_documents
 from dedup.corpus.writing import syncing
 from dedup.corpus.writing.jsonl import JsonlOutput
 from dedup.corpus.writing.outputs import open_output
-from dedup.corpus.writing.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
+from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
 from dedup.errors import InputError
 from tests.corpus.test_corpus_reading import warc_record
 
@@ -107,10 +107,10 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) -> None:
     dropped = [
-        DroppedDocument("b", "a", "c", "near duplicate", 3, 0.75, "in.jsonl:2"),
-        DroppedDocument("é", "a", "a", "exact duplicate", None, None, "in.jsonl:3"),
+        RelatedDocument("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "in.jsonl:2"),
+        RelatedDocument("é", "a", "a", "exact duplicate", None, None, None, "in.jsonl:3"),
     ]
-    with DroppedWriter(tmp_path / f"d.{suffix}") as writer, ClusterWriter(tmp_path / f"c.{suffix}") as clusters:
+    with RelatedWriter(tmp_path / f"d.{suffix}") as writer, ClusterWriter(tmp_path / f"c.{suffix}") as clusters:
         for each in dropped:
             writer.write(each)
         clusters.write("a", ["a", "b", "é"])
@@ -122,7 +122,7 @@ def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) 
             return found
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    assert [DroppedDocument(**row) for row in rows("d")] == dropped  # type: ignore[arg-type]
+    assert [RelatedDocument(**row) for row in rows("d")] == dropped  # type: ignore[arg-type]
     assert rows("c") == [{"leader": "a", "keys": ["a", "b", "é"]}]
 
 

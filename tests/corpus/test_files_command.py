@@ -18,12 +18,13 @@ import pytest
 from dedup.cli.main import main
 from tests.commands import run_dedup
 from tests.corpus.test_corpus_reading import warc_record
-from tests.texts import document, edited
+from tests.texts import document, edited, filled_in, form
 from tests.waiting import HANG
 
 TEXT = document(200, "text")
 NEAR = edited(TEXT, 4)
 OTHER = document(200, "other")
+FORM = form(200, 14, "form")
 LINES = [
     {"id": "a", "text": TEXT, "n": 1},
     {"id": "b", "text": NEAR},
@@ -57,6 +58,28 @@ def many(count: int, seed: object = 0) -> list[dict[str, Any]]:
     return [{"id": f"{seed}-{i}", "text": text} for i, text in enumerate(texts)]
 
 
+def test_what_is_similar_is_kept_and_named_in_a_file_of_its_own(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
+    done = dedup("in.jsonl", "-o", "out", "--processes", "1", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [row] = rows_of(tmp_path / "out/similar.jsonl")
+    assert (row["key"], row["original"], row["verdict"], row["rule"]) == ("e", "d", "similar", "replaced")
+    assert 0.55 < row["similarity"] < 0.75
+    assert row["source"] == "in.jsonl:6"
+    assert [kept["id"] for kept in rows_of(tmp_path / "out/kept.jsonl")] == ["a", "c", "d", "e"]
+    assert len(rows_of(tmp_path / "out/dropped.jsonl")) == 2
+    assert rows_of(tmp_path / "out/clusters.jsonl") == [{"leader": "a", "keys": ["a", "b", "a"]}]
+    assert "kept        4 documents   3 new, 1 similar" in done.stdout.splitlines()
+
+
+def test_similar_documents_are_counted_for_programs_and_written_where_they_are_wanted(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "d", "text": FORM}, {"id": "e", "text": filled_in(FORM)}])
+    done = dedup("in.jsonl", "--similar", "look.jsonl", "--json", "--processes", "1", folder=tmp_path)
+    report = json.loads(done.stdout)
+    assert (report["kept"], report["similar"], report["exact"] + report["near"]) == (4, 1, 2)
+    assert [row["key"] for row in rows_of(tmp_path / "look.jsonl")] == ["e"]
+
+
 @pytest.mark.slow
 def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", LINES)
@@ -74,6 +97,7 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
     lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
     assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]
     near, exact = rows_of(tmp_path / "out/dropped.jsonl")
+    assert (near["rule"], exact["rule"]) == ("jaccard", "same_text")
     assert (near["key"], near["original"], near["matched"], near["verdict"]) == ("b", "a", "a", "near duplicate")
     assert 0.7 < near["similarity"] < 1
     assert near["source"] == "in.jsonl:2"
@@ -84,6 +108,7 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
         "clusters.jsonl",
         "dropped.jsonl",
         "kept.jsonl",
+        "similar.jsonl",
     ]
     report = done.stdout.splitlines()
     assert report[0] == "read        4 documents of 1 file"

@@ -26,13 +26,15 @@ from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.signing import sign
 from dedup.errors import InputError, SettingsError
 from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.rules.limits import Caution
+from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
 from dedup.rules.thresholds import Thresholds
 from dedup.rules.verification import check_sketches
 from dedup.signature.extraction import analyse_html
 from dedup.signature.signature import digest, make_signature
 from dedup.signature.sketch import MINIMA, Sketch, compare
-from tests.texts import chinese, chinese_words, document, edited, extended
+from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes
 signed = cache(sign)
@@ -74,7 +76,7 @@ def corpus(seed: object, count: int) -> list[Content]:
     made: list[Content] = []
     for number in range(count):
         texts = [content for content in made if isinstance(content, str) and len(content.split(" ")) > 3]
-        kind = random.choice(["new", "copy", "edit", "edit", "longer", "shorter", "frame", "wordless", "page"])
+        kind = random.choice(["new", "copy", "edit", "edit", "longer", "shorter", "frame", "form", "wordless", "page"])
         length = random.choice([3, 19, 20, 40, 63, 64, 90, 200, 400])
         if kind == "wordless":
             made.append(random.choice(WORDLESS))
@@ -98,12 +100,23 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
         return extended(text, random.randint(1, max(1, len(words) // 4)), seed)
     if kind == "shorter":
         return " ".join(words[: max(1, int(len(words) * random.uniform(0.5, 1)))])
+    if kind == "form":
+        return answered(text, random.randint(1, max(1, len(words) // 12)), seed)
     return f"{text} {document(random.choice([5, 30, 60]), seed)}"
 
 
 @pytest.mark.parametrize(
     "values",
-    [{}, {"mode": "paper"}, {"max_candidates": 2}, {"max_compared": 100}, {"radius": 3}, {"radius": 2, "weak_bits": 0}],
+    [
+        {},
+        {"caution": "careful"},
+        {"caution": "eager"},
+        {"mode": "paper"},
+        {"max_candidates": 2},
+        {"max_compared": 100},
+        {"radius": 3},
+        {"radius": 2, "weak_bits": 0},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("most_compared", [1_000, 30])
@@ -114,7 +127,9 @@ def test_verdicts_are_those_of_the_crawl(
     contents = corpus((most_compared, str(values)), 120)
     found = in_memory(contents, tmp_path, **values)
     assert found == in_database(contents, tmp_path, **values)
-    assert {Verdict.NEW, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE} == {decision.verdict for decision in found}
+    verdicts = {decision.verdict for decision in found}
+    assert {Verdict.NEW, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE} == verdicts - {Verdict.SIMILAR}
+    assert values.keys() - {"caution"} or Verdict.SIMILAR in verdicts
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.integers(0, 2)), max_size=12))
@@ -192,7 +207,7 @@ shares = st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
     st.lists(sketches, min_size=1, max_size=20),
     sketches,
     st.booleans(),
-    st.just(DedupSettings())
+    st.builds(DedupSettings, caution=st.sampled_from(Caution))
     | st.builds(
         DedupSettings, min_jaccard=shares, min_containment=shares, min_length_ratio=shares, short_tokens=st.just(0)
     ),
@@ -220,7 +235,7 @@ def test_many_sketches_are_compared_as_one_is(
         i
         for i, sketch in enumerate(stored)
         if min(sketch.tokens, query.tokens) < settings.short_tokens
-        or check_sketches(similarities[i], settings).is_duplicate
+        or check_sketches(similarities[i], settings) is not Rule.NOT_ALIKE
     ]
     assert found.tolist() == sorted(expected, key=lambda i: -similarities[i].jaccard)
 

@@ -18,6 +18,7 @@ from dedup.corpus.deciding.kernels import Sketches
 from dedup.corpus.deciding.known import NOWHERE
 from dedup.index.probes import ProbePlan
 from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.limits import Caution
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.settings import DedupSettings
 from dedup.rules.thresholds import Thresholds
@@ -118,7 +119,7 @@ def test_fewer_near_ones_than_the_first_documents_let_expect() -> None:
         stored[number : 3 * 60 : 3] = query ^ bits[:60]
         stored[5_000 + number :: 5] = query ^ np.uint64(0xFF if number else 1)
     margins = random.integers(0, 30, (3, 64))
-    options = DedupSettings()
+    options = DedupSettings(max_candidates=64)
     with closing(Candidates(options, 1)) as candidates:
         candidates.add_many(np.arange(20_000), stored)
         found = look_around(candidates, queries, margins)
@@ -126,13 +127,20 @@ def test_fewer_near_ones_than_the_first_documents_let_expect() -> None:
         assert found[number] == by_brute_force(plan_of(options), stored, query, margins[number], 64)
 
 
-@given(st.integers(0, 2**32), st.floats(0, 0.4), st.integers(0, 5), st.integers(40, 200), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    st.floats(0, 0.4),
+    st.integers(0, 5),
+    st.integers(40, 200),
+    st.booleans(),
+    st.sampled_from(Caution),
+)
 @settings(max_examples=200, deadline=None)
 def test_what_is_sure_is_what_is_confirmed_without_words(
-    seed: int, changed: float, flipped: int, tokens: int, is_led: bool
+    seed: int, changed: float, flipped: int, tokens: int, is_led: bool, caution: Caution
 ) -> None:
     random = np.random.default_rng(seed)
-    made = DedupSettings()
+    made = DedupSettings(caution=caution)
     base = random.integers(0, 16, 128)
     nibbles = np.array([np.where(random.random(128) < changed, random.integers(0, 16, 128), base) for _ in range(3)])
     minima = (nibbles[:, ::2] | nibbles[:, 1::2] << 4).astype(np.uint8)
@@ -167,6 +175,6 @@ def test_what_is_sure_is_what_is_confirmed_without_words(
         return b""
 
     match = Match(leader if is_led else member, member)
-    is_confirmed = Matcher(made).holds(Asked(fingerprint, np.zeros(64, np.int64), sketches[2], words), match, words)
-    assert (found == 1) == (is_confirmed and not asked)
+    rule = Matcher(made).decide(Asked(fingerprint, np.zeros(64, np.int64), sketches[2], words), match, words)
+    assert (found == 1) == (rule.is_duplicate and not asked)
     assert found in (1, NOWHERE)

@@ -149,7 +149,7 @@ def _check_benchmark(options: list[str]) -> None:
     if name not in BENCHMARKS:
         raise WrongCommandError(f"there is no benchmark {name}")
     # Read, not imported: it needs packages that only who measures has.
-    module = ast.parse((ROOT / "benchmarks" / f"{BENCHMARKS[name]}.py").read_text(encoding="utf-8"))
+    module = ast.parse((ROOT / "benchmarks" / f"{BENCHMARKS[name].replace('.', '/')}.py").read_text(encoding="utf-8"))
     [run] = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "run"]
     arguments = {f"--{each.arg.replace('_', '-')}" for each in run.args.kwonlyargs}
     flags = {option for option in given if option.startswith("--")}

@@ -23,17 +23,18 @@ from sqlalchemy import func, select, text, update
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import Rule, belongs_to_cluster, check, check_sketches
+from dedup.rules.verification import belongs_to_cluster, check, check_sketches
 from dedup.signature.signature import SCHEME, Signature, digest, distance
 from dedup.signature.sketch import Similarity, compare
 from dedup.sql import schema
 from dedup.sql.database import Database, open_dedup_database, open_existing_database
 from tests.deciding import Crawl, empty, signature_of
-from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, jaccard, words
+from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, filled_in, form, jaccard, words
 from tests.waiting import HANG
 
-NEW, UNCHANGED, UPDATED = Verdict.NEW, Verdict.UNCHANGED, Verdict.UPDATED
+NEW, SIMILAR, UNCHANGED, UPDATED = Verdict.NEW, Verdict.SIMILAR, Verdict.UNCHANGED, Verdict.UPDATED
 EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
 
 TEXT = document(300, "text")
@@ -77,7 +78,7 @@ def test_an_unlike_document_is_new(crawl: Crawl) -> None:
 
 def test_an_equal_text_is_an_exact_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
-    assert crawl.see("b", TEXT) == Decision(EXACT, original="a", matched="a", distance=0, similarity=1.0)
+    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0, rule=Rule.SAME_TEXT)
 
 
 def test_a_text_that_is_equal_once_normalised_is_an_exact_duplicate(crawl: Crawl) -> None:
@@ -88,9 +89,7 @@ def test_a_text_that_is_equal_once_normalised_is_an_exact_duplicate(crawl: Crawl
 def test_a_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     decision = crawl.see("b", NEAR_TEXT)
-    assert decision == Decision(
-        NEAR, original="a", matched="a", distance=bits_apart(TEXT, NEAR_TEXT), similarity=similarity(TEXT, NEAR_TEXT)
-    )
+    assert decision == Decision(NEAR, "a", "a", bits_apart(TEXT, NEAR_TEXT), similarity(TEXT, NEAR_TEXT), Rule.JACCARD)
     assert 0 < decision.similarity < 1
 
 
@@ -103,7 +102,8 @@ def test_a_chinese_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Craw
     assert crawl.see("c", chinese(chinese_words(300, "other"))).verdict is NEW
 
 
-def test_a_copy_without_its_second_half_is_a_near_duplicate(crawl: Crawl) -> None:
+def test_a_copy_without_its_second_half_is_a_near_duplicate_by_a_setting(start: Callable[..., Crawl]) -> None:
+    crawl = start(min_length_ratio=0.45)
     vocabulary = words(40)
     for seed in range(1000):
         whole = Random(seed).choices(vocabulary, k=400)
@@ -166,8 +166,8 @@ def test_no_documents_give_no_decisions(crawl: Crawl) -> None:
         (1.0, 1.0, 1.0, True),
         (0.55, 0.0, 0.0, True),
         (0.549, 0.899, 1.0, False),
-        (0.0, 0.9, 0.45, True),
-        (0.0, 1.0, 0.449, False),
+        (0.0, 0.9, 0.6, True),
+        (0.0, 1.0, 0.599, False),
         (0.0, 0.0, 1.0, False),
     ],
 )
@@ -194,51 +194,72 @@ def test_the_check_has_settings() -> None:
     assert belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51, leader_containment=0.6))
 
 
-def filled_in(text: str, changes: int, seed: object = 0) -> str:
-    """Return an edited text that its fingerprint brings and whose sketch leaves a doubt."""
-    for attempt in range(1000):
-        changed = edited(text, changes, f"{seed} {attempt}")
-        if within_reach(text, changed) and 0.56 < similarity(text, changed) < 0.74:
-            return changed
-    raise AssertionError("no such text")
+FORM = form(400, 25, "form")
 
 
-def test_a_form_that_was_filled_in_anew_is_no_duplicate(crawl: Crawl) -> None:
-    form = document(400, "form")
-    crawl.see("a", form)
-    assert crawl.see("b", filled_in(form, 25)).verdict is NEW
-    assert crawl.see("c", form).verdict is EXACT
+def test_a_form_that_was_filled_in_anew_is_similar_and_no_duplicate(crawl: Crawl) -> None:
+    filled = filled_in(FORM)
+    crawl.see("a", FORM)
+    decision = crawl.see("b", filled)
+    assert decision == Decision(SIMILAR, "a", "a", bits_apart(FORM, filled), similarity(FORM, filled), Rule.REPLACED)
+    assert crawl.see("c", FORM).verdict is EXACT
+
+
+def test_what_is_similar_stands_for_itself(crawl: Crawl) -> None:
+    filled = filled_in(FORM)
+    crawl.see("a", FORM)
+    crawl.see("b", filled)
+    assert crawl.stored()["b"].leader_id is None
+    assert crawl.see("b", filled) == Decision(UNCHANGED)
+    assert crawl.see("c", filled).original == "b"
+
+
+def test_an_updated_document_says_what_it_resembles(crawl: Crawl) -> None:
+    crawl.see("a", FORM)
+    crawl.see("b", OTHER_TEXT)
+    decision = crawl.see("b", filled_in(FORM))
+    assert (decision.verdict, decision.original, decision.rule) == (UPDATED, "a", Rule.REPLACED)
+    assert decision.is_similar
+
+
+def test_the_verdict_on_what_is_similar_is_stored_with_what_it_resembles_and_the_rule(crawl: Crawl) -> None:
+    for key, content in (("a", FORM), ("b", extended(FORM, 3)), ("c", filled_in(FORM))):
+        crawl.see(key, content)
+    ids = {key: row.id for key, row in crawl.stored().items()}
+    rows = crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id))
+    assert [(row.verdict, row.original_id, row.rule) for row in rows] == [
+        ("new", None, None),
+        ("near duplicate", ids["a"], "jaccard"),
+        ("similar", ids["a"], "replaced"),
+    ]
+    assert rows[2].similarity == similarity(FORM, filled_in(FORM))
 
 
 def test_without_the_words_the_sketches_decide(start: Callable[..., Crawl]) -> None:
     crawl = start(max_compared=0)
-    form = document(400, "form")
-    crawl.see("a", form)
+    crawl.see("a", FORM)
     assert crawl.count(schema.words) == 0
-    assert crawl.see("b", filled_in(form, 25)).verdict is NEAR
+    assert crawl.see("b", filled_in(FORM)).verdict is NEAR
 
 
 def test_more_may_be_replaced_by_a_setting(start: Callable[..., Crawl]) -> None:
-    crawl = start(max_replaced=10)
-    form = document(400, "form")
-    crawl.see("a", form)
-    assert crawl.see("b", filled_in(form, 25)).verdict is NEAR
+    crawl = start(max_replaced=10, min_numbers=0)
+    crawl.see("a", FORM)
+    assert crawl.see("b", filled_in(FORM)).verdict is NEAR
 
 
 def test_a_member_stays_with_an_updated_leader_only_if_no_form_was_filled_in_anew(crawl: Crawl) -> None:
-    form = document(400, "form")
-    crawl.see("a", form)
-    crawl.see("b", form)
-    crawl.see("c", extended(form, 3))
-    assert crawl.see("a", filled_in(form, 25)).verdict is UPDATED
+    crawl.see("a", FORM)
+    crawl.see("b", FORM)
+    crawl.see("c", extended(FORM, 3))
+    assert crawl.see("a", filled_in(FORM)).verdict is UPDATED
     assert [crawl.stored()[key].leader_id for key in "bc"] == [None, None]
 
 
 def test_the_words_of_a_text_known_by_its_bytes_are_those_that_are_stored(crawl: Crawl) -> None:
-    form = document(400, "form")
-    other = filled_in(form, 25)
-    crawl.see("a", form)
-    crawl.see("b", form)
+    other = filled_in(FORM)
+    crawl.see("a", FORM)
+    crawl.see("b", FORM)
     crawl.see("c", other, b"<html>")
     crawl.see("a", body=b"<html>")
     assert crawl.stored()["b"].leader_id is None
@@ -258,7 +279,7 @@ def test_texts_of_less_than_20_tokens_are_compared_exactly_and_in_no_other_way(
     assert crawl.see("c", shorter).verdict is expected
 
 
-@pytest.mark.parametrize(("tokens", "expected"), [(63, NEW), (64, NEAR)])
+@pytest.mark.parametrize(("tokens", "expected"), [(63, SIMILAR), (64, NEAR)])
 def test_in_texts_of_less_than_64_tokens_no_word_may_be_another(crawl: Crawl, tokens: int, expected: Verdict) -> None:
     original = document(tokens)
     crawl.see("a", original)
@@ -268,7 +289,7 @@ def test_in_texts_of_less_than_64_tokens_no_word_may_be_another(crawl: Crawl, to
 def test_a_short_text_is_a_near_duplicate_only_of_one_with_the_same_numbers(crawl: Crawl) -> None:
     crawl.see("a", ENGLISH)
     assert crawl.see("b", f"{ENGLISH} Read more.").verdict is NEAR
-    assert crawl.see("c", f"{ENGLISH} Read 2 more.").verdict is NEW
+    assert crawl.see("c", f"{ENGLISH} Read 2 more.").verdict is SIMILAR
     assert crawl.see("d", ENGLISH.replace("waits", "wait")).verdict is NEAR
 
 
@@ -285,7 +306,7 @@ def test_a_short_text_stays_no_near_duplicate_when_its_original_changes(crawl: C
     crawl.see("a", short)
     assert crawl.see("b", short).verdict is EXACT
     assert crawl.see("a", changed).verdict is UPDATED
-    assert crawl.see("b", short).verdict is NEW
+    assert crawl.see("b", short).verdict is SIMILAR
 
 
 @pytest.mark.parametrize("content", ["", "?!…", "😀 😀"], ids=["nothing", "punctuation", "emoji"])
@@ -294,7 +315,7 @@ def test_texts_without_words_are_duplicates_only_if_their_bytes_are_equal(crawl:
     assert crawl.see("b", content).verdict is NEW
     assert crawl.see("c", content, b"<html>").verdict is NEW
     assert crawl.see("d", content, b"<body>").verdict is NEW
-    assert crawl.see("e", content, b"<html>") == Decision(EXACT, "c", "c", distance=0, similarity=1.0)
+    assert crawl.see("e", content, b"<html>") == Decision(EXACT, "c", "c", 0, 1.0, Rule.SAME_BYTES)
 
 
 def test_a_text_without_words_whose_bytes_changed_is_no_duplicate_any_more(crawl: Crawl) -> None:
@@ -326,7 +347,7 @@ def test_unknown_bytes_without_a_signature_get_no_decision_and_nothing_is_writte
 
 def test_known_bytes_need_no_signature(crawl: Crawl) -> None:
     crawl.see("a", TEXT, b"<html>")
-    assert crawl.see("b", body=b"<html>") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", body=b"<html>") == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.see("a", body=b"<html>") == Decision(UNCHANGED)
 
 
@@ -351,7 +372,7 @@ def test_bytes_of_a_near_duplicate_lead_to_its_original(crawl: Crawl) -> None:
 def test_a_document_that_changes_to_known_bytes_becomes_their_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT, b"a")
     crawl.see("b", OTHER_TEXT, b"b")
-    assert crawl.see("b", body=b"a") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", body=b"a") == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.indexed().keys() == {"a"}
 
 
@@ -359,7 +380,7 @@ def test_a_leader_that_changes_to_the_known_bytes_of_its_own_duplicate_is_update
     crawl.see("a", TEXT, b"a")
     crawl.see("b", NEAR_TEXT, b"b")
     assert crawl.see("a", body=b"b") == Decision(UPDATED)
-    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", 0, 1.0)
 
 
 def test_bytes_are_known_as_long_as_some_document_has_them(crawl: Crawl) -> None:
@@ -422,7 +443,7 @@ def test_a_document_is_found_by_a_member_and_assigned_to_its_leader(crawl: Crawl
     assert crawl.see("member", member).original == "leader"
     decision = crawl.see("third", third)
     assert decision == Decision(
-        NEAR, "leader", "member", distance=bits_apart(leader, third), similarity=similarity(leader, third)
+        NEAR, "leader", "member", bits_apart(leader, third), similarity(leader, third), Rule.JACCARD
     )
 
 
@@ -431,7 +452,8 @@ def test_a_document_like_a_member_but_unlike_its_leader_is_not_in_the_cluster(cr
     assert jaccard(member, third) > jaccard(leader, third)
     crawl.see("leader", leader)
     assert crawl.see("member", member).original == "leader"
-    assert crawl.see("third", third) == Decision(NEW)
+    decision = crawl.see("third", third)
+    assert (decision.verdict, decision.original, decision.rule) == (SIMILAR, "leader", Rule.FAR_FROM_LEADER)
 
 
 def test_a_member_too_far_from_its_leader_does_not_hide_another_match(crawl: Crawl) -> None:
@@ -453,7 +475,7 @@ def test_an_exact_copy_of_a_member_is_a_near_duplicate_of_the_leader(crawl: Craw
     crawl.see("b", NEAR_TEXT)
     decision = crawl.see("c", NEAR_TEXT)
     assert decision == Decision(
-        NEAR, "a", "b", distance=bits_apart(TEXT, NEAR_TEXT), similarity=similarity(TEXT, NEAR_TEXT)
+        NEAR, "a", "b", bits_apart(TEXT, NEAR_TEXT), similarity(TEXT, NEAR_TEXT), Rule.SAME_TEXT
     )
 
 
@@ -468,8 +490,9 @@ def test_an_exact_duplicate_adds_nothing_to_the_tables_and_a_near_duplicate_does
 def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     near, exact = crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)
-    assert crawl.see("b", NEAR_TEXT) == near
-    assert crawl.see("c", TEXT) == exact
+    # Nothing was compared anew.
+    assert crawl.see("b", NEAR_TEXT) == replace(near, rule=None)
+    assert crawl.see("c", TEXT) == replace(exact, rule=None)
 
 
 # Updates
@@ -501,7 +524,7 @@ def test_a_document_that_changes_to_a_copy_of_another_is_its_duplicate(crawl: Cr
     crawl.see("a", TEXT)
     crawl.see("b", OTHER_TEXT)
     assert crawl.see("b", NEAR_TEXT).original == "a"
-    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", TEXT) == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.indexed().keys() == {"a"}
 
 
@@ -562,7 +585,7 @@ def test_a_leader_may_change_to_the_text_of_its_own_duplicate(crawl: Crawl) -> N
     crawl.see("a", TEXT)
     crawl.see("b", NEAR_TEXT)
     assert crawl.see("a", NEAR_TEXT) == Decision(UPDATED)
-    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", distance=0, similarity=1.0)
+    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", 0, 1.0)
     assert crawl.see("c", NEAR_TEXT).original == "a"
 
 
@@ -611,7 +634,7 @@ def paper(start: Callable[..., Crawl]) -> Crawl:
 
 def test_in_paper_mode_fingerprints_within_three_bits_are_near_duplicates_without_a_check(paper: Crawl) -> None:
     paper.see("a", TEXT)
-    assert paper.see("b", " ".join(sorted(TEXT.split()))) == Decision(NEAR, "a", "a", distance=0, similarity=0.0)
+    assert paper.see("b", " ".join(sorted(TEXT.split()))) == Decision(NEAR, "a", "a", 0, 0.0, Rule.PAPER)
     assert paper.see("c", text_at(lambda bits: bits == 3, 5)).verdict is NEAR
 
 
@@ -736,6 +759,13 @@ def assert_means_what_it_says(sight: Sight, decision: Decision, before: dict[str
         assert after[decision.original or ""].text_digest == signature.text_digest
     if tokens < 64:
         assert decision.verdict is not NEAR
+    if decision.rule is not None:
+        assert decision.rule.is_duplicate == decision.verdict.is_duplicate
+    if decision.is_similar:
+        assert decision.rule is not None
+        assert decision.rule.is_similar
+        assert decision.original in before
+        assert after[key].leader_id is None
     own = before.get(key)
     twins = [
         row
@@ -776,7 +806,7 @@ def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgres
         (again,) = crawl.see_all([document])
         assert again is not None
         if decision.verdict.is_duplicate:
-            assert replace(again, matched=None) == replace(decision, matched=None)
+            assert replace(again, matched=None) == replace(decision, matched=None, rule=None)
         else:
             assert again == Decision(UNCHANGED)
 
@@ -813,9 +843,12 @@ def test_verdicts_do_not_depend_on_how_documents_are_cut_into_batches(crawl: Cra
 def test_thirty_documents_in_one_batch_get_the_verdicts_that_they_get_one_by_one(start: Callable[..., Crawl]) -> None:
     crawl = start()
     documents = [crawl.document(f"{base}/{edits}", edited(document(200, base), edits)) for base in range(6)
-                 for edits in (1, 3, 12, 20, 40)]  # fmt: skip
+                 for edits in (1, 3, 20, 40)]  # fmt: skip
+    for base in range(3):
+        documents += [crawl.document(f"{base}/form", form(200, 14, f"form {base}"))]
+        documents += [crawl.document(f"{base}/other", filled_in(form(200, 14, f"form {base}")))]
     singly = [crawl.see_all([document])[0] for document in documents]
-    assert {each.verdict for each in singly if each} == {NEW, NEAR}
+    assert {each.verdict for each in singly if each} == {NEW, SIMILAR, NEAR}
     empty(crawl)
     assert crawl.see_all(documents) == singly
 
@@ -849,7 +882,7 @@ def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl
     decisions = [crawl.see("a", TEXT), crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)]
     assert [crawl.see("a", TEXT).verdict, crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)] == [
         UNCHANGED,
-        *decisions[1:],
+        *(replace(decision, rule=None) for decision in decisions[1:]),
     ]
     rows = crawl.query(select(schema.verdicts.c.verdict).order_by(schema.verdicts.c.id))
     assert [row.verdict for row in rows] == ["new", "near duplicate", "exact duplicate"]

@@ -35,10 +35,10 @@ from tests.deciding import Crawl, empty, signature_of
 from tests.ledger.test_cancel_run import assert_whole, state
 from tests.localsite import LocalSite, article
 from tests.saved_indexes import held, save_index
-from tests.texts import document, extended
+from tests.texts import document, extended, filled_in, form
 
 NEW, UNCHANGED = Verdict.NEW, Verdict.UNCHANGED
-EXACT, NEAR = Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+SIMILAR, EXACT, NEAR = Verdict.SIMILAR, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
 
 BOTH = document(200, 0)
 FIRST, SECOND = extended(BOTH, 16, "a"), extended(BOTH, 16, "b")
@@ -117,6 +117,18 @@ def test_verdicts_of_the_run_say_what_is_so_now(crawl: Crawl) -> None:
     assert similarities[B][0] == (first.fingerprint ^ second.fingerprint).bit_count()
     # Further copies of what has joined are copies of the leader.
     assert (crawl.see("later", SECOND).original, crawl.see("later", SECOND).matched) == (A, A)
+
+
+def test_a_verdict_on_what_resembled_a_cluster_stays_when_that_joins_another(crawl: Crawl) -> None:
+    both = form(200, 14, "form")
+    first, second = extended(both, 16, "a"), extended(both, 16, "b")
+    crawl.see(A, first)
+    crawl.see(B, second)
+    crawl.see(D, filled_in(second))
+    # Now it is a member, and goes with its cluster.
+    crawl.see(D, extended(second, 2))
+    assert crawl.see(C, both).outcome.joined == B
+    assert [row for row in verdicts(crawl) if row[0] == D] == [(D, SIMILAR, B, B, None), (D, NEAR, A, B, None)]
 
 
 def test_a_cluster_that_is_found_by_the_later_leader_alone_joins_too(crawl: Crawl) -> None:

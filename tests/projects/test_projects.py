@@ -37,7 +37,9 @@ def test_report_and_stats_say_what_is_stored(trials: Trials) -> None:
     off, on, key = trials.off, trials.on, trials.project.key
     totals = {verdict: of["documents"] for verdict, of in on.report["totals"].items()}
     kept, dropped = on.keys.total(), off.keys.total() - on.keys.total()
-    assert totals["new"] == on.crawl.stats["dedup/new"] == kept
+    assert totals["new"] == on.crawl.stats["dedup/new"]
+    assert totals["similar"] == on.crawl.stats.get("dedup/similar", 0) == len(on.report["similar"])
+    assert totals["new"] + totals["similar"] == kept
     assert totals["exact duplicate"] + totals["near duplicate"] == on.crawl.stats["item_dropped_count"] == dropped
     assert totals["updated"] == totals["unchanged"] == 0
     assert on.crawl.stats["item_scraped_count"] == len(on.stored)

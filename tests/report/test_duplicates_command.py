@@ -64,7 +64,7 @@ def test_table_of_the_last_run_outside_a_project(tmp_path: Path, database_url: s
     assert finished.stderr == ""
     assert finished.returncode == 0
     assert finished.stdout.startswith("run tuesday\n")
-    assert "exact           0        1.00  https://news.example/港?copy" in finished.stdout
+    assert "exact           0        1.00  same_text  https://news.example/港?copy" in finished.stdout
 
 
 def test_terminal_without_chinese_letters_gets_escapes(tmp_path: Path, database_url: str) -> None:

@@ -19,6 +19,7 @@ from dedup.cli.main import main
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
+from dedup.rules.rule import Rule
 from dedup.sql.database import Database
 from dedup.sql.outages import Outages
 from tests.commands import run_dedup
@@ -179,7 +180,8 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     texts = (f"text:{TEXT}", f"text:{edited(TEXT, 8)}")
     assert data(tmp_path, *texts)["verdict"] == "near duplicate"
     strict = data(tmp_path, *texts, "--set", "MIN_JACCARD=.99", "--set", "DEDUP_min_containment=.99")
-    assert strict["rule"] == "neither Jaccard similarity nor containment is high enough"
+    assert (strict["verdict"], strict["rule"]) == ("similar", Rule.LESS_ALIKE)
+    assert [limit["setting"] for limit in strict["missed"]] == ["min_jaccard", "min_containment"]
     assert strict["settings"]["min_jaccard"] == 0.99
     paper = data(tmp_path, *texts, "--mode", "paper")
     assert (paper["verdict"], paper["rule"]) == ("new", "the fingerprints differ in more bits than radius")

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from dedup import make_signature
 from dedup.report.explanation.rejoined import rejoin
 from dedup.report.explanation.words import diff_words
+from dedup.rules.rule import Rule
 from dedup.signature.normalise import normalise
 from dedup.signature.tokens import tokenise
 from tests.report.test_explain import data, explained, fill
-from tests.texts import CHINESE, document, edited, extended, words
+from tests.texts import CHINESE, answered, document, edited, extended, words
 
 A, B, C = (f"https://news.example/{name}" for name in "abc")
 TEXT = document(200)
@@ -103,14 +104,33 @@ def test_probe_of_stored_words_is_known(tmp_path: Path) -> None:
 
 
 def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
-    anew = edited(TEXT, 14)
-    options = (f"text:{TEXT}", f"text:{anew}", "--set", "sure_jaccard=1")
+    options = tuple(f"text:{answered(TEXT, 14, who)}" for who in ("one", "other"))
     content = data(tmp_path, *options)
-    assert content["rule"].startswith("a form filled in anew")
-    assert 1.5 < content["replaced"] <= 7
+    assert content["rule"] == Rule.REPLACED
+    assert 1.25 < content["replaced"] <= 7
+    # A name three times, and five numbers.
+    assert (content["swapped"], content["numbers_gone"], content["numbers_shared"]) == (1.5, 2.5, 0)
+    assert not content["is_noise"]
     assert (content["rewritten"], content["short_similarity"], content["has_other_numbers"]) == (0, None, False)
-    figure = f"replaced     {content['replaced']:.2f} short stretches of 100 words"
-    assert f"{figure} (at most 1.5 where Jaccard is below 1.00)\n" in explained(tmp_path, *options)
+    output = " ".join(explained(tmp_path, *options).split())
+    assert f"replaced {content['replaced']:.2f} short stretches of 100 words (at most 1.25) rewritten" in output
+    assert "swapped 1.50 of 100 words, for the same ones throughout (at most 0.4)" in output
+    gone = "numbers 2.50 of 100 words are numbers that gave way; .00 of all numbers are in both (at least .40)"
+    assert gone in output
+
+
+def test_noise_is_named_and_has_no_numbers(tmp_path: Path) -> None:
+    options = (f"text:{TEXT}", f"text:{edited(TEXT, 14)}")
+    content = data(tmp_path, *options)
+    assert (content["verdict"], content["swapped"], content["numbers_gone"]) == ("near duplicate", 0, 0)
+    output = " ".join(explained(tmp_path, *options).split())
+    assert "(at most 1.25), which are noise: no number and no name of a thing gave way" in output
+    assert "numbers that gave way" not in output
+
+
+def test_where_any_number_may_be_swapped_it_says_so(tmp_path: Path) -> None:
+    options = (f"text:{TEXT}", f"text:{edited(TEXT, 14)}", "--set", "caution=eager")
+    assert "for the same ones throughout (any number)\n" in explained(tmp_path, *options)
 
 
 def test_another_text_in_the_same_frame_shows_what_was_rewritten(tmp_path: Path) -> None:
@@ -118,7 +138,7 @@ def test_another_text_in_the_same_frame_shows_what_was_rewritten(tmp_path: Path)
     texts = [" ".join([*frame[:150], *words(60, seed), *frame[150:]]) for seed in "ab"]
     options = [f"text:{text}" for text in texts]
     content = data(tmp_path, *options)
-    assert content["rewritten"] == 60 / 360
+    assert content["rewritten"] == pytest.approx(60 / 360)
     assert "rewritten    .17 of the shorter text, in long stretches (at most .10)\n" in explained(tmp_path, *options)
 
 
@@ -133,21 +153,26 @@ def test_of_short_texts_the_words_are_what_is_needed(tmp_path: Path) -> None:
     assert f"  words, pairs       -    {content['short_similarity']:.2f}".replace("0.", ".") in output
     # What the sketches say is not asked for.
     assert [line.split()[-1] for line in output.splitlines() if line.startswith("  Jaccard")] == ["-"]
-    assert "replaced     0.00 short stretches of 100 words (at most 1.5)\n" in output
+    assert "replaced     0.00 short stretches of 100 words (at most 1.25)\n" in output
     assert "\nrewritten" not in output
 
 
 def test_short_texts_with_other_numbers_say_so(tmp_path: Path) -> None:
     options = (f"text:{NOTICE}", f"text:{NOTICE.replace('3', '4')}")
     content = data(tmp_path, *options)
-    assert (content["verdict"], content["short_similarity"], content["has_other_numbers"]) == ("new", 0, True)
-    assert "words and pairs of words count for nothing: the numbers are not the same\n" in explained(tmp_path, *options)
+    assert (content["verdict"], content["rule"], content["has_other_numbers"]) == ("similar", Rule.RENUMBERED, True)
+    assert content["short_similarity"] > 0.7
+    output = explained(tmp_path, *options)
+    assert "             the numbers are not the same\n" in output
+    assert "other numbers in 22 tokens: at least 64 (DEDUP_SHORT_TOKENS)\n" in output
+    assert "noise" not in output
     unlike = data(tmp_path, f"text:{document(30)}", f"text:{document(30, 'other')}")
     assert (unlike["short_similarity"], unlike["has_other_numbers"]) == (0, False)
 
 
 def test_words_that_a_database_would_not_have_are_not_compared(tmp_path: Path) -> None:
-    options = (f"text:{TEXT}", f"text:{edited(TEXT, 14)}", "--set", "sure_jaccard=1", "--set", "max_compared=199")
+    texts = tuple(f"text:{answered(TEXT, 14, who)}" for who in ("one", "other"))
+    options = (*texts, "--set", "max_compared=199")
     content = data(tmp_path, *options)
     assert content["rule"] == "estimated Jaccard similarity reaches min_jaccard"
     assert (content["replaced"], content["rewritten"]) == (None, None)

@@ -10,7 +10,7 @@ from dedup import DedupError, Verdict
 from dedup.report.queries import read_largest_clusters, read_totals
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database, open_existing_database
-from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, text_of
+from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, form_of, report_on, text_of
 
 
 @pytest.fixture
@@ -84,6 +84,7 @@ def test_totals_count_documents_and_bytes_of_every_verdict(database: Database) -
     totals = read_totals(database, "tuesday")
     assert {verdict: total.documents for verdict, total in totals.items()} == {
         Verdict.NEW: 2,
+        Verdict.SIMILAR: 0,
         Verdict.UNCHANGED: 1,
         Verdict.UPDATED: 0,
         Verdict.EXACT_DUPLICATE: 1,
@@ -230,3 +231,38 @@ def test_host_matches_name_with_or_without_port_and_nothing_else(
 )
 def test_host_of_a_key(key: str, host: str) -> None:
     assert host_of(key) == host
+
+
+# What is similar
+
+
+def test_what_is_similar_is_listed_with_what_it_resembles_and_is_no_member(crawls: Crawls, database: Database) -> None:
+    form = "https://forms.example/1"
+    crawls.run("forms", (BRIDGE, text_of(1)), (BRIDGE + "?sid=81", text_of(1)), (form, form_of(1)))
+    with report_on(database) as report:
+        assert [duplicate.dropped for duplicate in report.duplicates] == [BRIDGE + "?sid=81"]
+        [row] = report.similar
+        assert (row.verdict, row.dropped, row.original) == (Verdict.SIMILAR, form, BRIDGE)
+        assert (row.kept, row.rule) == ("similar", "replaced")
+        assert 0 < row.similarity < 1
+        assert report.totals[Verdict.SIMILAR].documents == 1
+        assert report.totals[Verdict.SIMILAR].similarities == (row.similarity, row.similarity)
+        assert [(cluster.leader, cluster.duplicates) for cluster in report.clusters] == [(BRIDGE, 1)]
+        assert [host.kept for host in report.hosts if host.host == "forms.example"] == [1]
+        assert sum(report.kept.values()) == 0
+
+
+def test_what_resembles_one_without_copies_makes_no_cluster(crawls: Crawls, database: Database) -> None:
+    crawls.run("forms", ("https://a.example/", text_of(7)), ("https://b.example/", form_of(7)))
+    with report_on(database) as report:
+        assert (report.cluster_count, report.clusters, report.keeper_count) == (0, [], 0)
+        assert len(list(report.similar)) == 1
+
+
+def test_an_updated_document_that_resembles_another_is_similar(crawls: Crawls, database: Database) -> None:
+    crawls.run("forms", (BRIDGE, text_of(1)), (BUDGET, form_of(1)))
+    with report_on(database) as report:
+        assert [(row.verdict, row.dropped, row.original) for row in report.similar] == [
+            (Verdict.UPDATED, BUDGET, BRIDGE)
+        ]
+        assert list(report.duplicates) == []

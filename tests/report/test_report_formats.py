@@ -9,14 +9,14 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from dedup.display import columns_of, readable
 from dedup.report.render import Format, write_report
 from dedup.signature.signature import digest
 from dedup.sql.database import Database, open_existing_database
 from dedup.sql.schema import documents, verdicts
-from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, report_on, text_of
+from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, form_of, report_on, text_of
 
 
 @pytest.fixture
@@ -101,10 +101,39 @@ def test_csv_has_no_control_characters(crawls: Crawls, database: Database) -> No
     assert row["dropped"] == "https://odd.example/[31mred"
 
 
+FORM = "https://forms.example/2"
+
+
+@pytest.fixture
+def forms(crawls: Crawls, database: Database) -> Database:
+    """A run with a copy of a page, and a form like it with other words filled in."""
+    crawls.run("forms", (BUDGET, text_of(4)), (BRIDGE, text_of(4)), (FORM, form_of(4)))
+    return database
+
+
+def test_json_lists_what_is_similar_by_itself(forms: Database) -> None:
+    facts = json.loads(written(forms, Format.JSON))
+    [similar] = facts["similar"]
+    assert (similar["document"], similar["original"], similar["matched"]) == (FORM, BUDGET, BUDGET)
+    assert (similar["verdict"], similar["kept"], similar["rule"]) == ("similar", "similar", "replaced")
+    assert "dropped" not in similar
+    assert [duplicate["rule"] for duplicate in facts["duplicates"]] == ["same_text"]
+    assert facts["totals"]["similar"]["documents"] == 1
+
+
+def test_csv_ends_with_what_is_similar(forms: Database) -> None:
+    rows = list(csv.DictReader(io.StringIO(written(forms, Format.CSV))))
+    assert [(row["verdict"], row["dropped"], row["kept"], row["rule"]) for row in rows] == [
+        ("exact duplicate", BRIDGE, "", "same_text"),
+        ("similar", FORM, "similar", "replaced"),
+    ]
+
+
 @pytest.mark.slow
 def test_duplicates_are_written_without_being_held_in_memory(crawls: Crawls) -> None:
     crawls.run("large", (BUDGET, text_of(2)))
-    add_duplicates(crawls.deduplicator.database, 10_000)
+    add_related(crawls.deduplicator.database, 10_000, "exact duplicate")
+    add_related(crawls.deduplicator.database, 10_000, "similar")
 
     class Nowhere(io.StringIO):
         def write(self, text: str) -> int:
@@ -120,19 +149,22 @@ def test_duplicates_are_written_without_being_held_in_memory(crawls: Crawls) -> 
     assert peak < 4_000_000
 
 
-def add_duplicates(database: Database, count: int) -> None:
+def add_related(database: Database, count: int, verdict: str) -> None:
     with database.write() as connection:
-        original = connection.execute(select(documents)).mappings().one()
-        decision = connection.execute(select(verdicts)).mappings().one()
-        names = [f"https://copies.example/{'x' * 200}/{number}" for number in range(count)]
-        ids = range(original["id"] + 1, original["id"] + 1 + count)
+        original = connection.execute(select(documents).order_by(documents.c.id)).mappings().first()
+        decision = connection.execute(select(verdicts).order_by(verdicts.c.id)).mappings().first()
+        assert original is not None
+        assert decision is not None
+        names = [f"https://copies.example/{'x' * 200}/{verdict}/{number}" for number in range(count)]
+        first = connection.scalar(select(func.max(documents.c.id))) + 1
+        ids = range(first, first + count)
         copies = [
             {**original, "id": key_id, "key": name, "key_digest": digest(name.encode())}
             for key_id, name in zip(ids, names, strict=True)
         ]
         found = {
             "run_id": decision["run_id"],
-            "verdict": "exact duplicate",
+            "verdict": verdict,
             "original_id": original["id"],
             "matched_id": original["id"],
             "distance": 0,
@@ -155,13 +187,13 @@ def rows_of_dropped(table: str) -> list[list[str]]:
 def test_table_shows_each_dropped_page_with_its_original(database: Database) -> None:
     bridge = readable(BRIDGE)
     rows = rows_of_dropped(written(database, Format.TABLE))
-    assert [(row[0], row[3], row[4]) for row in rows] == [
+    assert [(row[0], row[4], row[5]) for row in rows] == [
         ("near", "https://print.example/budget", BUDGET),
         ("exact", bridge + "?sid=81", bridge),
         ("near", "https://print.example:8080/bridge", "."),
         ("near", "https://print.example:8080/wire", "."),
     ]
-    assert rows[1][1:3] == ["0", "1.00"]
+    assert rows[1][1:4] == ["0", "1.00", "same_text"]
     assert rows[0][2].startswith(".")
 
 
@@ -170,9 +202,9 @@ def test_table_columns_line_up(database: Database) -> None:
     start = next(number for number, line in enumerate(lines) if line.startswith("verdict  distance"))
     originals = [columns_of(line[: line.rindex(" ")]) for line in lines[start : lines.index("", start)]]
     assert len(set(originals)) == 1
-    ends = {len(line) for line in lines[2:9]}
+    ends = {len(line) for line in lines[2:10]}
     assert lines[2].startswith("verdict")
-    assert lines[8].startswith("total")
+    assert lines[9].startswith("total")
     assert len(ends) == 1
 
 
@@ -219,7 +251,7 @@ def test_no_line_is_wider_than_the_terminal(
 def test_nothing_is_cut_outside_a_terminal(database: Database, crawls: Crawls) -> None:
     key = "https://m.example/" + "path/" * 100
     crawls.run("long", (key, text_of(5)), (key + "copy", text_of(5)))
-    assert rows_of_dropped(written(database, Format.TABLE))[0][3:] == [key + "copy", key]
+    assert rows_of_dropped(written(database, Format.TABLE))[0][4:] == [key + "copy", key]
 
 
 def test_scheme_is_left_out_before_anything_is_cut(
@@ -240,7 +272,7 @@ def test_short_originals_leave_room_for_long_dropped_keys(
 
 def test_keys_that_differ_only_in_their_escapes_are_told_apart(database: Database, crawls: Crawls) -> None:
     crawls.run("escapes", (BRIDGE, text_of(1)), (BRIDGE.lower(), text_of(1)))
-    assert rows_of_dropped(written(database, Format.TABLE))[0][3:] == [BRIDGE.lower(), BRIDGE]
+    assert rows_of_dropped(written(database, Format.TABLE))[0][4:] == [BRIDGE.lower(), BRIDGE]
 
 
 def test_schemes_that_differ_are_told_apart_where_they_do_not_fit(
@@ -259,3 +291,40 @@ def test_hostile_key_cannot_upset_a_terminal(database: Database, crawls: Crawls)
     table = written(database, Format.TABLE)
     assert all(line.isprintable() for line in table.split("\n"))
     assert len(rows_of_dropped(table)) == 2
+
+
+def test_table_lists_what_is_similar_behind_what_was_dropped(forms: Database) -> None:
+    lines = written(forms, Format.TABLE).splitlines()
+    start = lines.index("similar, kept: look at these")
+    assert lines[start + 1].split() == ["distance", "similarity", "rule", "document", "resembles"]
+    [row] = [line.split() for line in lines[start + 2 : lines.index("", start)]]
+    assert row[2:] == ["replaced", FORM, BUDGET]
+    assert [row[4] for row in rows_of_dropped("\n".join(lines))] == [readable(BRIDGE)]
+    assert lines[start - 1] == ""
+    assert next(line for line in lines if line.startswith("similar ")).split()[1] == "1"
+
+
+def test_table_without_anything_similar_has_no_such_list(database: Database) -> None:
+    assert "look at these" not in written(database, Format.TABLE)
+
+
+@pytest.mark.parametrize("columns", [72, 80, 120, 200])
+def test_no_line_of_what_is_similar_is_wider_than_the_terminal(
+    database: Database, crawls: Crawls, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_path = "%E6%B8%AF%E5%8F%A3" * 20
+    crawls.run(
+        "long",
+        (f"https://{'sub.' * 12}news.example/{long_path}/1", text_of(5)),
+        (f"https://m.example/{'path/' * 40}", form_of(5)),
+    )
+    table = table_in_terminal(database, columns, monkeypatch)
+    assert "look at these" in table
+    assert max(map(columns_of, table.splitlines())) <= columns
+
+
+def test_the_rule_is_left_out_where_addresses_need_the_room(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "jaccard" in table_in_terminal(database, 120, monkeypatch)
+    assert "jaccard" not in table_in_terminal(database, 119, monkeypatch)

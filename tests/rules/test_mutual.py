@@ -13,7 +13,8 @@ from dedup import DedupSettings, Signature, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.rules.mutual import MutualProbes, margins_of
-from dedup.rules.pairwise import PairDecider, Rule
+from dedup.rules.pairwise import PairDecider
+from dedup.rules.rule import Rule
 from dedup.rules.verification import plan_of
 from dedup.signature.schemes import find_scheme
 from tests.texts import document, edited

@@ -9,7 +9,8 @@ import pytest
 from dedup.corpus.state.checkpoint import about_settings
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
-from dedup.rules.settings import DedupSettings, Mode, RuleSettings
+from dedup.rules.limits import LIMITS, Caution, Limits
+from dedup.rules.settings import DedupSettings, Mode, RuleSettings, with_changes
 
 
 def read(**values: Any) -> DedupSettings:
@@ -40,12 +41,58 @@ def test_the_defaults_are_those_that_were_measured() -> None:
         8,
         32,
     )
-    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.45)
+    assert settings.caution is Caution.BALANCED
+    assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.6)
     assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
-    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.75, 1.5, 0.1)
+    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.98, 1.25, 0.1)
+    assert (settings.max_added, settings.max_swapped, settings.min_numbers) == (0.3, 0.4, 0.3)
+    assert settings.max_candidates == 256
     assert settings.max_compared == 20_000
     assert (settings.min_tokens, settings.short_tokens, settings.short_jaccard) == (20, 64, 0.7)
     assert settings.mode is Mode.CHECKED
+
+
+def limits_of(settings: RuleSettings) -> Limits:
+    return Limits(*(getattr(settings, name) for name in Limits._fields))
+
+
+@pytest.mark.parametrize("caution", Caution)
+def test_caution_gives_the_limits_that_are_not_given(caution: Caution) -> None:
+    for settings in (read(caution=caution.value), DedupSettings(caution=caution), RuleSettings(caution=caution)):
+        assert settings.caution is caution
+        assert limits_of(settings) == LIMITS[caution]
+
+
+@pytest.mark.parametrize("caution", Caution)
+@pytest.mark.parametrize("name", Limits._fields)
+def test_a_limit_that_is_given_wins_over_the_caution(name: str, caution: Caution) -> None:
+    expected = LIMITS[caution]._replace(**{name: 0.5})
+    assert limits_of(read(caution=caution, **{name: "0.5"})) == expected
+    assert limits_of(DedupSettings(caution=caution, **{name: 0.5})) == expected
+
+
+def test_a_caution_given_in_code_by_its_name_is_that_caution() -> None:
+    values: dict[str, Any] = {"caution": "eager"}
+    assert DedupSettings(**values).caution is Caution.EAGER
+
+
+def test_with_another_caution_come_its_limits() -> None:
+    changed = with_changes(DedupSettings(run="monday", radius=3), caution="eager")
+    assert changed == DedupSettings(run="monday", radius=3, caution=Caution.EAGER)
+
+
+def test_limits_that_were_given_stay_with_another_caution() -> None:
+    before = DedupSettings(min_jaccard=0.6)
+    assert with_changes(before, caution="eager") == DedupSettings(caution=Caution.EAGER, min_jaccard=0.6)
+    changed = with_changes(before, caution="eager", min_jaccard=0.65, max_swapped=0.4)
+    assert changed == DedupSettings(caution=Caution.EAGER, min_jaccard=0.65, max_swapped=0.4)
+
+
+def test_limits_stay_where_the_caution_does() -> None:
+    before = DedupSettings(max_replaced=3)
+    assert with_changes(before, radius=3) == DedupSettings(max_replaced=3, radius=3)
+    with pytest.raises(SettingsError, match="DEDUP_CAUTION"):
+        with_changes(before, caution="bold")
 
 
 def test_every_default_is_read_back_from_its_text_form() -> None:
@@ -77,6 +124,10 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("firm_margin", "inf", inf),
         ("min_jaccard", "0.5", 0.5),
         ("min_jaccard", 1, 1.0),
+        ("caution", "careful", Caution.CAREFUL),
+        ("caution", Caution.EAGER, Caution.EAGER),
+        ("max_swapped", "inf", inf),
+        ("min_numbers", 0, 0.0),
         ("run", "", ""),
         ("index_file", "a.index", "a.index"),
         ("max_cluster", "0", 0),
@@ -123,6 +174,14 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("max_replaced", -1),
         ("max_rewritten", 1.1),
         ("max_compared", -1),
+        ("caution", "bold"),
+        ("caution", ""),
+        ("caution", "Eager"),
+        ("caution", 1),
+        ("max_swapped", -1),
+        ("max_swapped", "nan"),
+        ("min_numbers", 1.1),
+        ("min_numbers", "few"),
         ("lock_timeout", 0),
         ("lock_timeout", -1),
         ("lock_timeout", "nan"),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules.wordwise import LONGEST_REPLACED, _numbers, compare_words, short_similarity
+from dedup.rules.wordwise import (
+    LONGEST_REPLACED,
+    WordDifference,
+    has_same_numbers,
+    short_similarity,
+)
 from tests.texts import edited, extended, words
 
 WORDS = words(100)
-TEXTS = st.lists(st.sampled_from(["a", "b", "c", "dd", "12"]), min_size=1, max_size=40)
+TEXTS = st.lists(st.sampled_from(["a", "b", "c", "dd", "12", "7"]), min_size=1, max_size=40)
 
 
 def joined(tokens: list[str]) -> bytes:
@@ -20,11 +23,17 @@ def joined(tokens: list[str]) -> bytes:
 
 
 def replaced(a: list[str], b: list[str]) -> float:
-    return compare_words(joined(a), joined(b)).replaced
+    return WordDifference(joined(a), joined(b)).replaced
+
+
+def measured(a: list[str], b: list[str]) -> tuple[float, ...]:
+    found = WordDifference(joined(a), joined(b))
+    names = ("replaced", "rewritten", "added", "swapped", "numbers_gone", "numbers_shared", "has_own_words")
+    return tuple(getattr(found, name) for name in names)
 
 
 def rewritten(a: list[str], b: list[str]) -> float:
-    return compare_words(joined(a), joined(b)).rewritten
+    return WordDifference(joined(a), joined(b)).rewritten
 
 
 def with_tokens(at: int, removed: int, added: list[str]) -> list[str]:
@@ -85,7 +94,7 @@ def test_endless_words_take_no_endless_time() -> None:
 
 @given(TEXTS, TEXTS)
 def test_the_order_of_two_texts_makes_no_difference(a: list[str], b: list[str]) -> None:
-    assert compare_words(joined(a), joined(b)) == compare_words(joined(b), joined(a))
+    assert measured(a, b) == measured(b, a)
     assert short_similarity(joined(a), joined(b)) == short_similarity(joined(b), joined(a))
 
 
@@ -95,19 +104,165 @@ def test_the_order_of_two_texts_makes_no_difference(a: list[str], b: list[str]) 
         ("x y z", "x y z", 1),
         ("x y z", "x y", 3 / 5),
         ("x y 7", "x y 7", 1),
-        ("x y 7", "x y 8", 0),
-        ("x y 7", "x y", 0),
-        ("x 7 y 7", "x 7 y", 0),
+        ("x y 7", "x y 8", 3 / 7),
+        ("x 7 y 7", "x 7 y", 5 / 6),
         ("x 7 y 8", "x 8 y 7", 4 / 10),
-        ("x ٧", "x ٨", 0),
         ("x y", "z", 0),
     ],
 )
-def test_short_texts_share_words_and_pairs_of_words_and_all_numbers(a: str, b: str, expected: float) -> None:
+def test_short_texts_share_words_and_pairs_of_words(a: str, b: str, expected: float) -> None:
     assert short_similarity(joined(a.split()), joined(b.split())) == pytest.approx(expected)
 
 
-@given(st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=4), max_size=8))
-def test_numbers_are_tokens_with_a_digit(tokens: list[str]) -> None:
-    expected = Counter(token for token in tokens if any(character.isdecimal() for character in token))
-    assert _numbers("\n".join(tokens).encode()) == expected
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("x y z", "z", True),
+        ("x 7", "7 y", True),
+        ("x 7", "x 8", False),
+        ("x 7", "x", False),
+        ("x 7 y 7", "x 7 y", False),
+        ("x 7 y 8", "x 8 y 7", True),
+        ("x 7.5", "x 7.6", False),
+        ("x b12", "x b6", False),
+        ("x ٧", "x ٨", False),
+    ],
+)
+def test_numbers_are_the_same_if_each_is_as_often(a: str, b: str, expected: bool) -> None:
+    assert has_same_numbers(joined(a.split()), joined(b.split())) is expected
+
+
+@given(*(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=4)) for _ in range(2)))
+def test_numbers_are_tokens_with_a_digit(a: list[str], b: list[str]) -> None:
+    ours, theirs = (sorted(token for token in tokens if any(map(str.isdecimal, token))) for tokens in (a, b))
+    assert has_same_numbers(joined(a), joined(b)) is (ours == theirs)
+
+
+# What another thing in the same frame has of its own
+
+
+def with_words(at: dict[int, str]) -> list[str]:
+    return [at.get(place, word) for place, word in enumerate(WORDS)]
+
+
+def difference(a: list[str], b: list[str]) -> WordDifference:
+    return WordDifference(joined(a), joined(b))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        # Once may be a correction.
+        ({10: "anna"}, {10: "bert"}, 0),
+        ({10: "anna", 50: "anna"}, {10: "bert", 50: "bert"}, 2),
+        ({10: "anna", 50: "anna", 90: "anna"}, {10: "bert", 50: "bert", 90: "bert"}, 3),
+        ({10: "anna", 50: "anna"}, {10: "bert", 50: "carl"}, 0),
+        ({10: "anna", 50: "anna"}, {10: "bert", 50: "anna"}, 0),
+        # The same words, in another order.
+        ({10: "anna", 50: "bert"}, {10: "bert", 50: "anna"}, 0),
+        ({10: "anna lee", 50: "anna lee"}, {10: "bert", 50: "bert"}, 2),
+        ({10: "2019", 50: "2019"}, {10: "2020", 50: "2020"}, 0),
+        ({10: "2019", 50: "2019"}, {10: "bert", 50: "bert"}, 2),
+        ({10: "v2", 50: "v2"}, {10: "v3", 50: "v3"}, 0),
+        ({10: "٢٠١٩", 50: "٢٠١٩"}, {10: "٢٠٢٠", 50: "٢٠٢٠"}, 0),
+    ],
+)
+def test_words_that_gave_way_to_the_same_ones_at_least_twice_are_swapped(
+    ours: dict[int, str], theirs: dict[int, str], expected: float
+) -> None:
+    a, b = (" ".join(with_words(at)).split() for at in (ours, theirs))
+    assert difference(a, b).swapped == pytest.approx(expected)
+
+
+def test_only_short_stretches_are_swapped() -> None:
+    for length, expected in ((6, 2), (7, 0)):
+        ours, theirs = words(length, "ours"), words(length, "theirs")
+        a, b = ([*WORDS[:40], *each, *WORDS[40:80], *each, *WORDS[80:]] for each in (ours, theirs))
+        assert difference(a, b).swapped == pytest.approx(expected * 100 / len(a))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "gone", "shared"),
+    [
+        ({}, {}, 0, 1),
+        ({10: "7"}, {10: "7"}, 0, 1),
+        ({10: "7"}, {10: "8"}, 1, 0),
+        ({10: "7", 50: "8"}, {10: "7", 50: "9"}, 1, 1 / 3),
+        ({10: "7", 50: "7"}, {10: "7", 50: "8"}, 1, 1 / 3),
+        # Each as often as it is in either, wherever it stands.
+        ({10: "7", 50: "8"}, {10: "8", 50: "7"}, 0, 1),
+        # A number more is none that gave way.
+        ({10: "7"}, {10: "7", 50: "8"}, 0, 1 / 2),
+        ({}, {10: "7", 50: "8"}, 0, 1),
+        ({10: "b12"}, {10: "b6"}, 1, 0),
+        ({10: "٧"}, {10: "٨"}, 1, 0),
+    ],
+)
+def test_numbers_that_gave_way_and_that_are_in_both(
+    ours: dict[int, str], theirs: dict[int, str], gone: float, shared: float
+) -> None:
+    found = difference(with_words(ours), with_words(theirs))
+    assert (found.numbers_gone, found.numbers_shared) == (pytest.approx(gone), pytest.approx(shared))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ({10: "anna", 50: "anna"}, {20: "bert", 60: "bert"}, True),
+        ({10: "anna", 50: "anna"}, {20: "bert"}, False),
+        ({10: "anna", 50: "anna"}, {}, False),
+        # Each has a name of its own once more, and the other one's once.
+        ({10: "anna", 50: "anna", 70: "bert"}, {10: "bert", 50: "bert"}, False),
+        ({10: "anna", 50: "berta"}, {20: "carl", 60: "dora"}, False),
+        ({10: "2019", 50: "2019"}, {20: "2020", 60: "2020"}, False),
+        ({10: "٢٠١٩", 50: "٢٠١٩"}, {20: "٢٠٢٠", 60: "٢٠٢٠"}, False),
+    ],
+)
+def test_each_has_a_word_of_its_own_that_it_repeats(
+    ours: dict[int, str], theirs: dict[int, str], expected: bool
+) -> None:
+    assert difference(with_words(ours), with_words(theirs)).has_own_words is expected
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ({10: "anna", 50: "berta"}, {10: "carl", 50: "dora"}, True),
+        # One word may be what a short text is about.
+        ({10: "anna"}, {10: "carl"}, False),
+        ({10: "anna", 50: "7"}, {10: "carl", 50: "8"}, False),
+        ({10: "anna", 50: "anna"}, {10: "carl", 50: "carl"}, False),
+    ],
+)
+def test_what_was_replaced_is_noise_without_numbers_or_names(
+    ours: dict[int, str], theirs: dict[int, str], expected: bool
+) -> None:
+    found = difference(with_words(ours), with_words(theirs))
+    assert found.replaced
+    assert found.is_noise is expected
+
+
+@given(TEXTS)
+def test_equal_texts_differ_in_nothing(tokens: list[str]) -> None:
+    assert measured(tokens, tokens) == (0, 0, 0, 0, 0, 1, False)
+    assert has_same_numbers(joined(tokens), joined(tokens))
+
+
+@given(TEXTS, TEXTS)
+def test_what_differs_stays_within_its_bounds(a: list[str], b: list[str]) -> None:
+    found = difference(a, b)
+    assert 0 <= found.rewritten <= 1
+    assert 0 <= found.numbers_shared <= 1
+    assert 0 <= found.swapped <= 100
+    assert 0 <= found.numbers_gone <= 100
+    if has_same_numbers(joined(a), joined(b)):
+        assert (found.numbers_gone, found.numbers_shared) == (0, 1)
+
+
+def test_what_one_text_has_in_its_middle_counts_as_added_where_words_gave_way() -> None:
+    longer = [*WORDS[:50], *words(40, "more"), *WORDS[50:]]
+    assert difference(WORDS, longer).added == 0
+    changed = [*WORDS[:30], "other", *longer[31:]]
+    assert difference(WORDS, changed).added == pytest.approx(0.4)
+    # What stands at the end is a frame, or was cut off.
+    assert difference(WORDS, [*with_words({30: "other"}), *words(40, "more")]).added == 0

@@ -21,8 +21,8 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
 from dedup.rules.pairwise import PairDecider
+from dedup.rules.rule import Rule
 from dedup.rules.settings import IndexKind
-from dedup.rules.verification import Rule
 from dedup.sql.schema import documents, to_unsigned
 from tests.commands import run_dedup
 from tests.deciding import Crawl

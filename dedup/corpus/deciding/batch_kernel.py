@@ -68,6 +68,7 @@ class Decided(NamedTuple):
         distances: in how many bits their fingerprints differ.
         similarities: the estimated Jaccard similarity of the two.
         is_exact: whether they have the same text.
+        by_jaccard: whether the Jaccard similarity to the member says that it is a copy, or else the containment.
     """
 
     kinds: NDArray[np.int64]
@@ -76,13 +77,15 @@ class Decided(NamedTuple):
     distances: NDArray[np.int64]
     similarities: NDArray[np.float64]
     is_exact: NDArray[np.bool_]
+    by_jaccard: NDArray[np.bool_]
 
     @classmethod
     def room(cls, count: int) -> Decided:
         """Make room for so many documents."""
         kinds, members, distances = (np.empty(count, np.int64) for _ in range(3))
         leaders = np.full(count, NOWHERE)
-        return cls(kinds, members, leaders, distances, np.empty(count), np.empty(count, np.bool_))
+        is_exact, by_jaccard = (np.empty(count, np.bool_) for _ in range(2))
+        return cls(kinds, members, leaders, distances, np.empty(count), is_exact, by_jaccard)
 
 
 class Lines(NamedTuple):
@@ -201,6 +204,10 @@ def decide_batch(
                 if member != NOWHERE:
                     kind = COPY
                     _note_copy(decided, place, member, lines, rows, known_sketches)
+                    jaccard, _ = compare_sketches(
+                        known_sketches, member, lines.minima[place], signed(lines.shingles[place])
+                    )
+                    decided.by_jaccard[place] = jaccard >= rules.needed.min_jaccard
                     leader = decided.leaders[place]
                     is_indexed = not rules.is_paper
                 elif len(candidates):

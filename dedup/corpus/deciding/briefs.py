@@ -26,7 +26,7 @@ def write_brief(minima: NDArray[np.uint64], shingles: int, tokens: int, brief: N
     """Write a sketch in brief: two bits of each of its first 96 minima, its shingles and tokens.
 
     That tells of nearly every candidate that it is not worth the check, and is half a cache line. A sketch in
-    full is on two, and there are 64 candidates of a document, anywhere in memory.
+    full is on two, and there are 256 candidates of a document, anywhere in memory.
 
     Args:
         minima: those of the sketch, shape (8,).

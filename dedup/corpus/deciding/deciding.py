@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.candidates.candidates import Candidates
 from dedup.corpus.candidates.look_up import Closest, Stored
-from dedup.corpus.deciding.batch_kernel import COPY, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
+from dedup.corpus.deciding.batch_kernel import COPY, TWIN, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.deciding.mutual_probing import compiled_brings
@@ -29,19 +29,20 @@ from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Sketch
 
 
-class Duplicate(NamedTuple):
-    """A document that is a copy of one before it.
+class Related(NamedTuple):
+    """A document that is a copy of one before it, or resembles one.
 
     Attributes:
         place: its place in the batch.
         decision: the decision on it.
-        leader: the number of the leader of its cluster.
+        leader: the number of the leader of the cluster that it belongs to, or resembles.
     """
 
     place: int
@@ -91,14 +92,14 @@ class CorpusDeduplicator:
         """How many different contents are known."""
         return len(self._known)
 
-    def decide(self, batch: SignedBatch) -> list[Duplicate]:
+    def decide(self, batch: SignedBatch) -> list[Related]:
         """Decide the documents of a batch, one after the other, and know them from now on.
 
         Args:
             batch: the documents, and their signatures.
 
         Returns:
-            Those that are duplicates, in their order; all others are new.
+            Those that are duplicates or similar to others, in their order; all others are new.
         """
         count = len(batch)
         buffers = self._known.buffers(count)
@@ -117,20 +118,20 @@ class CorpusDeduplicator:
         )
         ends = Ends(len(self._known), len(self._index), buffers.keys_end, buffers.words_end)
         decided = Decided.room(count)
-        duplicates: list[Duplicate] = []
+        related: list[Related] = []
         at_once = self._index.at_once(count)
         for first in range(0, count, at_once):
             span = slice(first, first + at_once)
             closest = self._index.find(batch.rows["fingerprint"][span], batch.rows["margins"][span], first)
-            ends = self._decide_some(batch, decided, entering, closest=closest, ends=ends, duplicates=duplicates)
+            ends = self._decide_some(batch, decided, entering, closest=closest, ends=ends, related=related)
             self._index.entered(ends.stored)
         # No place comes twice, so that nothing else is compared.
-        return sorted([*self._copies(batch, decided), *duplicates])
+        return sorted([*self._copies(batch, decided), *related])
 
     def decide_one(self, batch: SignedBatch) -> Decision:
         """Decide a batch of one document, new or not, and know it from now on."""
-        for duplicate in self.decide(batch):
-            return duplicate.decision
+        for related in self.decide(batch):
+            return related.decision
         return Decision(Verdict.NEW, text_bytes=int(batch.rows["text_bytes"][0]))
 
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -179,11 +180,10 @@ class CorpusDeduplicator:
         words = partial(self._source.words, signed.words)
         return Asked(signed.fingerprint, signed.margins, signed.sketch, words)
 
-    def _merged(self, match: Match | None) -> Match | None:
+    def _merge(self, match: Match | None) -> None:
         """Let clusters that a document shows to be one be one."""
         if match is not None and match.joined is not None:
             self._merges.join(match.joined.id, match.leader.id)
-        return match
 
     def _decide_some(
         self,
@@ -193,7 +193,7 @@ class CorpusDeduplicator:
         *,
         closest: Closest,
         ends: Ends,
-        duplicates: list[Duplicate],
+        related: list[Related],
     ) -> Ends:
         """Decide some documents of a batch and enter them.
 
@@ -203,7 +203,7 @@ class CorpusDeduplicator:
             entering: the batch and what it is entered in, for compiled code.
             closest: what is closest to these documents.
             ends: how much there is.
-            duplicates: takes those that took a closer look.
+            related: takes those copies, and those that are similar, that took a closer look.
 
         Returns:
             How much there is then.
@@ -223,10 +223,12 @@ class CorpusDeduplicator:
                 start = place
             if place < end:
                 signed = batch.signed(place)
-                match = self._merged(self._matcher.find_among(self._asked(signed), candidates.tolist(), self))
-                leader = NOWHERE if match is None else match.leader.id
-                if match is not None:
-                    duplicates.append(self._duplicate(place, signed, match))
+                answer = self._matcher.find_among(self._asked(signed), candidates.tolist(), self)
+                self._merge(answer.match)
+                leader = NOWHERE if answer.match is None else answer.match.leader.id
+                if found := answer.match or answer.similar:
+                    content = _content(signed.text_digest, signed)
+                    related.append(Related(place, decision_of(Verdict.NEW, content, answer), found.leader.id))
         return ends
 
     def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
@@ -236,7 +238,7 @@ class CorpusDeduplicator:
         # Whether a cluster may join another one depends on all its members.
         return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
 
-    def _copies(self, batch: SignedBatch, decided: Decided) -> list[Duplicate]:
+    def _copies(self, batch: SignedBatch, decided: Decided) -> list[Related]:
         """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
         places = np.flatnonzero(decided.leaders != NOWHERE)
         if not len(places):
@@ -245,7 +247,7 @@ class CorpusDeduplicator:
         columns = (places, leaders, decided.is_exact[places], decided.distances[places], decided.similarities[places])
         sizes = batch.rows["text_bytes"][places]
         return [
-            Duplicate(
+            Related(
                 place,
                 Decision(
                     Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
@@ -253,20 +255,31 @@ class CorpusDeduplicator:
                     matched,
                     distance,
                     similarity,
+                    rule,
                     size,
                 ),
                 leader,
             )
-            for original, matched, place, leader, is_exact, distance, similarity, size in zip(
+            for original, matched, place, leader, is_exact, distance, similarity, size, rule in zip(
                 *self._known.keys_of_copies(leaders, members),
                 *(column.tolist() for column in (*columns, sizes)),
+                self._rules_of(batch, decided, places),
                 strict=True,
             )
         ]
 
-    @staticmethod
-    def _duplicate(place: int, signed: Signed, match: Match) -> Duplicate:
-        return Duplicate(place, decision_of(Verdict.NEW, _content(signed.text_digest, signed), match), match.leader.id)
+    def _rules_of(self, batch: SignedBatch, decided: Decided, places: NDArray[np.intp]) -> Iterator[Rule]:
+        """Yield the rules by which compiled code found duplicates."""
+        is_twin, tokens = decided.kinds[places] == TWIN, batch.rows["tokens"][places]
+        for is_same, by_jaccard, has_words in zip(
+            is_twin.tolist(), decided.by_jaccard[places].tolist(), tokens.astype(np.bool_).tolist(), strict=True
+        ):
+            if is_same:
+                yield Rule.SAME_TEXT if has_words else Rule.SAME_BYTES
+            elif self._rules.is_paper:
+                yield Rule.PAPER
+            else:
+                yield Rule.JACCARD if by_jaccard else Rule.CONTAINMENT
 
 
 class _Entering(NamedTuple):

@@ -15,7 +15,10 @@ from dedup.compiled.bits import ones, signed
 from dedup.corpus.deciding.briefs import BRIEF_WORDS, write_brief
 from dedup.index.memory.addresses import prefetch
 from dedup.rules.thresholds import (
+    BY_CONTAINMENT,
+    BY_JACCARD,
     NOT_ALIKE,
+    SIMILAR,
     Thresholds,
     alike_by,
     is_near_leader,
@@ -31,6 +34,7 @@ _WORDS = MINIMA * BITS_OF_A_MINIMUM // 64
 _COUNTED_TOGETHER = 4
 _LOWER_OF_PAIRS = np.uint64(0x5555555555555555)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
+_SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 # Below this share of what is asked for no rounding makes up for it.
 _SURELY_LESS = 0.999
 
@@ -131,9 +135,10 @@ def is_sure(
     """Say whether the check confirms a candidate by the sketches alone; see `worth_checking`."""
     theirs = signed(known.tokens[number])
     jaccard, containment = compare_sketches(known, number, minima, shingles)
+    rule = _alike_by(jaccard, containment, _length_ratio(tokens, theirs), needed)
     return bool(
         min(tokens, theirs) >= needed.short_tokens
-        and _alike_by(jaccard, containment, _length_ratio(tokens, theirs), needed) != NOT_ALIKE
+        and rule in (BY_JACCARD, BY_CONTAINMENT)
         and not _may_be_form(jaccard, needed)
         and not _may_be_frame(containment, needed)
     )
@@ -218,6 +223,9 @@ def _left_by_briefs(
         prefetch(briefs.ctypes.data + number * briefs.strides[0])
     brief = np.empty(BRIEF_WORDS, np.uint64)
     write_brief(minima, shingles, tokens, brief)
+    min_jaccard = min(needed.min_jaccard, _SIMILAR_JACCARD)
+    min_containment = min(needed.min_containment, _SIMILAR_CONTAINMENT)
+    min_length_ratio = min(needed.min_length_ratio, _SIMILAR_LENGTH_RATIO)
     left, count = np.empty(len(candidates), np.int64), 0
     for number in candidates:
         first, second = _differing_pairs(briefs[number, 0] ^ brief[0]), _differing_pairs(briefs[number, 1] ^ brief[1])
@@ -226,11 +234,11 @@ def _left_by_briefs(
         jaccard = _jaccard_of(signed(differing))
         theirs, their_tokens = signed(briefs[number, 3] & _LOW_HALF), signed(briefs[number, 3] >> np.uint64(32))
         # Multiplied, since dividing takes longer than all the rest, and with some room for what is rounded.
-        contained = _SURELY_LESS * needed.min_containment * (1 + jaccard) * min(shingles, theirs)
-        long_enough = _SURELY_LESS * needed.min_length_ratio * max(tokens, their_tokens)
+        contained = _SURELY_LESS * min_containment * (1 + jaccard) * min(shingles, theirs)
+        long_enough = _SURELY_LESS * min_length_ratio * max(tokens, their_tokens)
         if (
             min(tokens, their_tokens) >= needed.short_tokens
-            and jaccard < needed.min_jaccard
+            and jaccard < min_jaccard
             and (jaccard * (shingles + theirs) < contained or min(tokens, their_tokens) < long_enough)
         ):
             continue

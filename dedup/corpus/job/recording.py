@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator, Duplicate
+from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
 from dedup.corpus.job.job import Job
 from dedup.corpus.reading.line_ranges import ReadMemory
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.corpus.state.tally import Tally
 from dedup.corpus.writing.cluster_members import Clusters, Members
-from dedup.corpus.writing.tables import ClusterWriter, DroppedDocument, DroppedWriter, KeptWriter, common_schema
-from dedup.rules.decision import Decision
+from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
 from dedup.signature.schemes import find_scheme
 
 
@@ -38,29 +37,37 @@ class Recorder:
         self._clusters_path = job.outputs.get("clusters")
         self._memory = ReadMemory()
         outputs = {} if saved is None else saved.outputs
-        kept, dropped = job.outputs.get("kept"), job.outputs.get("dropped")
+        kept = job.outputs.get("kept")
         with ExitStack() as stack:
             self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
             self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
             if self._kept:
                 stack.callback(self._kept.suspend)
-            self._dropped = dropped and DroppedWriter(dropped, outputs.get("dropped"))
-            if self._dropped:
-                stack.callback(self._dropped.suspend)
+            self._dropped, self._similar = (
+                self._open_related(stack, job.outputs.get(name), outputs.get(name)) for name in ("dropped", "similar")
+            )
             self._open = stack.pop_all()
 
-    def record(self, batch: SignedBatch, duplicates: Iterable[Duplicate]) -> None:
-        """Record what was read; all documents but the duplicates among them are new."""
+    def record(self, batch: SignedBatch, related: Iterable[Related]) -> None:
+        """Record what was read; all documents but the duplicates among them are new, some of them similar to others."""
         for rejected in batch.rejected:
             self.tally.count_rejected(rejected.source, rejected.reason)
         for place in batch.unanalysed:
             self.tally.count_unanalysed(batch.source(place))
         is_new = np.ones(len(batch), np.bool_)
         tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
-        for place, decision, leader in duplicates:
+        for place, decision, leader in related:
+            document = RelatedDocument.of(batch.key(place), batch.source(place), decision)
+            if not decision.verdict.is_duplicate:
+                self.tally.similar += 1
+                self._write(self._similar, document)
+                continue
             is_new[place] = False
             self.tally.count(decision, has_words=bool(tokens[place]))
-            self._drop(batch.key(place), batch.source(place), decision, leader)
+            self._members.add(leader, document.key)
+            if decision.outcome.joined is not None:
+                self._members.add(leader, decision.outcome.joined)
+            self._write(self._dropped, document)
         self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
         kept = np.flatnonzero(is_new)
         is_new[batch.unanalysed] = False
@@ -84,12 +91,12 @@ class Recorder:
 
     def checkpoint_outputs(self) -> dict[str, int]:
         """Make safe what was written to the outputs; return where to go on, by what goes into them."""
-        outputs = {"kept": self._kept, "dropped": self._dropped}
+        outputs = {"kept": self._kept, "dropped": self._dropped, "similar": self._similar}
         return {name: writer.checkpoint() for name, writer in outputs.items() if writer}
 
     def finish(self) -> None:
         """Give the outputs their names."""
-        for writer in (self._kept, self._dropped):
+        for writer in (self._kept, self._dropped, self._similar):
             if writer:
                 writer.close()
 
@@ -97,19 +104,15 @@ class Recorder:
         """Close all files; what was not checkpointed is lost."""
         self._open.close()
 
-    def _drop(self, key: str, source: str, decision: Decision, leader: int) -> None:
-        self._members.add(leader, key)
-        if decision.outcome.joined is not None:
-            self._members.add(leader, decision.outcome.joined)
-        if self._dropped:
-            self._dropped.write(
-                DroppedDocument(
-                    key,
-                    decision.original,
-                    decision.matched,
-                    decision.verdict.value,
-                    decision.distance,
-                    decision.similarity,
-                    source,
-                )
-            )
+    @staticmethod
+    def _open_related(stack: ExitStack, path: Path | None, resume_at: int | None) -> RelatedWriter | None:
+        if path is None:
+            return None
+        writer = RelatedWriter(path, resume_at)
+        stack.callback(writer.suspend)
+        return writer
+
+    @staticmethod
+    def _write(writer: RelatedWriter | None, document: RelatedDocument) -> None:
+        if writer is not None:
+            writer.write(document)

@@ -12,7 +12,7 @@ from contextlib import ExitStack, aclosing, closing
 from pathlib import Path
 from typing import TextIO
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator, Duplicate
+from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
 from dedup.corpus.deciding.known import Lengths
 from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.preloads import preloads
@@ -31,8 +31,8 @@ from dedup.display import plain
 from dedup.errors import InputError
 from dedup.workers.pool import WorkerPool
 
-UnderWay = tuple[SignedBatch, "Future[list[Duplicate]]"]
-"""Documents, and what will say which of them are duplicates."""
+UnderWay = tuple[SignedBatch, "Future[list[Related]]"]
+"""Documents, and what will say which of them are duplicates or similar."""
 
 _LARGEST = 5
 # A page that takes trafilatura longer than all others of its chunk together is not worth it.
@@ -192,7 +192,7 @@ class _Run:
             return gather(first_documents(items, job.limit - self.tally.documents))
         return read_portions(job.files, job.options, self._position, with_words=job.save_index is not None)
 
-    def _decide(self, batch: SignedBatch) -> list[Duplicate]:
+    def _decide(self, batch: SignedBatch) -> list[Related]:
         # There may be nothing but what could not be read.
         return self._deduplicator.decide(batch) if len(batch) else []
 
@@ -204,8 +204,8 @@ class _Run:
     def _write_decided(self, decided: UnderWay | None) -> None:
         """Write documents, once they are decided."""
         if decided is not None:
-            batch, duplicates = decided
-            self._recorder.record(batch, duplicates.result())
+            batch, related = decided
+            self._recorder.record(batch, related.result())
             self._position = batch.end or self._position
 
     def _checkpoint(self) -> None:

@@ -70,6 +70,8 @@ def _named(label: str, count: int, lines: Sequence[str]) -> Iterator[str]:
 
 def _notes(tally: Tally) -> str:
     notes = []
+    if tally.similar:
+        notes += [f"{tally.kept - tally.similar:,} new", f"{tally.similar:,} similar"]
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     if tally.featureless:

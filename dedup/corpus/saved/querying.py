@@ -89,11 +89,11 @@ class Query:
         is_duplicate = (
             is_same
             or self._settings.mode is Mode.PAPER
-            or self._matcher.holds(
+            or self._matcher.decide(
                 Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words),
                 Match(leader, member),
                 lambda: self._saved.words(member.id),
-            )
+            ).is_duplicate
         )
         return Hit(
             key=member.key,

@@ -129,7 +129,11 @@ def known_from(folder: Path, settings: RuleSettings, target: Path) -> Lengths:
     saved = Checkpoint.load(folder)
     if saved is None or not saved.is_read:
         raise InputError(f"{folder}: no index; give a folder that --save-index made")
-    settings_differ = differing_settings(saved.about["settings"], about_settings(settings))
+    wanted = about_settings(settings)
+    if unknown := [name for name in wanted if name not in saved.about["settings"] and name != "word_lists"]:
+        names = ", ".join(unknown)
+        raise InputError(f"{folder}: made by an earlier version, which had no {names}; build the index again")
+    settings_differ = differing_settings(saved.about["settings"], wanted)
     if settings_differ:
         raise InputError(f"{folder}: made with other settings ({settings_differ}); give the same ones")
     for name in FILES:

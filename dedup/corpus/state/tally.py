@@ -21,6 +21,7 @@ class Tally:
         kept: how many of them were kept.
         exact: how many were dropped as exact duplicates.
         near: how many as near-duplicates.
+        similar: how many of those that were kept are similar to others.
         rejected: how many lines, rows, records and rests of files were no documents.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
         wordless: how many have no words; they are kept, unless their pages are the same to the byte.
@@ -38,6 +39,7 @@ class Tally:
     kept: int = 0
     exact: int = 0
     near: int = 0
+    similar: int = 0
     rejected: int = 0
     unanalysed: int = 0
     wordless: int = 0

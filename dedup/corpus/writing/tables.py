@@ -19,31 +19,34 @@ from dedup.corpus.reading.rows import ParquetRow
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.writing.jsonl import to_json
 from dedup.corpus.writing.outputs import Row, has_columns, open_output
+from dedup.rules.decision import Decision
 
 _KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
-_DROPPED = {
+_RELATED = {
     "key": "string",
     "original": "string",
     "matched": "string",
     "verdict": "string",
     "distance": "int32",
     "similarity": "float64",
+    "rule": "string",
     "source": "string",
 }
 _CLUSTERS = {"leader": "string", "keys": "strings"}
 
 
 @dataclass(frozen=True, slots=True)
-class DroppedDocument:
-    """A document that was dropped.
+class RelatedDocument:
+    """A document that was dropped, or that is similar to another one and was kept.
 
     Attributes:
         key: what it is called.
-        original: the leader of the cluster that it belongs to.
+        original: the leader of the cluster that it belongs to, or resembles.
         matched: the member that it was found by; often the original.
-        verdict: why it was dropped.
+        verdict: what it is.
         distance: bits in which its fingerprint differs from that of `original`.
         similarity: how much of the text they share, between 0 and 1.
+        rule: the short name of the rule that decided.
         source: file and line where it stands.
     """
 
@@ -53,7 +56,22 @@ class DroppedDocument:
     verdict: str
     distance: int | None
     similarity: float | None
+    rule: str | None
     source: str
+
+    @classmethod
+    def of(cls, key: str, source: str, decision: Decision) -> Self:
+        """Return a document with what was decided on it."""
+        return cls(
+            key,
+            decision.original,
+            decision.matched,
+            decision.verdict.value,
+            decision.distance,
+            decision.similarity,
+            decision.rule and decision.rule.short,
+            source,
+        )
 
 
 class _TableWriter:
@@ -138,8 +156,8 @@ class KeptWriter(_TableWriter):
             self.write(document, text)
 
 
-class DroppedWriter(_TableWriter):
-    """Writes dropped documents: which, because of which, and how close they are.
+class RelatedWriter(_TableWriter):
+    """Writes documents that were dropped, or are similar to others: which, because of which, and how close they are.
 
     Args:
         path: the file, `.jsonl` or `.parquet`.
@@ -150,12 +168,12 @@ class DroppedWriter(_TableWriter):
     """
 
     def __init__(self, path: Path, resume_at: int | None = None) -> None:
-        super().__init__(path, _DROPPED, resume_at)
+        super().__init__(path, _RELATED, resume_at)
 
-    def write(self, dropped: DroppedDocument) -> None:
-        """Write a dropped document."""
+    def write(self, document: RelatedDocument) -> None:
+        """Write a document."""
         # asdict would copy the values too, in ten times the time.
-        self._output.write({name: getattr(dropped, name) for name in _DROPPED})
+        self._output.write({name: getattr(document, name) for name in _RELATED})
 
 
 class ClusterWriter(_TableWriter):

@@ -22,7 +22,7 @@ class Run:
         started: when, in seconds since 1970.
         finished: when it ended; None: it is going on, or was killed.
         outcome: how it ended, such as `finished` or `shutdown`; None where `finished` is.
-        documents: how many documents got each verdict, all five of them.
+        documents: how many documents got each verdict, all of them.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Two documents to an explanation of their verdict, which is decided once more: no rule is stored with a drop."""
+"""Two documents to an explanation of their verdict, which is decided once more."""
 
 from __future__ import annotations
 
@@ -11,91 +11,57 @@ from numpy.typing import NDArray
 from dedup.ledger.deduplicator import Verdict
 from dedup.report.explanation.analysis import Analysis, analyse_side
 from dedup.report.explanation.contents import (
-    ClusterMember,
     Exact,
     ExplainedDocument,
     Explanation,
     Feature,
+    Missed,
     Probe,
     WordComparison,
 )
+from dedup.report.explanation.limits import Pair, missed_limits
 from dedup.report.explanation.sides import Origin, Side
-from dedup.report.explanation.stored import Dropped
 from dedup.report.explanation.words import diff_words
-from dedup.rules.decision import Kept
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider, PairDecision
+from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import Rule, belongs_to_cluster, check, plan_of
-from dedup.rules.wordwise import compare_words, short_similarity
+from dedup.rules.verification import check, plan_of
+from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
-from dedup.signature.sketch import compare
+from dedup.signature.sketch import Similarity, compare
 
 _FEATURES = 10
 _BITS_OF_A_PREFIX = 16
 # Of two texts: comparing so many takes half a second and 125 MB.
 _MOST_PAIRS_OF_TOKENS = 1_000_000_000
-_NO_TEXT = "the pages have no text, and their bytes are the same"
-_KEPT = {
-    Kept.KEEPER: "It was kept all the same, as the keeper of its cluster.",
-    Kept.BRAKE: "It was kept all the same, because its cluster or its host is over a limit.",
-    Kept.JOINED: (
-        "It was kept all the same: it led a cluster of its own, until the page that it was found by came and showed "
-        "the two to be one."
-    ),
-    Kept.MARKED: "It was kept all the same, as nothing was dropped in this run (DEDUP_MARK_ONLY).",
-}
 
 
 def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
     """Explain what becomes of the second document where the first is all that is known."""
-    decision, probe = _decide(a, b, settings, scheme)
-    return _explanation(a, b, decision, probe, settings=settings, scheme=scheme)
+    decision, probe = decide(a, b, settings, scheme)
+    return explain_decision(a, b, decision, probe, settings=settings, scheme=scheme)
 
 
-def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
-    """Explain why a page was dropped, by the settings of the crawl, of which the database has but scheme and tables."""
-    record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
-    scheme = dropped.made_with.scheme
-    decision, probe = _decide(original, page, settings, scheme)
-    explanation = _explanation(original, page, decision, probe, settings=settings, scheme=scheme)
-    by_member = None
-    if record.matched != record.original:
-        decision, _ = _decide(member, page, settings, scheme)
-        words = _compare_words(member, page, settings)
-        by_member = ClusterMember(record.matched, decision.distance, decision.similarity, words)
-    holds = decision.rule.is_duplicate
-    if by_member is not None and decision.rule.is_by_check:
-        holds = belongs_to_cluster(explanation.estimated, settings)
-    rule = str(decision.rule)
-    if not page.signature.sketch.tokens and dropped.has_same_bytes:
-        rule, holds = _NO_TEXT, True
-    notes = list(explanation.notes)
-    if record.kept is not None:
-        notes.append(_KEPT[record.kept])
-    if dropped.is_let_go:
-        notes.append("Its original has changed since: it is decided anew when it is fetched again.")
-    elif record.distance != explanation.distance:
-        notes.append("Its original has changed since: distance and similarity are no longer those of the verdict.")
-    if not holds:
-        rule = f"not to be told from what is stored now ({rule})"
-        notes.append(
-            "The verdict does not follow from what is stored now: a page has changed since, or the crawl had other "
-            "settings, which the database does not keep; give them by --mode and --set."
-        )
-    return replace(
-        explanation,
-        verdict=record.verdict,
-        rule=rule,
-        is_certain=True,
-        record=record,
-        member=by_member,
-        notes=notes,
-    )
+def what_is_missed(
+    a: Side,
+    b: Side,
+    decision: PairDecision,
+    words: WordComparison | None,
+    *,
+    settings: RuleSettings,
+    scheme: Scheme,
+    to_leader: Similarity | None = None,
+) -> list[Missed]:
+    """Return what keeps the second document from being a duplicate of the first, and of its cluster's leader."""
+    tokens = min(a.signature.sketch.tokens, b.signature.sketch.tokens)
+    radius = PairDecider(settings, scheme).radius
+    return list(missed_limits(Pair(tokens, decision.distance, radius, decision.similarity, words, to_leader), settings))
 
 
-def _decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
+def decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
+    """Decide the second document where the first is all that is known, and say by which probe it is found."""
     if b.signature.margins.size:
         decision = PairDecider(settings, scheme).decide(a.signature, b.signature)
         return decision, Probe(True, decision.table, decision.flipped)
@@ -110,23 +76,28 @@ def _decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[P
     return decision, Probe(is_known, decision.table, decision.flipped)
 
 
-def _explanation(
+def explain_decision(
     a: Side, b: Side, decision: PairDecision, probe: Probe, *, settings: RuleSettings, scheme: Scheme
 ) -> Explanation:
+    """Explain what `decide` has said of two documents."""
     differing = a.signature.fingerprint ^ b.signature.fingerprint
     first, second = analyse_side(a, scheme), analyse_side(b, scheme)
+    words = compare_sides(a, b, settings)
     return Explanation(
         a=_document(a, first, second, differing, settings=settings, scheme=scheme),
         b=_document(b, second, first, differing, settings=settings, scheme=scheme),
         verdict=_verdict(decision.rule),
         rule=str(decision.rule),
+        missed=[]
+        if decision.rule.is_duplicate
+        else what_is_missed(a, b, decision, words, settings=settings, scheme=scheme),
         is_certain=probe.is_known or not decision.rule.is_by_check,
         distance=decision.distance,
         differing_bits=[bit for bit in range(scheme.bits) if differing >> bit & 1],
         probe=probe,
         estimated=compare(a.signature.sketch, b.signature.sketch),
         exact=_exact(first, second) if first and second else None,
-        words=_compare_words(a, b, settings),
+        words=words,
         diff=diff_words(first.tokens, second.tokens) if first and second and not _is_too_long(a, b) else None,
         record=None,
         member=None,
@@ -140,7 +111,9 @@ def _explanation(
 def _verdict(rule: Rule) -> Verdict:
     if rule is Rule.SAME_TEXT:
         return Verdict.EXACT_DUPLICATE
-    return Verdict.NEAR_DUPLICATE if rule.is_duplicate else Verdict.NEW
+    if rule.is_duplicate:
+        return Verdict.NEAR_DUPLICATE
+    return Verdict.SIMILAR if rule.is_similar else Verdict.NEW
 
 
 def _is_too_long(a: Side, b: Side) -> bool:
@@ -247,15 +220,22 @@ def _exact(a: Analysis, b: Analysis) -> Exact:
     return Exact(jaccard(ours, theirs), containment(ours, theirs), len(ours & theirs))
 
 
-def _compare_words(a: Side, b: Side, settings: RuleSettings) -> WordComparison | None:
+def compare_sides(a: Side, b: Side, settings: RuleSettings) -> WordComparison | None:
+    """Compare two documents word by word; None where the words of one are not known to the check."""
     tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
     ours, theirs = a.signature.words, b.signature.words
     if not (ours and theirs) or max(tokens) > settings.max_compared:
         return None
-    difference = compare_words(ours, theirs)
-    if min(tokens) >= settings.short_tokens:
-        return WordComparison(*difference, None, has_other_numbers=False)
-    similarity = short_similarity(ours, theirs)
-    # With a word in common, nothing but their numbers makes it 0.
-    shares_words = not set(ours.split(b"\n")).isdisjoint(theirs.split(b"\n"))
-    return WordComparison(*difference, similarity, has_other_numbers=shares_words and similarity == 0)
+    difference = WordDifference(ours, theirs)
+    is_short = min(tokens) < settings.short_tokens
+    return WordComparison(
+        replaced=difference.replaced,
+        rewritten=difference.rewritten,
+        added=difference.added,
+        swapped=difference.swapped,
+        numbers_gone=difference.numbers_gone,
+        numbers_shared=difference.numbers_shared,
+        is_noise=difference.is_noise,
+        short_similarity=short_similarity(ours, theirs) if is_short else None,
+        has_other_numbers=is_short and not has_same_numbers(ours, theirs),
+    )

@@ -88,22 +88,43 @@ class WordComparison:
     """How alike two texts are word by word, as the check looks at it where the sketches leave a doubt.
 
     Attributes:
-        replaced: how many short stretches of 100 tokens gave way to unlike ones.
-        rewritten: share of the shorter text in long stretches that were rewritten, 0 to 1.
-        short_similarity: Jaccard similarity of the words and pairs of words, 0 where the numbers are not
-            the same; None where neither text is short.
+        replaced, rewritten, added, swapped, numbers_gone, numbers_shared, is_noise: see
+            `dedup.rules.wordwise.WordDifference`.
+        short_similarity: Jaccard similarity of the words and pairs of words; None where neither text is short.
         has_other_numbers: whether the numbers of two short texts are not the same.
     """
 
     replaced: float
     rewritten: float
+    added: float
+    swapped: float
+    numbers_gone: float
+    numbers_shared: float
+    is_noise: bool
     short_similarity: float | None
     has_other_numbers: bool
 
 
 @dataclass(frozen=True, slots=True)
+class Missed:
+    """A limit of the rule that two documents miss.
+
+    Attributes:
+        setting: the setting that holds it, such as `max_replaced`.
+        value: what they have.
+        needed: what they would have to reach, or to stay within.
+        text: both in words, with the setting's name.
+    """
+
+    setting: str
+    value: float
+    needed: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterMember:
-    """The member of a cluster by which a dropped page was found, where it is not the leader, and how alike they are."""
+    """The member of a cluster by which a page was found, where it is not the leader, and how alike they are."""
 
     name: str
     distance: int
@@ -117,9 +138,10 @@ class Explanation:
 
     Attributes:
         a: the document that is known, or the original.
-        b: the document that comes after it, or the page that was dropped.
+        b: the document that comes after it, or the page that was dropped or found similar.
         verdict: on the second.
         rule: what gave the verdict.
+        missed: what keeps the second from being dropped: each limit that it misses; nothing where it is dropped.
         is_certain: whether the verdict does not depend on a probe that cannot be told.
         distance: bits in which the fingerprints differ.
         differing_bits: these bits, 0 the least significant.
@@ -140,6 +162,7 @@ class Explanation:
     b: ExplainedDocument
     verdict: Verdict
     rule: str
+    missed: list[Missed]
     is_certain: bool
     distance: int
     differing_bits: list[int]

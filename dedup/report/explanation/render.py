@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,11 +17,13 @@ from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_
 from dedup.report.explanation.contents import Explanation, WordComparison
 from dedup.report.explanation.differences import difference_lines
 from dedup.rules.settings import Mode
-from dedup.rules.verification import fewest_tokens
+from dedup.rules.verification import fewest_tokens, least_numbers
 
 _RUN = 30
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
+    Verdict.SIMILAR: "similar: B is kept beside A",
+    Verdict.UPDATED: "updated, and similar: B is kept beside A",
     Verdict.EXACT_DUPLICATE: "exact duplicate: B is dropped because of A",
     Verdict.NEAR_DUPLICATE: "near duplicate: B is dropped because of A",
 }
@@ -35,12 +37,16 @@ _SETTINGS_SHOWN = (
     "min_tokens",
     "short_tokens",
     "short_jaccard",
+    "caution",
     "min_jaccard",
     "min_containment",
     "min_length_ratio",
     "sure_jaccard",
     "max_replaced",
     "max_rewritten",
+    "max_added",
+    "max_swapped",
+    "min_numbers",
     "max_compared",
 )
 
@@ -68,7 +74,7 @@ def _json_value(setting: object) -> object:
 def _flatten_words(pair: dict[str, Any]) -> None:
     """Put the comparison by words beside the other figures of a pair, null where it is not known."""
     words = pair.pop("words") or {}
-    for name in ("replaced", "rewritten", "short_similarity", "has_other_numbers"):
+    for name in (each.name for each in fields(WordComparison)):
         pair[name] = words.get(name)
 
 
@@ -78,6 +84,7 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
     yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width)
     yield from labelled("rule", explanation.rule, width)
     yield from _record(explanation, width)
+    yield from _missed(explanation, width)
     for letter, side in (("A", explanation.a), ("B", explanation.b)):
         yield ""
         yield labelled_name(letter, side.name, width)
@@ -95,14 +102,24 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
         yield from labelled("note", note, width)
 
 
+def _missed(explanation: Explanation, width: int) -> Iterator[str]:
+    if explanation.missed:
+        yield "to be dropped"
+    for missed in explanation.missed:
+        yield from labelled("", missed.text, width)
+
+
 def _record(explanation: Explanation, width: int) -> Iterator[str]:
     record = explanation.record
     if record is None:
         return
     when = datetime.fromtimestamp(record.decided, UTC)
     yield from labelled("decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {cut(plain(record.run), _RUN)}", width)
+    rule = f", rule: {record.rule.replace('_', ' ')}" if record.rule else ""
     yield from labelled(
-        "recorded", f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}", width
+        "recorded",
+        f"distance {record.distance}, estimated Jaccard similarity {similarity(record.similarity)}{rule}",
+        width,
     )
     member = explanation.member
     if member is None:
@@ -144,7 +161,7 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     if exact is not None:
         yield f"{'':<{LABEL}}in both: {counted(exact.shared, 'shingle')} of three tokens"
     if words is not None and words.has_other_numbers:
-        yield f"{'':<{LABEL}}words and pairs of words count for nothing: the numbers are not the same"
+        yield f"{'':<{LABEL}}the numbers are not the same"
 
 
 def _row(label: str, estimated: float | None, exact: float | None, needed: float | None) -> str:
@@ -157,15 +174,39 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
     if words is None or settings.mode is Mode.PAPER or explanation.verdict is Verdict.EXACT_DUPLICATE:
         return
     is_short = words.short_similarity is not None
-    where = "" if is_short else f" where Jaccard is below {similarity(settings.sure_jaccard)}"
-    yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}{where})", width)
-    if not is_short:
+    # In short texts there is too little around it for any word to be noise.
+    is_noise = words.is_noise and words.replaced and not is_short
+    noise = ", which are noise: no number and no name of a thing gave way" if is_noise else ""
+    yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
+    if is_short:
+        return
+    yield from labelled(
+        "rewritten",
+        f"{similarity(words.rewritten)} of the shorter text, in long stretches "
+        f"(at most {similarity(settings.max_rewritten)})",
+        width,
+    )
+    if words.added:
         yield from labelled(
-            "rewritten",
-            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
-            f"(at most {similarity(settings.max_rewritten)})",
+            "added", f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})", width
+        )
+    yield from labelled(
+        "swapped",
+        f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
+        width,
+    )
+    if words.numbers_gone:
+        least = least_numbers(words.numbers_gone, words.replaced, settings)
+        yield from labelled(
+            "numbers",
+            f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
+            f"all numbers are in both (at least {similarity(least)})",
             width,
         )
+
+
+def _at_most(limit: float) -> str:
+    return "any number" if limit == math.inf else f"at most {limit:g}"
 
 
 def _replaced(words: WordComparison) -> str:

@@ -1,9 +1,10 @@
-"""What a database knows of a page, and why it was dropped."""
+"""What a database knows of a page, and why it was dropped, or found similar to another one."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from sqlalchemy import Connection, column, select, table
@@ -16,7 +17,7 @@ from dedup.ledger.deduplicator import Verdict
 from dedup.ledger.identity import given_key_of
 from dedup.report.explanation.analysis import margins_of_words
 from dedup.report.explanation.sides import Origin, Side
-from dedup.rules.decision import Kept
+from dedup.rules.decision import DUPLICATES, Kept
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean
@@ -50,17 +51,18 @@ class StoredPage:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The last verdict on a page, as the database has it.
+    """The last verdict on a page that names another one, as the database has it.
 
     Attributes:
-        verdict: exact or near duplicate.
-        run: the name of the run that dropped it.
+        verdict: exact or near duplicate; of a page that is none similar, or updated if it was known.
+        run: the name of the run that decided it.
         decided: when, in seconds since 1970.
-        original: the key of the page that it is a copy of, the leader of its cluster.
+        original: the key of the page that it is a copy of or resembles, the leader of its cluster.
         matched: the key of the member of the cluster that it was found by.
         distance: bits in which the fingerprints of page and original differed.
         similarity: estimated Jaccard similarity of page and original, as it was.
         kept: why it was passed on all the same, if it was.
+        rule: what decided, the short name of a `dedup.rules.rule.Rule`; None where that was in an earlier decision.
     """
 
     verdict: Verdict
@@ -71,19 +73,20 @@ class Record:
     distance: int
     similarity: float
     kept: Kept | None = None
+    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dropped:
-    """A dropped page and those that it was dropped because of.
+    """A page that was dropped, or found similar, and those because of which it was.
 
     Attributes:
         record: the verdict.
         page: the page.
-        original: the leader of its cluster, as it is now.
+        original: the leader of its cluster, or of the one that it resembles, as it is now.
         member: the member that it was found by, as it is now.
         has_same_bytes: whether page and member are the same to the byte, as far as is known.
-        is_let_go: whether it has lost its original since.
+        is_let_go: whether it is a duplicate that has lost its original since.
         made_with: what the database was made with.
     """
 
@@ -107,23 +110,13 @@ def find_page(database: Database, key: str) -> StoredPage | None:
 
 
 def find_dropped(database: Database, key: str) -> Dropped:
-    """Return why a page was dropped; refuse one that was not, or is not known."""
+    """Return why a page was dropped, or what it resembles; refuse one of which nothing of this is known."""
     with database.read() as connection:
         page = _find(connection, key)
         if page is None:
             raise InputError(f"database {database.name} knows no page {plain(key)}")
-        row = connection.execute(
-            select(verdicts, runs.c.name)
-            .join(runs, runs.c.id == verdicts.c.run_id)
-            .where(verdicts.c.document_id == page.id)
-            .order_by(verdicts.c.id.desc())
-            .limit(1)
-        ).one()
+        row = _telling_verdict(connection, page)
         verdict = Verdict(row.verdict)
-        if not verdict.is_duplicate:
-            raise InputError(
-                f"{plain(page.key)} was not dropped: the last verdict on it, in run {plain(row.name)}, is {verdict}"
-            )
         others = document_rows.find_with_leaders(connection, [row.original_id, row.matched_id])
         original, member = others[row.original_id], others[row.matched_id]
         made_with = _made_with(connection, database.name)
@@ -137,14 +130,37 @@ def find_dropped(database: Database, key: str) -> Dropped:
                 row.distance,
                 row.similarity,
                 row.kept and Kept(row.kept),
+                row.rule,
             ),
             _side(connection, page, made_with),
             _side(connection, original, made_with),
             _side(connection, member, made_with),
             has_same_bytes=page.body_digest is not None and page.body_digest == member.body_digest,
-            is_let_go=page.leader_id is None,
+            is_let_go=verdict.is_duplicate and page.leader_id is None,
             made_with=made_with,
         )
+
+
+def _telling_verdict(connection: Connection, page: StoredDocument) -> Any:
+    """Return the last verdict on a page, or the one before if the page is similar and was seen again unchanged."""
+    last = (
+        select(verdicts, runs.c.name)
+        .join(runs, runs.c.id == verdicts.c.run_id)
+        .where(verdicts.c.document_id == page.id)
+        .order_by(verdicts.c.id.desc())
+        .limit(1)
+    )
+    row = connection.execute(last).one()
+    found: Any = row
+    if row.verdict == Verdict.UNCHANGED:
+        before = last.where(verdicts.c.verdict != Verdict.UNCHANGED.value)
+        # One on a duplicate was on what it said before.
+        found = connection.execute(before.where(verdicts.c.verdict.not_in(DUPLICATES))).first()
+    if found is None or found.original_id is None:
+        raise InputError(
+            f"{plain(page.key)} was not dropped: the last verdict on it, in run {plain(row.name)}, is {row.verdict}"
+        )
+    return found
 
 
 def _find(connection: Connection, key: str) -> StoredDocument | None:

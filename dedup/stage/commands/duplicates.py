@@ -1,4 +1,4 @@
-"""`scrapy duplicates`: every dropped page, its original and why."""
+"""`scrapy duplicates`: every dropped page, its original and why; and what is similar and was kept."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Command(ScrapyCommand):
 
     def long_desc(self) -> str:
         return (
-            "Show what dedup decided in the last run: totals, hosts, the largest clusters, and every dropped page "
-            "with its original and the reason."
+            "Show what dedup decided in the last run: totals, hosts, the largest clusters, every dropped page "
+            "with its original and the reason, and every page that was kept though it is similar to another one."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

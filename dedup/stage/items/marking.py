@@ -23,7 +23,7 @@ class Marker:
 
     - `DEDUP_VERDICT_FIELD` receives the verdict, `DEDUP_REPLACES_FIELD` the keys of replaced copies.
     - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
-      similarity of the duplicates that are passed on. `DEDUP_MARK_FIELD` receives them, too.
+      similarity of the duplicates that are passed on, and of what is similar. `DEDUP_MARK_FIELD` receives them, too.
     """
 
     def __init__(self, crawler: Crawler, settings: ItemSettings, *, is_marking_only: bool) -> None:
@@ -38,10 +38,10 @@ class Marker:
             self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)
         if settings.replaces_field and decision.outcome.replaces:
             self._set(item, settings.replaces_field, "REPLACES", decision.outcome.replaces)
-        if self._is_marking_only and decision.verdict.is_duplicate:
-            self._mark_duplicate(item, decision, response)
+        if self._is_marking_only and decision.original is not None:
+            self._mark_related(item, decision, response)
 
-    def _mark_duplicate(self, item: Any, decision: Decision, response: Response | None) -> None:
+    def _mark_related(self, item: Any, decision: Decision, response: Response | None) -> None:
         mark = {
             "verdict": decision.verdict.value,
             "original": decision.original,

@@ -107,7 +107,8 @@ class ItemSettings:
         redirected_field: the field that says whether a redirect led to the URL, if any.
         verdict_field: a field of the item that receives the verdict; empty: none.
         mark_field: a field of the item that receives verdict, original, distance and similarity of a duplicate
-            that is passed on with DEDUP_MARK_ONLY; empty: none, `response.meta["dedup"]` has them alone.
+            that is passed on with DEDUP_MARK_ONLY, or of what is similar; empty: none, `response.meta["dedup"]`
+            has them alone.
         replaces_field: a field of the item that receives the URLs of the copies whose place it takes, also of an
             item that is dropped, if it has shown two clusters to be one; empty: none.
         same_key: what another text is under a key that the same process has decided before in the same run:

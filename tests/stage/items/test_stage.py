@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -13,9 +14,11 @@ import pytest
 import scrapy
 from scrapy.crawler import Crawler
 
+from dedup.rules.rule import Rule
 from dedup.stage.signals import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
-from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls
+from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
+from tests.texts import filled_in
 
 pytestmark = pytest.mark.slow
 
@@ -175,6 +178,15 @@ def test_marks_go_into_the_item_and_nothing_is_dropped(pass_on: PassOn) -> None:
     assert outcome.count("dedup/text_bytes_dropped") == 0
 
 
+def test_what_is_similar_is_marked_too(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
+    outcome = pass_on(items, {"DEDUP_MARK_ONLY": True, "DEDUP_MARK_FIELD": "copy", **IN_ORDER})
+    mark = outcome.items[1]["copy"]
+    assert (mark["verdict"], mark["original"]) == ("similar", url(0))
+    assert 0 < mark["similarity"] < 1
+    assert (outcome.count("dedup/marked"), outcome.count("dedup/similar")) == (0, 1)
+
+
 class Seen:
     """A pipeline behind the stage that looks at marks in the response's meta."""
 
@@ -277,6 +289,19 @@ def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
         ("dropped", url(2), url(0)),
         ("dropped", url(3), url(0)),
     ]
+
+
+def test_what_is_similar_passes_and_one_line_says_what_it_resembles(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
+    outcome = pass_on(items, {"DEDUP_VERDICT_FIELD": "verdict", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
+    assert [item["verdict"] for item in outcome.items] == ["new", "similar"]
+    assert Listening.heard == [("kept", url(0), "new"), ("kept", url(1), "similar")]
+    assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (1, 1)
+    assert outcome.count("dedup/text_bytes_dropped") == 0
+    [told] = [record for record in outcome.log if "similar to" in record.getMessage()]
+    assert told.levelname == "INFO"
+    kept = rf"kept {url(1)}: similar to {url(0)} \(distance \d+, similarity 0\.\d\d\): {re.escape(Rule.REPLACED)}"
+    assert re.fullmatch(kept, told.getMessage())
 
 
 # Where it is remembered, and how long

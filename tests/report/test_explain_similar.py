@@ -1,0 +1,187 @@
+"""`dedup explain` of what is similar and was kept, and what it would take to be dropped."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedup import DedupSettings
+from dedup.report.explanation.contents import WordComparison
+from dedup.report.explanation.limits import Pair, missed_limits
+from dedup.rules.rule import Rule
+from dedup.signature.sketch import Similarity
+from tests.commands import run_dedup
+from tests.report.test_explain import data, explained, fill
+from tests.texts import document, edited, extended, filled_in, form
+
+A, B, C = (f"https://news.example/{name}" for name in "abc")
+TEXT = form(200, 14)
+FORM = filled_in(TEXT)
+
+
+def words(**values: Any) -> WordComparison:
+    """Return what comparing the words of two texts gives that differ in nothing but what is given."""
+    names = [each.name for each in fields(WordComparison)]
+    alike = dict.fromkeys(names, 0.0) | {"numbers_shared": 1.0, "short_similarity": None, "is_noise": False}
+    return WordComparison(**(alike | values))
+
+
+def missed(settings: dict[str, Any] | None = None, **values: Any) -> list[str]:
+    """Return what a pair misses that misses nothing but what is given."""
+    pair = Pair(200, 3, 16, Similarity(0.7, 0.8, 1.0), words())
+    return [each.text for each in missed_limits(pair._replace(**values), DedupSettings(**(settings or {})))]
+
+
+# The limits
+
+
+def test_a_pair_that_misses_nothing_has_no_line() -> None:
+    assert missed() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"tokens": 12}, ["12 tokens: at least 20 (DEDUP_MIN_TOKENS)"]),
+        ({"distance": 17}, ["distance 17: at most 16 (DEDUP_RADIUS)"]),
+        (
+            {"estimated": Similarity(0.42, 0.7, 1.0)},
+            [
+                "Jaccard .42: at least .55 (DEDUP_MIN_JACCARD)",
+                "or containment .70: at least .90 (DEDUP_MIN_CONTAINMENT)",
+            ],
+        ),
+        (
+            {"estimated": Similarity(0.3, 1.0, 0.3)},
+            [
+                "Jaccard .30: at least .55 (DEDUP_MIN_JACCARD)",
+                "length ratio .30, where containment counts: at least .60 (DEDUP_MIN_LENGTH_RATIO)",
+            ],
+        ),
+        (
+            {"words": words(replaced=2.3, rewritten=0.25)},
+            [
+                "rewritten .25 of the shorter text: at most .10 (DEDUP_MAX_REWRITTEN)",
+                "replaced 2.3 of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
+            ],
+        ),
+        (
+            {"tokens": 40, "words": words(short_similarity=0.5)},
+            ["words and pairs of words .50: at least .70 (DEDUP_SHORT_JACCARD)"],
+        ),
+        (
+            {"tokens": 40, "words": words(short_similarity=0.9, has_other_numbers=True)},
+            ["other numbers in 40 tokens: at least 64 (DEDUP_SHORT_TOKENS)"],
+        ),
+        (
+            {"to_leader": Similarity(0.2, 0.5, 1.0)},
+            [
+                "Jaccard .20 to the leader of the cluster: at least .40 (DEDUP_LEADER_JACCARD)",
+                "or containment .50 to it: at least .70 (DEDUP_LEADER_CONTAINMENT)",
+            ],
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_each_limit_that_is_missed_is_one_line(values: dict[str, Any], expected: list[str]) -> None:
+    assert missed(**({"words": None} | values)) == expected
+
+
+def test_a_value_that_would_be_rounded_to_its_limit_is_written_in_full() -> None:
+    almost = missed(estimated=Similarity(0.5494, 0.1, 1.0), words=None)[0]
+    assert almost == "Jaccard .55: at least .55 (DEDUP_MIN_JACCARD)".replace(".55:", "0.5494:")
+
+
+def test_what_the_rule_does_not_ask_is_no_limit() -> None:
+    replaced = words(replaced=5.0)
+    assert missed(estimated=Similarity(0.98, 0.99, 1.0), words=replaced) == []
+    assert missed({"mode": "paper"}, distance=60) == []
+
+
+# The command
+
+
+def test_similar_texts_are_told_with_what_it_takes_to_drop_one(tmp_path: Path) -> None:
+    texts = (f"text:{TEXT}", f"text:{FORM}")
+    lines = explained(tmp_path, *texts).splitlines()
+    assert lines[0] == "verdict      similar: B is kept beside A"
+    start = lines.index("to be dropped")
+    replaced = data(tmp_path, *texts)["replaced"]
+    assert lines[start + 1 : lines.index("", start)] == [
+        f"             replaced {replaced:.3g} of 100 words: at most 1.25 (DEDUP_MAX_REPLACED)",
+        "             numbers .00 in both: at least .40 (DEDUP_MIN_NUMBERS)",
+    ]
+
+
+def test_json_has_the_limits_as_numbers(tmp_path: Path) -> None:
+    content = data(tmp_path, f"text:{TEXT}", f"text:{FORM}")
+    assert content["verdict"] == "similar"
+    assert [(each["setting"], each["value"], each["needed"]) for each in content["missed"]] == [
+        ("max_replaced", content["replaced"], 1.25),
+        ("min_numbers", 0, 0.4),
+    ]
+
+
+def test_a_pair_within_the_limits_of_settings_is_dropped(tmp_path: Path) -> None:
+    texts = (f"text:{TEXT}", f"text:{FORM}")
+    replaced = data(tmp_path, *texts)["replaced"]
+    content = data(tmp_path, *texts, "--set", f"max_replaced={replaced}", "--set", "min_numbers=0")
+    assert (content["verdict"], content["missed"]) == ("near duplicate", [])
+
+
+def test_unlike_texts_miss_their_limits_too(tmp_path: Path) -> None:
+    output = explained(tmp_path, f"text:{TEXT}", f"text:{edited(TEXT, 40)}")
+    assert "Jaccard" in output.split("to be dropped")[1]
+    assert "(DEDUP_MIN_JACCARD)" in output
+
+
+def test_a_stored_page_that_is_similar_is_explained_with_the_rule_that_is_stored(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}])
+    output = explained(tmp_path, "--dropped", B)
+    assert output.startswith("verdict      similar: B is kept beside A\n")
+    assert ", rule: replaced\n" in output
+    content = data(tmp_path, "--dropped", B)
+    assert content["record"]["rule"] == "replaced"
+    assert content["rule"] == Rule.REPLACED
+    assert [limit["setting"] for limit in content["missed"]] == ["max_replaced", "min_numbers"]
+    assert content["notes"] == []
+
+
+def test_a_similar_page_that_was_seen_again_is_still_explained(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: FORM}, {A: TEXT, B: FORM}])
+    assert data(tmp_path, "--dropped", B)["record"]["run"] == "run 0"
+
+
+def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: document(200, "other")}, {B: FORM}])
+    output = explained(tmp_path, "--dropped", B)
+    assert output.startswith("verdict      updated, and similar: B is kept beside A\n")
+    assert "to be dropped\n" in output
+
+
+def test_a_page_that_resembles_a_member_is_explained_by_it(tmp_path: Path) -> None:
+    # Longer by the half, and so nearer to the form of it than the original is.
+    longer = extended(TEXT, 30)
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: longer, C: filled_in(longer)}])
+    content = data(tmp_path, "--dropped", C)
+    assert (content["record"]["original"], content["record"]["matched"]) == (A, B)
+    values = {each["setting"]: each["value"] for each in content["missed"]}
+    assert values["max_replaced"] == content["member"]["replaced"]
+
+
+def test_duplicates_have_nothing_to_reach(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: TEXT, B: edited(TEXT, 3)}])
+    assert data(tmp_path, "--dropped", B)["missed"] == []
+    output = explained(tmp_path, "--dropped", B)
+    assert "to be dropped" not in output
+    assert ", rule: jaccard\n" in output
+
+
+def test_a_new_page_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path / "crawl.db", [{A: TEXT}, {A: TEXT}])
+    done = run_dedup("explain", "--dropped", A, folder=tmp_path)
+    assert done.returncode == 2
+    assert "was not dropped: the last verdict on it, in run run 1, is unchanged" in done.stderr

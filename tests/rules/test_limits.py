@@ -1,0 +1,71 @@
+"""The limits that each caution asks for."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from dedup import SettingsError
+from dedup.rules.limits import LIMITS, Caution, Limits
+from dedup.rules.settings import RuleSettings
+from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, SIMILAR, alike_by
+
+LEAST = ("min_jaccard", "min_containment", "min_length_ratio", "sure_jaccard", "min_numbers")
+MOST = ("max_replaced", "max_rewritten", "max_added", "max_swapped")
+
+
+def test_every_caution_has_limits_and_every_limit_a_setting() -> None:
+    assert set(LIMITS) == set(Caution)
+    assert set(Limits._fields) == {*LEAST, *MOST}
+    assert all(hasattr(RuleSettings(), name) for name in Limits._fields)
+
+
+def test_eager_has_the_limits_of_before_there_was_a_choice() -> None:
+    eager = LIMITS[Caution.EAGER]
+    assert (eager.min_jaccard, eager.min_containment, eager.min_length_ratio) == (0.55, 0.9, 0.45)
+    assert (eager.sure_jaccard, eager.max_replaced, eager.max_rewritten) == (0.75, 1.5, 0.1)
+    # Neither growth nor names nor numbers were looked at.
+    assert (eager.max_added, eager.max_swapped, eager.min_numbers) == (inf, inf, 0)
+
+
+@pytest.mark.parametrize(("more", "less"), [("careful", "balanced"), ("balanced", "eager")])
+def test_more_caution_asks_for_no_less(more: str, less: str) -> None:
+    strict, lax = LIMITS[Caution(more)], LIMITS[Caution(less)]
+    for name in LEAST:
+        assert getattr(strict, name) >= getattr(lax, name), name
+    for name in MOST:
+        assert getattr(strict, name) <= getattr(lax, name), name
+
+
+def test_an_unknown_caution_is_refused_in_one_line_with_those_that_there_are() -> None:
+    with pytest.raises(SettingsError) as caught:
+        RuleSettings.read({"DEDUP_CAUTION": "bold"}.get)
+    assert str(caught.value) == "DEDUP_CAUTION = 'bold': expected one of careful, balanced, eager"
+
+
+@pytest.mark.parametrize(
+    ("jaccard", "containment", "length_ratio", "expected"),
+    [
+        (0.70, 0.00, 1.00, (BY_JACCARD, BY_JACCARD, BY_JACCARD)),
+        (0.69, 0.00, 1.00, (LESS_ALIKE, BY_JACCARD, BY_JACCARD)),
+        (0.54, 0.00, 1.00, (NOT_ALIKE, NOT_ALIKE, NOT_ALIKE)),
+        (0.50, 0.95, 0.75, (BY_CONTAINMENT, BY_CONTAINMENT, BY_CONTAINMENT)),
+        (0.50, 0.95, 0.74, (LESS_ALIKE, BY_CONTAINMENT, BY_CONTAINMENT)),
+        (0.50, 0.94, 0.75, (LESS_ALIKE, BY_CONTAINMENT, BY_CONTAINMENT)),
+        (0.50, 0.90, 0.59, (LESS_ALIKE, LESS_ALIKE, BY_CONTAINMENT)),
+        (0.50, 0.90, 0.44, (NOT_ALIKE, NOT_ALIKE, NOT_ALIKE)),
+        (0.50, 0.89, 1.00, (NOT_ALIKE, NOT_ALIKE, NOT_ALIKE)),
+    ],
+)
+def test_what_the_least_caution_takes_for_a_duplicate_is_similar_to_the_others(
+    jaccard: float, containment: float, length_ratio: float, expected: tuple[int, ...]
+) -> None:
+    found = [alike_by(jaccard, containment, length_ratio, RuleSettings(caution=caution)) for caution in Caution]
+    assert tuple(found) == expected
+
+
+def test_what_is_similar_does_not_depend_on_limits_that_are_given() -> None:
+    strict = RuleSettings(min_jaccard=1, min_containment=1)
+    assert alike_by(SIMILAR.min_jaccard, 0, 0, strict) == LESS_ALIKE
+    assert alike_by(0, SIMILAR.min_containment, SIMILAR.min_length_ratio, strict) == LESS_ALIKE
