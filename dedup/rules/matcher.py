@@ -19,7 +19,7 @@ from dedup.rules.mutual import Brings, MutualProbes
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import (
-    MostRewritten,
+    Bounding,
     belongs_to_cluster,
     check,
     is_comparable,
@@ -92,15 +92,13 @@ class Matcher:
     Args:
         settings: the thresholds, the probes and the scheme.
         brings: see `dedup.rules.mutual.MutualProbes`.
-        most_rewritten: see `dedup.rules.verification.check`.
+        bounding: see `dedup.rules.verification.check`.
     """
 
-    def __init__(
-        self, settings: RuleSettings, brings: Brings | None = None, most_rewritten: MostRewritten | None = None
-    ) -> None:
+    def __init__(self, settings: RuleSettings, brings: Brings | None = None, bounding: Bounding | None = None) -> None:
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
-        self._most_rewritten = most_rewritten
+        self._bounding = bounding
         self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), brings)
 
     def find(self, asked: Asked, known: Searchable) -> Answer:
@@ -154,7 +152,7 @@ class Matcher:
         """
         sketch, member = asked.sketch, match.member
         theirs = cache(their_words)
-        rule = check(sketch, member.sketch, lambda: (asked.words(), theirs()), self._settings, self._most_rewritten)
+        rule = check(sketch, member.sketch, lambda: (asked.words(), theirs()), self._settings, self._bounding)
         if not rule.is_duplicate:
             return rule
         if not self._mutual.hold(asked.fingerprint, member.fingerprint, theirs):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from dedup.index.probes import ProbePlan
 from dedup.rules.rule import Rule
@@ -36,8 +37,27 @@ WordPair = Callable[[], tuple[bytes, bytes]]
 """Gives the tokens of two texts, as `dedup.signature.signature.Signature` has them; empty where
 they are not known."""
 
-MostRewritten = Callable[[bytes, bytes], float]
-"""Says of the tokens of two texts what their `WordDifference.rewritten` is at most."""
+
+class Bounds(NamedTuple):
+    """How far two texts may differ at most, see `dedup.rules.wordwise.WordDifference`.
+
+    Attributes:
+        rewritten: the share of the shorter text that may have been rewritten.
+        added: what may stand in one text alone, by the length of the shorter one.
+        of_one: what one stretch is for 100 tokens.
+        may_have_numbers: whether a number may have given way to another one.
+        may_be_swapped: whether each text may have a word, no number, at least twice more often than the other.
+    """
+
+    rewritten: float
+    added: float
+    of_one: float
+    may_have_numbers: bool
+    may_be_swapped: bool
+
+
+Bounding = Callable[[bytes, bytes], Bounds]
+"""Gives the bounds of the tokens of two texts."""
 
 
 _RULES = {
@@ -90,9 +110,7 @@ def is_comparable(tokens: int, fingerprint: int, settings: RuleSettings) -> bool
     return tokens >= fewest_tokens(settings) and has_features(fingerprint, settings)
 
 
-def check(
-    a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, most_rewritten: MostRewritten | None = None
-) -> Rule:
+def check(a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, bounding: Bounding | None = None) -> Rule:
     """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
@@ -104,7 +122,7 @@ def check(
         b: the sketch of the other; the order of the two makes no difference.
         words: gives their words; asked only where they are needed.
         settings: the thresholds.
-        most_rewritten: a bound that takes less time than comparing the words does; asked first.
+        bounding: gives bounds, which takes less time than comparing the words does; asked first.
 
     Returns:
         The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
@@ -121,10 +139,19 @@ def check(
     if not rule.is_duplicate or not (is_form or is_frame):
         return rule
     pair = known()
-    if not is_form and most_rewritten is not None and all(pair) and most_rewritten(*pair) <= settings.max_rewritten:
+    if bounding is not None and all(pair) and _is_surely_one(bounding(*pair), settings, is_form=is_form):
         return rule
     difference = _difference(pair)
     return rule if difference is None else _other_thing(difference, settings, is_form=is_form) or rule
+
+
+def _is_surely_one(bounds: Bounds, settings: RuleSettings, *, is_form: bool) -> bool:
+    """Say whether bounds suffice for `_other_thing` to find no rule by which two documents are two things."""
+    if bounds.rewritten > settings.max_rewritten:
+        return False
+    # What is replaced without numbers and own words is noise, unless it is one stretch alone.
+    is_noise = not (bounds.may_have_numbers or bounds.may_be_swapped) and bounds.of_one <= settings.max_replaced
+    return not is_form or (is_noise and bounds.added <= settings.max_added)
 
 
 def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form: bool) -> Rule | None:

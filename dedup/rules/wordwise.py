@@ -64,10 +64,12 @@ class WordDifference:
         self._is_replaced_often = replaced >= _FEWEST_OF_NOISE
         self.rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED) * self._per_cent / 100
         self.added = _count_added(self._ours, self._theirs, changes) * self._per_cent / 100
-        self.swapped = _count_swapped(self._ours, self._theirs, both_sided) * self._per_cent
         # What is the same in both says nothing, and is most of them.
         self._gone = Counter(word for change in changes for word in self._ours[change.a_start : change.a_end])
         self._come = Counter(word for change in changes for word in self._theirs[change.b_start : change.b_end])
+        # What only moved is in both.
+        fewer, more = self._gone - self._come, self._come - self._gone
+        self.swapped = _count_swapped(self._ours, self._theirs, both_sided, fewer, more) * self._per_cent
         gone, come = _numbers_of(self._gone), _numbers_of(self._come)
         self.numbers_gone = (min(gone.total(), come.total()) - (gone & come).total()) * self._per_cent
 
@@ -112,17 +114,21 @@ def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChan
     return sum(abs((each.a_end - each.a_start) - (each.b_end - each.b_start)) for each in middle)
 
 
-def _count_swapped(ours: list[bytes], theirs: list[bytes], changes: list[TokenChange]) -> int:
+def _count_swapped(
+    ours: list[bytes], theirs: list[bytes], changes: list[TokenChange], fewer: Counter[bytes], more: Counter[bytes]
+) -> int:
     pairs = Counter(
         (tuple(ours[a_start:a_end]), tuple(theirs[b_start:b_end]))
         for a_start, a_end, b_start, b_end in changes
         if max(a_end - a_start, b_end - b_start) <= _LONGEST_SWAPPED
     )
     return sum(
-        count
-        for pair, count in pairs.items()
-        if count > 1 and not all(_is_of_date(word) for side in pair for word in side)
+        count for (gone, come), count in pairs.items() if count > 1 and _is_name(gone, fewer) and _is_name(come, more)
     )
+
+
+def _is_name(words: tuple[bytes, ...], counts: Counter[bytes]) -> bool:
+    return any(counts[word] > 1 and not _is_of_date(word) for word in words)
 
 
 def _has_repeated(words: Counter[bytes], others: set[bytes]) -> bool:

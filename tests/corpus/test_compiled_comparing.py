@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.shared_shingles import most_rewritten
+from dedup.corpus.deciding.shared_shingles import bounds
 from dedup.rules.limits import Caution
 from dedup.rules.mutual import MutualProbes
 from dedup.rules.rule import Rule
@@ -50,14 +50,14 @@ def test_probes_by_margins_that_are_not_compiled_are_left_to_others() -> None:
 def test_no_more_was_rewritten_than_may_have_been(a: list[str], b: list[str], kept: int, more: int) -> None:
     ours = joined([*a, *WORDS[:kept], *b[:more], *WORDS[100 : 100 + kept]])
     theirs = joined([*b, *WORDS[:kept], *a[:more], *WORDS[100 : 100 + kept]])
-    assert WordDifference(ours, theirs).rewritten <= most_rewritten(ours, theirs)
+    assert WordDifference(ours, theirs).rewritten <= bounds(ours, theirs).rewritten
 
 
 @given(st.integers(0, 250), st.integers(0, 120), st.integers(0, 120))
 def test_no_more_was_rewritten_than_may_have_been_of_long_texts(at: int, removed: int, added: int) -> None:
     ours = joined(WORDS)
     theirs = joined([*WORDS[:at], *words(added, "x"), *WORDS[at + removed :]])
-    most = most_rewritten(ours, theirs)
+    most = bounds(ours, theirs).rewritten
     assert WordDifference(ours, theirs).rewritten <= most
     # Two shingles and the words at both ends of what was put in.
     assert most <= (min(removed, 300 - at) + 6) / min(300, len(theirs.split()))
@@ -66,9 +66,9 @@ def test_no_more_was_rewritten_than_may_have_been_of_long_texts(at: int, removed
 def test_little_may_have_been_rewritten_of_an_edited_copy() -> None:
     text = document(800, 1)
     tokens = [make_signature(each).words for each in (text, edited(text, 10), extended(text, 25))]
-    assert most_rewritten(tokens[0], tokens[1]) < 0.1
-    assert most_rewritten(tokens[0], tokens[2]) < 0.1
-    assert most_rewritten(tokens[0], make_signature(document(800, 2)).words) > 0.9
+    assert bounds(tokens[0], tokens[1]).rewritten < 0.1
+    assert bounds(tokens[0], tokens[2]).rewritten < 0.1
+    assert bounds(tokens[0], make_signature(document(800, 2)).words).rewritten > 0.9
 
 
 @given(
@@ -89,12 +89,10 @@ def test_the_bound_changes_no_rule(seed: int, answers: int, edits: int, rewritte
     )
     made = DedupSettings(caution=caution)
     pair = a.words, b.words
-    assert check(a.sketch, b.sketch, lambda: pair, made, most_rewritten) is check(
-        a.sketch, b.sketch, lambda: pair, made
-    )
+    assert check(a.sketch, b.sketch, lambda: pair, made, bounds) is check(a.sketch, b.sketch, lambda: pair, made)
 
 
 def test_without_words_there_is_no_bound() -> None:
     # So much differs that words are asked for.
     a, b = (Sketch(bytes([byte] * 8) + bytes(56), 0, 300, 298) for byte in (0x11, 0x22))
-    assert check(a, b, lambda: (b"", b""), DedupSettings(), most_rewritten) is Rule.JACCARD
+    assert check(a, b, lambda: (b"", b""), DedupSettings(), bounds) is Rule.JACCARD

@@ -22,7 +22,7 @@ from dedup.corpus.deciding.batch_kernel import COPY, TWIN, UNDECIDED, Decided, E
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.shared_shingles import most_rewritten
+from dedup.corpus.deciding.shared_shingles import bounds
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
@@ -77,7 +77,7 @@ class CorpusDeduplicator:
         self._rules = Rules.of(settings)
         self._index = Candidates(settings, threads)
         brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
-        self._matcher = Matcher(settings, brings, most_rewritten)
+        self._matcher = Matcher(settings, brings, bounds)
         self._known = KnownDocuments(folder, lengths)
         self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
         if len(self._known):

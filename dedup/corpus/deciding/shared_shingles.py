@@ -1,4 +1,4 @@
-"""How much of a text can have been rewritten, by the shingles that two texts share, in compiled code."""
+"""How far two texts may differ at most, by the shingles and words that they share, in compiled code."""
 
 from __future__ import annotations
 
@@ -6,34 +6,85 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
+from dedup.rules.verification import Bounds
 from dedup.signature.hashes import hashes_of_words
 from dedup.signature.sketch import SHINGLE_WORDS
 
 # Any odd number with bits everywhere: neighbours of a shingle must not be mistaken for it.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
+_LINE_FEED, _ZERO, _NINE, _NOT_ASCII = 10, 48, 57, 128
 
 
-def most_rewritten(a: bytes, b: bytes) -> float:
-    """Return a share that `dedup.rules.wordwise.WordDifference.rewritten` of two texts does not exceed.
+def bounds(a: bytes, b: bytes) -> Bounds:
+    """Return how far two texts may differ at most, in a tenth of the time that comparing them word by word takes.
 
     There as many shared shingles as can be stand in the same order in both texts, and each of them takes at
-    least one token more out of what lies between. Here nearly as many are found, in a tenth of the time.
+    least one token more out of what lies between. Here nearly as many are found.
 
     Args:
         a: the tokens of one text in UTF-8, a line feed between them; at least one.
         b: those of the other.
     """
-    share: float = _most_rewritten(np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8))
-    return share
+    ours, theirs = np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8)
+    rewritten, added, shorter, may_have_numbers, may_be_swapped = _bounds(ours, theirs)
+    return Bounds(rewritten, added, 100 / shorter, may_have_numbers, may_be_swapped)
 
 
 @compiled
-def _most_rewritten(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
-    ours = hashes_of_words(a)
-    theirs = hashes_of_words(b)
-    shorter = min(len(ours), len(theirs))
-    return (shorter - _shared_in_order(_shingles(ours), _shingles(theirs))) / shorter
+def _bounds(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> tuple[float, float, int, bool, bool]:
+    ours, theirs = hashes_of_words(a), hashes_of_words(b)
+    shorter, longer = min(len(ours), len(theirs)), max(len(ours), len(theirs))
+    shared = _shared_in_order(_shingles(ours), _shingles(theirs))
+    gone, come = _net_words(a, ours, theirs), _net_words(b, theirs, ours)
+    return (
+        (shorter - shared) / shorter,
+        (longer - shared) / shorter,
+        shorter,
+        bool(gone[0] and come[0]),
+        bool(gone[1] and come[1]),
+    )
+
+
+@compiled
+def _net_words(text: NDArray[np.uint8], ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> tuple[bool, bool]:
+    """Say of what a text has more often than another one whether a number may be in it, and a word twice."""
+    room = 1
+    while room < 2 * (len(ours) + len(theirs)) + 1:
+        room *= 2
+    mask = np.uint64(room - 1)
+    # A hash table by open addressing: places plus one, and how often more each stands here.
+    slots, counts = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    for place in range(len(ours) + len(theirs)):
+        token = ours[place] if place < len(ours) else theirs[place - len(ours)]
+        slot = token & mask
+        while slots[slot]:
+            other = slots[slot] - 1
+            if (ours[other] if other < len(ours) else theirs[other - len(ours)]) == token:
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if not slots[slot]:
+            slots[slot] = place + 1
+        counts[slot] += 1 if place < len(ours) else -1
+    may_have_number = is_repeated = False
+    place, has_digit, is_ascii = 0, False, True
+    for at in range(len(text) + 1):
+        if at < len(text) and text[at] != _LINE_FEED:
+            has_digit |= _ZERO <= text[at] <= _NINE
+            is_ascii &= text[at] < _NOT_ASCII
+            continue
+        slot = ours[place] & mask
+        while True:
+            other = slots[slot] - 1
+            if (ours[other] if other < len(ours) else theirs[other - len(ours)]) == ours[place]:
+                break
+            slot = (slot + np.uint64(1)) & mask
+        if counts[slot] > 0:
+            # Other scripts have digits of their own.
+            may_have_number |= has_digit or not is_ascii
+            is_repeated |= counts[slot] > 1 and not has_digit
+        place, has_digit, is_ascii = place + 1, False, True
+    return may_have_number, is_repeated
 
 
 @compiled
