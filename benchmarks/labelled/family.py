@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from random import Random
@@ -17,8 +17,7 @@ from benchmarks.labelled.frames import site_of
 from benchmarks.labelled.help_pages import docbook_pages, office_functions, office_pages
 from benchmarks.labelled.man_pages import man_pages
 from benchmarks.labelled.page_sets import Document, PageSet
-from benchmarks.labelled.sets import LabelledWriter, hardest_pairs
-from dedup.errors import InputError
+from benchmarks.labelled.sets import LabelledWriter, hardest_pairs, make_each
 from dedup.rules.overlap import jaccard, shingles_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
@@ -84,11 +83,13 @@ SOURCES = [
 
 def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
     """Make a set of each family."""
-    for source in SOURCES:
-        try:
-            yield _make_set(source, out, cache)
-        except InputError as error:
-            print(f"family {source.language} {source.name or source.package}: left out: {error}", file=sys.stderr)
+    return make_each(
+        "family",
+        (
+            (f"{source.language} {source.name or source.package}", partial(_make_set, source, out, cache))
+            for source in SOURCES
+        ),
+    )
 
 
 def _make_set(source: Source, out: Path, cache: Path) -> LabelledWriter:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -15,8 +15,7 @@ from benchmarks.labelled.dress import trimmed, with_other_bullets
 from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
-from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter, hardest_pairs
-from dedup.errors import InputError
+from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter, hardest_pairs, make_each
 
 NEWS = "news"
 """What the metadata of a package say of its releases, in many languages."""
@@ -121,11 +120,10 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
         out: the folder with both halves.
         cache: the folder that packages are kept in.
     """
-    for notes in PROJECTS:
-        try:
-            yield _make_set(notes, out, cache)
-        except InputError as error:
-            print(f"notes {notes.language} {notes.packages[0].name}: left out: {error}", file=sys.stderr)
+    return make_each(
+        "notes",
+        ((f"{notes.language} {notes.packages[0].name}", partial(_make_set, notes, out, cache)) for notes in PROJECTS),
+    )
 
 
 def _make_set(notes: Notes, out: Path, cache: Path) -> LabelledWriter:

@@ -6,9 +6,9 @@ another frame, or with small edits, is a copy.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -19,8 +19,7 @@ from benchmarks.labelled.records_data import Record, WorldData
 from benchmarks.labelled.records_de import GERMAN
 from benchmarks.labelled.records_en import ENGLISH
 from benchmarks.labelled.records_zh import CHINESE
-from benchmarks.labelled.sets import LabelledWriter
-from dedup.errors import InputError
+from benchmarks.labelled.sets import LabelledWriter, make_each
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -84,11 +83,9 @@ def records_of(template: Template, data: WorldData, time: int = 0) -> Iterator[R
 def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
     """Make a set of each template."""
     data = WorldData(cache)
-    for template in all_templates():
-        try:
-            yield _make_set(template, data, out)
-        except InputError as error:
-            print(f"records {template.name}: left out: {error}", file=sys.stderr)
+    return make_each(
+        "records", ((template.name, partial(_make_set, template, data, out)) for template in all_templates())
+    )
 
 
 def _make_set(template: Template, data: WorldData, out: Path) -> LabelledWriter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from random import Random
@@ -106,3 +107,40 @@ def _all_of(surnames: Any) -> list[str]:
 
 def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def products(
+    kinds: Mapping[str, tuple[str, str]],
+    brands: Sequence[str],
+    colours: Sequence[str],
+    *,
+    letters: str,
+    sizes: range,
+    random: Random,
+) -> Iterator[tuple[Record, list[int]]]:
+    """Yield what records of products have in common in all languages, and a size, three numbers, of each.
+
+    Args:
+        kinds: feature and material by product.
+        brands: each makes two models of each product.
+        colours: those that there are.
+        letters: what names of models begin with.
+        sizes: what sizes are drawn from.
+        random: draws.
+    """
+    for product, (feature, material) in kinds.items():
+        for brand in brands:
+            for colour in random.sample(colours, 2):
+                model, size = f"{random.choice(letters)}{random.randrange(100, 900, 10)}", random.sample(sizes, 3)
+                yield (
+                    {
+                        "product": product,
+                        "model": model,
+                        "brand": brand,
+                        "colour": colour,
+                        "feature": feature,
+                        "number": random.randint(100_000, 999_999),
+                        "material": material,
+                    },
+                    size,
+                )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from benchmarks.labelled.records_data import Record, WorldData, facts
+from benchmarks.labelled.records_data import Record, WorldData, facts, products
 
 _PARTIES = ["CDU", "SPD", "Grüne", "FDP", "Freie Wähler", "Die Linke", "AfD", "Bürgerliste"]
 _PRODUCTS = {
@@ -72,26 +72,13 @@ def _elections(data: WorldData, random: Random) -> Iterator[Record]:
 
 def _products(data: WorldData, random: Random) -> Iterator[Record]:
     colours = data.words("de", "text")["color"]
-    for product, (feature, material) in _PRODUCTS.items():
-        for brand in _BRANDS[:3]:
-            for colour in random.sample(colours, 2):
-                model, size = (
-                    f"{random.choice('KLMSTX')}{random.randrange(100, 900, 10)}",
-                    random.sample(range(18, 90), 3),
-                )
-                yield {
-                    "series": f"{brand} {product}",
-                    "product": product,
-                    "model": model,
-                    "brand": brand,
-                    "colour": colour,
-                    "feature": feature,
-                    "number": random.randint(100_000, 999_999),
-                    "size": " x ".join(map(str, size)),
-                    "weight": f"{random.uniform(0.4, 9):.1f}".replace(".", ","),
-                    "material": material,
-                    "price": f"{random.randint(19, 189)},90",
-                }
+    for record, size in products(_PRODUCTS, _BRANDS[:3], colours, letters="KLMSTX", sizes=range(18, 90), random=random):
+        yield record | {
+            "series": f"{record['brand']} {record['product']}",
+            "size": " x ".join(map(str, size)),
+            "weight": f"{random.uniform(0.4, 9):.1f}".replace(".", ","),
+            "price": f"{random.randint(19, 189)},90",
+        }
 
 
 def _recipes(data: WorldData, random: Random) -> Iterator[Record]:

@@ -7,7 +7,7 @@ from random import Random
 
 from babel import Locale
 
-from benchmarks.labelled.records_data import Record, WorldData, facts
+from benchmarks.labelled.records_data import Record, WorldData, facts, products
 
 _PRODUCTS = {
     "电热水壶": ("容量一点七升，水开后自动断电，壶口宽大便于清洗。", "不锈钢"),
@@ -45,26 +45,13 @@ _CONTINENTS = {"EU": "欧洲", "AS": "亚洲", "AF": "非洲", "NA": "北美洲"
 
 def _products(data: WorldData, random: Random) -> Iterator[Record]:
     colours = data.words("zh", "text")["color"]
-    for product, (feature, material) in _PRODUCTS.items():
-        for brand in _BRANDS[:3]:
-            for colour in random.sample(colours, 2):
-                model, size = (
-                    f"{random.choice('AHKTX')}{random.randrange(100, 900, 10)}",
-                    random.sample(range(8, 60), 3),
-                )
-                yield {
-                    "series": f"{brand}{product}",
-                    "product": product,
-                    "model": model,
-                    "brand": brand,
-                    "colour": colour,
-                    "feature": feature,
-                    "number": random.randint(100_000, 999_999),
-                    "size": "×".join(map(str, size)),
-                    "weight": f"{random.uniform(0.2, 6):.1f}",
-                    "material": material,
-                    "price": random.randint(39, 499),
-                }
+    for record, size in products(_PRODUCTS, _BRANDS[:3], colours, letters="AHKTX", sizes=range(8, 60), random=random):
+        yield record | {
+            "series": f"{record['brand']}{record['product']}",
+            "size": "×".join(map(str, size)),
+            "weight": f"{random.uniform(0.2, 6):.1f}",
+            "price": random.randint(39, 499),
+        }
 
 
 def _courses(data: WorldData, random: Random) -> Iterator[Record]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from collections import Counter
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.errors import InputError
 from dedup.rules.overlap import shingles_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
@@ -64,6 +66,20 @@ class LabelledWriter:
         about = {"source": self.source, "language": self.language}
         _write_lines(self.folder / "docs.jsonl", [each | about for each in self.documents.values()])
         _write_lines(self.folder / "pairs.jsonl", [{"a": a, "b": b} | rest for (a, b), rest in self.pairs.items()])
+
+
+def make_each(kind: str, makers: Iterable[tuple[str, Callable[[], LabelledWriter]]]) -> Iterator[LabelledWriter]:
+    """Yield the sets of a kind, not yet written; one whose packages cannot be fetched is left out, and that is said.
+
+    Args:
+        kind: what they are called by.
+        makers: names of sources, and what makes their sets.
+    """
+    for name, make in makers:
+        try:
+            yield make()
+        except InputError as error:
+            print(f"{kind} {name}: left out: {error}", file=sys.stderr)
 
 
 def hardest_pairs(texts: Sequence[tuple[str, str]], least: float, most: int) -> list[tuple[str, str]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -16,8 +16,7 @@ from benchmarks.labelled.dress import trimmed
 from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.markup import HTML, MARKDOWN, REST, plain_text
 from benchmarks.labelled.packages import DEBIAN, NPM, PYPI, Package, read_texts
-from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs
-from dedup.errors import InputError
+from benchmarks.labelled.sets import COPY, OTHER, UNDECIDED, LabelledWriter, hardest_pairs, make_each
 
 _MOST_OF_A_KIND = 30
 _MOST_UNDECIDED = 20
@@ -131,11 +130,10 @@ def build(out: Path, cache: Path) -> Iterator[LabelledWriter]:
         out: the folder with both halves.
         cache: the folder that packages are kept in.
     """
-    for project in PROJECTS:
-        try:
-            yield _make_set(project, out, cache)
-        except InputError as error:
-            print(f"versions {project.language} {project.name}: left out: {error}", file=sys.stderr)
+    return make_each(
+        "versions",
+        ((f"{project.language} {project.name}", partial(_make_set, project, out, cache)) for project in PROJECTS),
+    )
 
 
 def _make_set(project: Project, out: Path, cache: Path) -> LabelledWriter:

@@ -108,10 +108,6 @@ class OverLimit:
     run: str
 
 
-SIMILAR = "similar"
-"""Why a document was passed on that resembles another one and is no duplicate."""
-
-
 class RelatedRow(NamedTuple):
     """One duplicate and its original; or one document that is none, and what it resembles.
 

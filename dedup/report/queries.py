@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, se
 
 from dedup.errors import DedupError
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.contents import SIMILAR, Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
+from dedup.report.contents import Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
 from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
 from dedup.rules.decision import DUPLICATES, Kept
 from dedup.rules.scope import host_of
@@ -244,7 +244,7 @@ def _duplicates(connection: Connection, where: ColumnElement[bool]) -> Iterator[
 def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
     # Updated documents are among them, whose verdict says nothing of what they resemble.
     for row in _related(connection, where & ~_is_duplicate):
-        yield row._replace(kept=SIMILAR)
+        yield row._replace(kept=Verdict.SIMILAR.value)
 
 
 def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:

@@ -32,7 +32,7 @@ from dedup.signature.sketch import Sketch, compare
 Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
 
-
+# Candidates that are looked at; in between, as many as make so many pairs of tokens.
 _FEWEST_CONFIRMED, _MOST_CONFIRMED = 4, 16
 _TOKEN_PAIRS = 20_000_000
 

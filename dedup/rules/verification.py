@@ -141,8 +141,8 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, boundin
     pair = known()
     if bounding is not None and all(pair) and _is_surely_one(bounding(*pair), settings, is_form=is_form):
         return rule
-    difference = _difference(pair)
-    return rule if difference is None else _other_thing(difference, settings, is_form=is_form) or rule
+    # Without the words the sketches alone decide.
+    return (_other_thing(WordDifference(*pair), settings, is_form=is_form) if all(pair) else None) or rule
 
 
 def _is_surely_one(bounds: Bounds, settings: RuleSettings, *, is_form: bool) -> bool:
@@ -207,18 +207,12 @@ def belongs_to_cluster(to_leader: Similarity, settings: RuleSettings) -> bool:
 
 
 def _check_short(words: tuple[bytes, bytes], settings: RuleSettings) -> Rule:
-    difference = _difference(words)
-    if difference is None or short_similarity(*words) < settings.short_jaccard:
+    if not all(words) or short_similarity(*words) < settings.short_jaccard:
         return Rule.NOT_ALIKE
     if not has_same_numbers(*words):
         return Rule.RENUMBERED
-    return Rule.REPLACED if difference.replaced > settings.max_replaced else Rule.SHORT_ALIKE
+    return Rule.REPLACED if WordDifference(*words).replaced > settings.max_replaced else Rule.SHORT_ALIKE
 
 
 def _no_words() -> tuple[bytes, bytes]:
     return b"", b""
-
-
-def _difference(words: tuple[bytes, bytes]) -> WordDifference | None:
-    # Without the words the sketches alone decide.
-    return WordDifference(*words) if all(words) else None

@@ -138,7 +138,7 @@ verdicts = Table(
     Column("similarity", Float),
     # What decided: the short name of a `dedup.rules.rule.Rule`; none for what an earlier decision had settled.
     Column("rule", Text),
-    # Why a duplicate was passed on all the same: a value of `dedup.ledger.clusters.Kept`.
+    # Why a duplicate was passed on all the same: a value of `dedup.rules.decision.Kept`.
     Column("kept", Text),
     Column("decided", Float, nullable=False),
     # In which batch of which process: its number at random, and how many batches it had decided before.

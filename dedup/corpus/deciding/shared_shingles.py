@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
+from dedup.compiled.bits import signed
 from dedup.rules.verification import Bounds
 from dedup.signature.hashes import hashes_of_words
 from dedup.signature.sketch import SHINGLE_WORDS
@@ -36,36 +37,35 @@ def _bounds(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> tuple[float, float, i
     ours, theirs = hashes_of_words(a), hashes_of_words(b)
     shorter, longer = min(len(ours), len(theirs)), max(len(ours), len(theirs))
     shared = _shared_in_order(_shingles(ours), _shingles(theirs))
-    gone, come = _net_words(a, ours, theirs), _net_words(b, theirs, ours)
+    tokens = np.concatenate((ours, theirs))
+    slots = _empty_slots(len(tokens))
+    # How much more often each stands in the first text.
+    excess = np.zeros(len(slots), np.int64)
+    for place in range(len(tokens)):
+        slot = _slot_of(tokens[place], tokens, slots)
+        if not slots[slot]:
+            slots[slot] = place + 1
+        excess[slot] += 1 if place < len(ours) else -1
+    gone = _net_words(a, ours, tokens, slots, excess)
+    come = _net_words(b, theirs, tokens, slots, -excess)
     return (
         (shorter - shared) / shorter,
         (longer - shared) / shorter,
         shorter,
-        bool(gone[0] and come[0]),
-        bool(gone[1] and come[1]),
+        gone[0] and come[0],
+        gone[1] and come[1],
     )
 
 
 @compiled
-def _net_words(text: NDArray[np.uint8], ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> tuple[bool, bool]:
+def _net_words(
+    text: NDArray[np.uint8],
+    words: NDArray[np.uint64],
+    tokens: NDArray[np.uint64],
+    slots: NDArray[np.int64],
+    excess: NDArray[np.int64],
+) -> tuple[bool, bool]:
     """Say of what a text has more often than another one whether a number may be in it, and a word twice."""
-    room = 1
-    while room < 2 * (len(ours) + len(theirs)) + 1:
-        room *= 2
-    mask = np.uint64(room - 1)
-    # A hash table by open addressing: places plus one, and how often more each stands here.
-    slots, counts = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    for place in range(len(ours) + len(theirs)):
-        token = ours[place] if place < len(ours) else theirs[place - len(ours)]
-        slot = token & mask
-        while slots[slot]:
-            other = slots[slot] - 1
-            if (ours[other] if other < len(ours) else theirs[other - len(ours)]) == token:
-                break
-            slot = (slot + np.uint64(1)) & mask
-        if not slots[slot]:
-            slots[slot] = place + 1
-        counts[slot] += 1 if place < len(ours) else -1
     may_have_number = is_repeated = False
     place, has_digit, is_ascii = 0, False, True
     for at in range(len(text) + 1):
@@ -73,18 +73,32 @@ def _net_words(text: NDArray[np.uint8], ours: NDArray[np.uint64], theirs: NDArra
             has_digit |= _ZERO <= text[at] <= _NINE
             is_ascii &= text[at] < _NOT_ASCII
             continue
-        slot = ours[place] & mask
-        while True:
-            other = slots[slot] - 1
-            if (ours[other] if other < len(ours) else theirs[other - len(ours)]) == ours[place]:
-                break
-            slot = (slot + np.uint64(1)) & mask
-        if counts[slot] > 0:
+        more = excess[_slot_of(words[place], tokens, slots)]
+        if more > 0:
             # Other scripts have digits of their own.
             may_have_number |= has_digit or not is_ascii
-            is_repeated |= counts[slot] > 1 and not has_digit
+            is_repeated |= more > 1 and not has_digit
         place, has_digit, is_ascii = place + 1, False, True
     return may_have_number, is_repeated
+
+
+@compiled
+def _empty_slots(count: int) -> NDArray[np.int64]:
+    """Return a hash table by open addressing for so many numbers; it will hold their places plus one."""
+    room = 1
+    while room < 2 * count + 1:
+        room *= 2
+    return np.zeros(room, np.int64)
+
+
+@compiled
+def _slot_of(number: np.uint64, numbers: NDArray[np.uint64], slots: NDArray[np.int64]) -> int:
+    """Return where a number stands in a hash table, or where it is to stand."""
+    mask = np.uint64(len(slots) - 1)
+    slot = number & mask
+    while slots[slot] and numbers[slots[slot] - 1] != number:
+        slot = (slot + np.uint64(1)) & mask
+    return signed(slot)
 
 
 @compiled
@@ -103,26 +117,16 @@ def _shingles(tokens: NDArray[np.uint64]) -> NDArray[np.uint64]:
 @compiled
 def _shared_in_order(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> int:
     """Return how many shingles stand in the same order in both texts, each taken to be only where it comes first."""
-    room = 1
-    while room < 2 * len(ours) + 1:
-        room *= 2
-    mask = np.uint64(room - 1)
-    # A hash table by open addressing: places plus one.
-    slots = np.zeros(room, np.int64)
+    slots = _empty_slots(len(ours))
     for place in range(len(ours)):
-        slot = ours[place] & mask
-        while slots[slot] and ours[slots[slot] - 1] != ours[place]:
-            slot = (slot + np.uint64(1)) & mask
+        slot = _slot_of(ours[place], ours, slots)
         if not slots[slot]:
             slots[slot] = place + 1
     # The longest rising row of places: of each length the one that ends first. C. Schensted, "Longest increasing
     # and decreasing subsequences", 1961.
     last, length = np.empty(min(len(ours), len(theirs)), np.int64), 0
     for shingle in theirs:
-        slot = shingle & mask
-        while slots[slot] and ours[slots[slot] - 1] != shingle:
-            slot = (slot + np.uint64(1)) & mask
-        place = slots[slot]
+        place = slots[_slot_of(shingle, ours, slots)]
         if place == 0:
             continue
         if length == 0 or last[length - 1] < place:
