@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
@@ -14,6 +13,7 @@ from typing import Any, TextIO
 from dedup.report.contents import RelatedRow, Report
 from dedup.report.table import table_lines
 from dedup.signature.normalise import clean
+from dedup.terminal import width_of, write_lines
 
 
 class Format(StrEnum):
@@ -30,9 +30,7 @@ def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
 
 
 def _write_table(report: Report, stream: TextIO) -> None:
-    width = shutil.get_terminal_size().columns if stream.isatty() else None
-    for line in table_lines(report, width):
-        stream.write(f"{line.rstrip()}\n")
+    write_lines(table_lines(report, width_of(stream)), stream)
 
 
 def _write_json(report: Report, stream: TextIO) -> None:
