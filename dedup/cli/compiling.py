@@ -13,7 +13,7 @@ def compile_first(command: str, *parts: str) -> None:
     Where it cannot be kept, that is said, and the command goes on.
     """
     try:
-        compile_ahead(parts, lambda line: say(command, line))
+        compile_ahead(parts, lambda line: say(command, line), sys.stderr)
     except CompilingError as error:
         say(command, str(error))
 

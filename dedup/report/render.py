@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Any, TextIO
 
+from dedup.progress import track
 from dedup.report.contents import RelatedRow, Report
 from dedup.report.table import table_lines
 from dedup.signature.normalise import clean
@@ -27,6 +28,12 @@ class Format(StrEnum):
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
     """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one."""
     _WRITERS[output_format](report, stream)
+
+
+def followed(report: Report) -> Report:
+    """Return a report that shows on standard error how far it is written."""
+    total = sum(each.documents for verdict, each in report.totals.items() if verdict.is_duplicate)
+    return replace(report, duplicates=track(report.duplicates, "writing", total))
 
 
 def _write_table(report: Report, stream: TextIO) -> None:

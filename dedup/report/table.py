@@ -24,17 +24,10 @@ _INDENT = 12
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:
     """Write a report line by line, cut to a width if there is one; its rows are used up."""
-    yield _about(report)
-    yield ""
-    if not any(total.documents for total in report.totals.values()):
-        yield "no documents"
+    yield from overview_lines(report, width)
+    if not has_documents(report):
         yield from _noted(report, width)
         return
-    yield from _totals(report.totals)
-    yield ""
-    yield from _hosts(report, width)
-    yield ""
-    yield from _over_limit(report, width)
     if report.cluster_count:
         yield from _clusters(report, width)
         yield from _keepers(report, width)
@@ -44,6 +37,25 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     yield from similar_lines(report.similar, width)
     yield from _summary(report)
     yield from _noted(report, width)
+
+
+def overview_lines(report: Report, width: int | None) -> Iterator[str]:
+    """Write what a report is about, its totals, its hosts and what went over a limit."""
+    yield _about(report)
+    yield ""
+    if not has_documents(report):
+        yield "no documents"
+        return
+    yield from _totals(report.totals)
+    yield ""
+    yield from _hosts(report, width)
+    yield ""
+    yield from _over_limit(report, width)
+
+
+def has_documents(report: Report) -> bool:
+    """Say whether anything was decided."""
+    return any(total.documents for total in report.totals.values())
 
 
 def _about(report: Report) -> str:

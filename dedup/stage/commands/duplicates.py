@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # quarter of a second to import waits until it is needed.
 # ruff: noqa: PLC0415
 
-_LARGEST_TOP = 10_000
+_ALL = 10**18
+"""More than any database has."""
 
 
 class Command(ScrapyCommand):
@@ -55,6 +56,9 @@ class Command(ScrapyCommand):
             f"(default: {defaults.max_hosts}, {defaults.max_clusters} and {defaults.max_skipped})",
         )
         parser.add_argument(
+            "--watch", action="store_true", help="show the run again and again, while it goes on; Ctrl-C ends it"
+        )
+        parser.add_argument(
             "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
         )
         parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
@@ -72,21 +76,28 @@ class Command(ScrapyCommand):
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.report.output import open_output
         from dedup.report.queries import open_report
-        from dedup.report.render import write_report
+        from dedup.report.render import Format, followed, write_report
+        from dedup.report.watching import watch
         from dedup.sql.database import open_existing_database
         from dedup.stage.project import read_project_settings
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
         selection, output_format = _selection(opts), _format(opts)
+        if opts.watch and (opts.output or output_format is not Format.TABLE or opts.all_runs):
+            raise SettingsError("--watch draws one run on the terminal: leave out -o, --format and --all-runs")
         assert self.settings is not None
         url = opts.database or read_project_settings(self.settings).database_url
+        if opts.watch:
+            with closing(open_existing_database(url)) as database:
+                watch(database, selection, sys.stdout)
+            return
         with (
             closing(open_existing_database(url)) as database,
             open_report(database, selection) as report,
             open_output(opts.output) as stream,
         ):
-            write_report(report, output_format, stream)
+            write_report(report if stream.isatty() else followed(report), output_format, stream)
 
 
 def _selection(opts: argparse.Namespace) -> Selection:
@@ -96,9 +107,10 @@ def _selection(opts: argparse.Namespace) -> Selection:
         raise SettingsError("--run and --all-runs exclude each other: give one of them")
     if opts.top is None:
         return Selection(opts.run, opts.all_runs, opts.host)
-    if not opts.top.isdecimal() or int(opts.top) > _LARGEST_TOP:
-        raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 to {_LARGEST_TOP}")
-    return Selection(opts.run, opts.all_runs, opts.host, *[int(opts.top)] * 3)
+    if not (opts.top.isascii() and opts.top.isdecimal()):
+        raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 up")
+    # A number may have more digits than a database can be asked with.
+    return Selection(opts.run, opts.all_runs, opts.host, *[int(min(float(opts.top), _ALL))] * 3)
 
 
 def _format(opts: argparse.Namespace) -> Format:
