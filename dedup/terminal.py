@@ -67,7 +67,7 @@ def styled(text: str, style: str = "", link: str = "") -> Styled:
 
 def link_to(key: str) -> str:
     """Return the address that a key leads to, as a terminal may be told it; "" where it is none, or too long."""
-    if not key[:8].lower().startswith(_LINKED):
+    if len(key) > _LONGEST_LINK or not key[:8].lower().startswith(_LINKED):
         return ""
     # Nothing is left that could end the link, or begin anything else.
     address = quote(key, safe=_OF_URLS, errors="replace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from dedup.display import plain
 from dedup.warming import CompilingError, compile_ahead
 
 
@@ -20,4 +21,4 @@ def compile_first(command: str, *parts: str) -> None:
 
 def say(command: str, message: str) -> None:
     """Tell the user something that is no result."""
-    print(f"dedup {command}: {message}", file=sys.stderr, flush=True)
+    print(f"dedup {command}: {plain(message)}", file=sys.stderr, flush=True)

@@ -52,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        from dedup.display import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
+
+        print(f"error: {plain(str(error))}", file=sys.stderr)
         return exit_status(error)
     except KeyboardInterrupt:
         return 130

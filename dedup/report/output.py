@@ -16,6 +16,7 @@ from dedup.errors import DedupError
 from dedup.signature.normalise import clean
 
 # What Excel, LibreOffice and Google Sheets take for the beginning of a formula, wide letters too.
+_LONE_RETURN = re.compile("\r(?!\n)")
 _FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
 
@@ -45,7 +46,8 @@ def csv_cell(value: object) -> object:
     """
     if not isinstance(value, str):
         return value
-    text = clean(value)
+    # Python quotes no carriage return that stands alone, and readers take it for the end of the row.
+    text = _LONE_RETURN.sub("\n", clean(value))
     return f"'{text}" if _FORMULA.match(text) else text
 
 

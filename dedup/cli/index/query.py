@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     with open_output("") as stream:
         if options.json:
             objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
-            stream.write(json.dumps(objects, ensure_ascii=False, indent=2) + "\n")
+            stream.write(json.dumps(objects, indent=2) + "\n")
             return 0
         write_lines(_table(answers, width_of(stream)), stream)
     return 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, TextIO
 
-from dedup.display import counted, plain, readable
+from dedup.display import counted, cut, plain, readable
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.columns import GAP, address, aligned
 from dedup.report.explanation.differences import place_line
@@ -29,6 +29,8 @@ _NOW = "exact duplicate"
 _CHANGE = max(map(len, Change))
 _LONGEST_PLACE = 120
 _PLACES_SHOWN = 3
+# A cell of a spreadsheet has room for 32,767 letters.
+_LONGEST_PASSAGE = 200
 _COLUMNS = (
     "change",
     "key",
@@ -125,17 +127,19 @@ def _write_csv(changes: Changes, stream: TextIO) -> None:
 
 
 def _in_a_cell(difference: WordDiff) -> str:
-    """Write the first places of a difference in one line, as `[-removed-] {+added+}`."""
+    """Write the first places of a difference in one line, as `[-removed-] {+added+}`, each cut to fit a cell."""
     places = [
-        " ".join(filter(None, (place.before, _marked("[-{}-]", place.removed), _marked("{{+{}+}}", place.added))))
+        " ".join(
+            filter(None, (plain(place.before), _marked("[-", place.removed, "-]"), _marked("{+", place.added, "+}")))
+        )
         for place in difference.places
     ]
     more = difference.place_count - len(places)
     return "; ".join([*places, *([f"and {more:,} more"] if more else [])])
 
 
-def _marked(mark: str, text: str) -> str:
-    return mark.format(text) if text else ""
+def _marked(start: str, text: str, end: str) -> str:
+    return f"{start}{cut(plain(text), _LONGEST_PASSAGE)}{end}" if text else ""
 
 
 _WRITERS = {Format.TABLE: _write_table, Format.JSON: _write_json, Format.CSV: _write_csv}

@@ -78,7 +78,9 @@ class Command(ScrapyCommand):
         try:
             self._report(args, opts)
         except DedupError as error:
-            sys.stderr.write(f"error: {error}\n")
+            from dedup.display import plain
+
+            sys.stderr.write(f"error: {plain(str(error))}\n")
             self.exitcode = exit_status(error)
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
