@@ -54,7 +54,8 @@ def watch(database: Database, selection: Selection, stream: TextIO) -> None:
                     # Another one may start meanwhile.
                     shown = replace(shown, run=report.runs[0])
                     goes_on = is_going_on(database, shown.run)
-                    lines = list(_lines(database, report, is_going_on=goes_on))
+                    size = shutil.get_terminal_size()
+                    lines = list(screen_lines(database, report, size, is_going_on=goes_on))
                 live.update(Group(*map(as_text, lines)), refresh=True)
                 if goes_on:
                     time.sleep(max(INTERVAL, _SHARE_OF_TIME * (time.monotonic() - started)))
@@ -62,9 +63,9 @@ def watch(database: Database, selection: Selection, stream: TextIO) -> None:
             pass
 
 
-def _lines(database: Database, report: Report, *, is_going_on: bool) -> Iterator[str]:
-    """Write as many lines as the terminal has, the latest duplicates last."""
-    columns, height = shutil.get_terminal_size()
+def screen_lines(database: Database, report: Report, size: tuple[int, int], *, is_going_on: bool) -> Iterator[str]:
+    """Write as many lines as a terminal of so many columns and lines has, the latest duplicates last."""
+    columns, height = size
     head = list(overview_lines(report, columns))
     state = "going on; Ctrl-C ends this, not the crawl" if is_going_on else "it has ended"
     # The last line of the terminal stays free for the cursor.

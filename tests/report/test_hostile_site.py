@@ -136,7 +136,9 @@ def test_other_commands_show_it(crawled: Crawl) -> None:
 
 def test_items_with_any_key_are_shown(tmp_path: Path) -> None:
     """Keys of items are no addresses: nothing has been escaped in them."""
-    items = [{"text": document(120, "one"), "id": f"{mark}{copy}"} for mark in (*MARKS, "x" * MEGABYTE) for copy in "ab"]
+    items = [
+        {"text": document(120, "one"), "id": f"{mark}{copy}"} for mark in (*MARKS, "x" * MEGABYTE) for copy in "ab"
+    ]
     (tmp_path / "items.jsonl").write_text("".join(f"{json.dumps(item)}\n" for item in items), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "scrapy", "dedup-check", "items.jsonl"],
