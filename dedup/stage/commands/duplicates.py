@@ -132,7 +132,7 @@ def _write_changes(database: Database, opts: argparse.Namespace, output_format: 
     from dedup.warming import SIGNATURES, prepare
 
     # What differs is told in the tokens that signatures are made of.
-    prepare(SIGNATURES, lambda line: print(line, file=sys.stderr))
+    prepare(SIGNATURES, lambda line: print(line, file=sys.stderr), sys.stderr)
     first, second = [*opts.changes, "", ""][:_RUNS_COMPARED]
     with open_changes(database, first, second, opts.host) as changes, open_output(opts.output) as stream:
         write_changes(changes, output_format, stream)
