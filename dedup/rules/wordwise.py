@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
 
 from rapidfuzz.distance import Indel
@@ -139,6 +140,8 @@ def _is_of_date(word: bytes) -> bool:
     return word in DATE_WORDS or _is_number(word)
 
 
+# The same words come again in every text of a site.
+@lru_cache(1 << 14)
 def _is_number(word: bytes) -> bool:
     return _DIGIT.search(word.decode()) is not None
 
