@@ -176,8 +176,9 @@ class RuleSettings:
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
         _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
-        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens", "max_compared"):
+        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+        _require(0 <= self.max_compared <= 500_000, "max_compared", self.max_compared, "0 to 500,000 tokens")
 
 
 @dataclass(frozen=True)

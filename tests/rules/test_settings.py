@@ -156,6 +156,7 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("radius", ""),
         ("radius", -1),
         ("radius", 65),
+        ("max_compared", 500_001),
         ("radius", 3.7),
         ("radius", [3]),
         ("weak_bits", 11),
