@@ -1,4 +1,4 @@
-"""Databases of earlier versions: dumps in `versions/`, each of two crawls of nine pages by the code of that time.
+"""Databases of each version: dumps in `versions/`, each of two crawls of nine pages by the code of that time.
 
 `3_early` is of the first day of version 3, when some of its tables and columns were not there yet. Texts are the same
 in all: a story, a copy of it, a near copy, two copies of which the second crawl found one changed, a short text and
@@ -17,6 +17,8 @@ from dedup.sql.database import Database
 
 VERSIONS = Path(__file__).with_name("versions")
 UPGRADABLE = ("2", "3_early", "3", "4")
+LATEST = "5"
+"""The dump of the version that there is now, for the next one to be tested with."""
 
 
 def load(url: str, version: str) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -27,7 +30,8 @@ from dedup.sql.outages import Outages
 from tests.commands import run_dedup, run_python
 from tests.consistency import inconsistencies
 from tests.deciding import Crawl
-from tests.sql.earlier import UPGRADABLE, load
+from tests.sql.earlier import LATEST, UPGRADABLE, load
+from tests.waiting import HANG
 
 SITE = "http://127.0.0.1:8899"
 
@@ -172,7 +176,7 @@ def test_it_is_refused_with_the_command_that_upgrades_it(tmp_path: Path) -> None
     with pytest.raises(IncompatibleDatabaseError, match="dedup upgrade"):
         Crawl(f"sqlite:///{tmp_path / 'crawl.db'}")
     done = run_dedup("upgrade", "sqlite:///crawl.db", folder=tmp_path)
-    assert done.stdout == "database sqlite:///crawl.db is upgraded from schema version 4 to 5\n", done.stderr
+    assert done.stdout == f"database sqlite:///crawl.db is upgraded from schema version 4 to {versions.CURRENT}\n"
     again = run_dedup("upgrade", "crawl.db", folder=tmp_path)
     assert (again.returncode, "nothing to do" in again.stdout) == (0, True)
     assert run_dedup("runs", folder=tmp_path).returncode == 0
@@ -209,6 +213,34 @@ def test_an_interrupted_upgrade_leaves_it_as_it_was(earlier_url: str, monkeypatc
     assert everything(earlier_url) == before
     upgrade(earlier_url)
     assert everything(earlier_url) != before
+
+
+@pytest.mark.slow
+def test_an_upgrade_that_is_killed_leaves_it_as_it_was(earlier_url: str) -> None:
+    before = everything(earlier_url)
+    code = """
+import os, signal, sys
+from dedup.sql import migrating, versions
+versions.store = lambda connection: os.kill(os.getpid(), signal.SIGKILL)
+migrating.upgrade(sys.argv[1])
+"""
+    done = subprocess.run([sys.executable, "-c", code, earlier_url], timeout=HANG, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert everything(earlier_url) == before
+    upgrade(earlier_url)
+
+
+def test_a_database_of_this_version_is_opened_as_it_is(database_url: str, new_url: str) -> None:
+    load(database_url, LATEST)
+    before = everything(database_url)
+    assert upgrade(database_url)[1:] == (versions.CURRENT, versions.CURRENT)
+    assert everything(database_url) == before
+    names = set(schema.metadata.tables)
+    for url in (database_url, new_url):
+        crawl = Crawl(url)
+        crawl.assert_consistent()
+        crawl.database.close()
+    assert made_of(database_url, names) == made_of(new_url, names)
 
 
 def test_a_database_with_dangling_rows_is_left_as_it_was(sqlite_url: str) -> None:
