@@ -153,6 +153,18 @@ def test_its_documents_are_known_again(earlier_url: str) -> None:
         crawl.assert_consistent()
 
 
+def test_its_documents_name_the_runs_that_brought_them(earlier_url: str) -> None:
+    upgrade(earlier_url)
+    runs = {row.id: row.name for row in ask(earlier_url, select(schema.runs))}
+    named = {
+        row.key.removeprefix(SITE): [runs[each] for each in (row.first_run_id, row.content_run_id, row.last_run_id)]
+        for row in ask(earlier_url, select(schema.documents))
+    }
+    assert named["/c"] == ["run1", "run1", "run2"]
+    assert named["/b"] == ["run1", "run2", "run2"]
+    assert named["/d"] == ["run2", "run2", "run2"]
+
+
 @pytest.mark.parametrize("run", ["run1", "run2"])
 def test_its_runs_can_be_taken_back(earlier_url: str, run: str) -> None:
     upgrade(earlier_url)
