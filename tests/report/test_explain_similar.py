@@ -26,6 +26,7 @@ def words(**values: Any) -> WordComparison:
     """Return what comparing the words of two texts gives that differ in nothing but what is given."""
     names = [each.name for each in fields(WordComparison)]
     alike = dict.fromkeys(names, 0.0) | {"numbers_shared": 1.0, "short_similarity": None, "is_noise": False}
+    alike["is_renamed_sibling"] = False
     return WordComparison(**(alike | values))
 
 
