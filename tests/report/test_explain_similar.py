@@ -78,6 +78,10 @@ def test_a_pair_that_misses_nothing_has_no_line() -> None:
             ["other numbers in 40 tokens: at least 64 (DEDUP_SHORT_TOKENS)"],
         ),
         (
+            {"words": words(numbers_gone=0.3, numbers_shared=0.9, is_renamed_sibling=True)},
+            ["numbers .90 in both: at least 1.00 (DEDUP_MIN_NUMBERS)"],
+        ),
+        (
             {"to_leader": Similarity(0.2, 0.5, 1.0)},
             [
                 "Jaccard .20 to the leader of the cluster: at least .40 (DEDUP_LEADER_JACCARD)",
