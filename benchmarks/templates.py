@@ -33,6 +33,7 @@ _NAMES = {"en-course": "{course}", "zh-hotel": "{city} {place}"}
 """What a record is about where the title says more, or less."""
 
 _TEMPLATES = ["en-election", "de-produkt", "en-hotels"]
+_HOME = "https://www.example/page/"
 _LINK = re.compile(r"href='([^']+)'")
 _NAMED = 5
 
@@ -181,11 +182,18 @@ def _texts_of(template: Template, pages: Sequence[Page]) -> Iterator[Text]:
     home = site_of(template.language, template.name, template.layout)
     for at, page in enumerate(pages):
         others = [*pages[:at], *pages[at + 1 :]]
-        yield Text(f"p{at}", _main_text(page_html(page, home, others, f"{template.name} {at}")))
+        yield Text(f"{_HOME}{at}", _main_text(page_html(page, home, others, f"{template.name} {at}")))
     for at, page in enumerate(pages):
         others, kind = [*pages[:at], *pages[at + 1 :]], COPIES[at % len(COPIES)]
         html = _copied(page, home, others, kind, f"{template.name} {at} {kind}")
-        yield Text(f"p{at} {kind}", _main_text(html), f"p{at}", kind)
+        yield Text(_address(at, kind), _main_text(html), f"{_HOME}{at}", kind)
+
+
+def _address(at: int, kind: str) -> str:
+    if kind == "mirror":
+        return f"https://mirror.example/page/{at}"
+    session = f"{Random(f'session {at}').getrandbits(64):x}"
+    return f"{_HOME}{at}?{'print=1' if kind == 'print version' else f'sid={session}'}"
 
 
 def _copied(page: Page, home: Site, others: Sequence[Page], kind: str, key: str) -> str:

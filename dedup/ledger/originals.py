@@ -66,7 +66,7 @@ class OriginalFinder:
         if not has_features(signature.fingerprint, self.settings):
             self._say_without_features(identity.key)
             return NOTHING_ALIKE
-        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words)
+        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words, identity.key)
         return self._matcher.find(asked, _KnownDocuments(self, connection, identity, own_id, run_id))
 
     def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.rules.addresses import are_siblings
 from dedup.rules.cluster_merge import find_joined
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, StoredDocument
 from dedup.rules.mutual import Brings, MutualProbes
@@ -45,12 +46,14 @@ class Asked(NamedTuple):
         margins: the margin of each bit, shape (64,).
         sketch: the sketch of its text.
         words: gives its words; asked only where they are needed.
+        key: its key; in a crawl its URL.
     """
 
     fingerprint: int
     margins: NDArray[np.int64]
     sketch: Sketch
     words: Words
+    key: str = ""
 
 
 class Known(Protocol):
@@ -152,7 +155,16 @@ class Matcher:
         """
         sketch, member = asked.sketch, match.member
         theirs = cache(their_words)
-        rule = check(sketch, member.sketch, lambda: (asked.words(), theirs()), self._settings, self._bounding)
+        # A member may be a mirror of the leader, at another host.
+        siblings = are_siblings(asked.key, member.key) or are_siblings(asked.key, match.leader.key)
+        rule = check(
+            sketch,
+            member.sketch,
+            lambda: (asked.words(), theirs()),
+            self._settings,
+            self._bounding,
+            siblings=siblings,
+        )
         if not rule.is_duplicate:
             return rule
         if not self._mutual.hold(asked.fingerprint, member.fingerprint, theirs):

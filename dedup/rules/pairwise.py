@@ -64,13 +64,15 @@ class PairDecider:
         self._mutual = MutualProbes(self._plan, scheme)
         self.radius = self._plan.radius * scheme.bits // BITS
 
-    def decide(self, first: Signature, second: Signature) -> PairDecision:
-        """Decide the second document where the first is known."""
+    def decide(self, first: Signature, second: Signature, *, siblings: bool = False) -> PairDecision:
+        """Decide the second document where the first is known; siblings: whether they are at sibling addresses."""
         apart = distance(first.fingerprint, second.fingerprint)
         similarity = compare(first.sketch, second.sketch)
         probe = None if self._lacks_features(first, second) else self._find(first, second)
         table, flipped = probe or (None, None)
-        return PairDecision(self._rule(first, second, apart, probe), apart, similarity, table, flipped)
+        return PairDecision(
+            self._rule(first, second, apart, probe, siblings=siblings), apart, similarity, table, flipped
+        )
 
     def _find(self, first: Signature, second: Signature) -> tuple[int | None, int | None] | None:
         if not self._has_tables:
@@ -83,6 +85,8 @@ class PairDecider:
         second: Signature,
         apart: int,
         probe: tuple[int | None, int | None] | None,
+        *,
+        siblings: bool,
     ) -> Rule:
         has_words = first.sketch.tokens > 0 and second.sketch.tokens > 0
         if has_words and first.text_digest == second.text_digest:
@@ -95,13 +99,14 @@ class PairDecider:
             return Rule.TOO_FAR
         if probe is None:
             return Rule.NO_PROBE
-        return Rule.PAPER if self._settings.mode is Mode.PAPER else self._confirm(first, second)
+        return Rule.PAPER if self._settings.mode is Mode.PAPER else self._confirm(first, second, siblings=siblings)
 
     def _lacks_features(self, first: Signature, second: Signature) -> bool:
         return self._without_features in (first.fingerprint, second.fingerprint)
 
-    def _confirm(self, first: Signature, second: Signature) -> Rule:
-        rule = check(first.sketch, second.sketch, lambda: (first.words, second.words), self._settings)
+    def _confirm(self, first: Signature, second: Signature, *, siblings: bool) -> Rule:
+        words = (first.words, second.words)
+        rule = check(first.sketch, second.sketch, lambda: words, self._settings, siblings=siblings)
         is_wanted_both_ways = (rule.is_duplicate or rule.is_similar) and self._has_tables
         if is_wanted_both_ways and not self._mutual.hold(second.fingerprint, first.fingerprint, lambda: first.words):
             return Rule.ONE_WAY

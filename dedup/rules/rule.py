@@ -28,7 +28,10 @@ class Rule(StrEnum):
     SWAPPED = (
         "another thing in the same frame: more than max_swapped of 100 tokens gave way to the same ones throughout"
     )
-    RENUMBERED = "another thing in the same frame: it has other numbers, of which they share less than min_numbers"
+    RENUMBERED = (
+        "another thing in the same frame: it has other numbers, of which they share less than min_numbers, or any with "
+        "another name where addresses differ in numbers alone"
+    )
 
     @classmethod
     def of(cls, short: str) -> Rule:

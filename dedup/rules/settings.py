@@ -94,7 +94,8 @@ class RuleSettings:
             of the shorter one; if
         max_swapped: more of 100 tokens than so many are words that gave way to the same other ones throughout; or if
         min_numbers: numbers gave way, and the two texts share less than this of all their numbers, .1 more where words
-            gave way with them. 0: no number counts.
+            gave way with them; or, at addresses of one host that differ in numbers alone, a name gave way with one.
+            0: no number counts.
         max_compared: texts with more tokens are compared by their sketches alone; 0: all are. Comparing two
             texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
         leader_jaccard: a match found by another member must reach this Jaccard similarity

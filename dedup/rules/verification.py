@@ -110,7 +110,15 @@ def is_comparable(tokens: int, fingerprint: int, settings: RuleSettings) -> bool
     return tokens >= fewest_tokens(settings) and has_features(fingerprint, settings)
 
 
-def check(a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, bounding: Bounding | None = None) -> Rule:
+def check(
+    a: Sketch,
+    b: Sketch,
+    words: WordPair,
+    settings: RuleSettings,
+    bounding: Bounding | None = None,
+    *,
+    siblings: bool = False,
+) -> Rule:
     """Say whether two documents are near-duplicates, and why.
 
     They are if they share enough of all their shingles, or if one is contained in the other and
@@ -123,6 +131,7 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, boundin
         words: gives their words; asked only where they are needed.
         settings: the thresholds.
         bounding: gives bounds, which takes less time than comparing the words does; asked first.
+        siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.addresses`.
 
     Returns:
         The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or
@@ -142,7 +151,9 @@ def check(a: Sketch, b: Sketch, words: WordPair, settings: RuleSettings, boundin
     if bounding is not None and all(pair) and _is_surely_one(bounding(*pair), settings, is_form=is_form):
         return rule
     # Without the words the sketches alone decide.
-    return (_other_thing(WordDifference(*pair), settings, is_form=is_form) if all(pair) else None) or rule
+    if not all(pair):
+        return rule
+    return _other_thing(WordDifference(*pair), settings, is_form=is_form, siblings=siblings) or rule
 
 
 def _is_surely_one(bounds: Bounds, settings: RuleSettings, *, is_form: bool) -> bool:
@@ -154,7 +165,7 @@ def _is_surely_one(bounds: Bounds, settings: RuleSettings, *, is_form: bool) -> 
     return not is_form or (is_noise and bounds.added <= settings.max_added)
 
 
-def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form: bool) -> Rule | None:
+def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form: bool, siblings: bool) -> Rule | None:
     """Say by which rule two alike documents are two things in the same frame; None: by none."""
     if difference.rewritten > settings.max_rewritten:
         return Rule.REWRITTEN
@@ -162,25 +173,32 @@ def _other_thing(difference: WordDifference, settings: RuleSettings, *, is_form:
         (Rule.REPLACED, difference.replaced > settings.max_replaced and not difference.is_noise),
         (Rule.ADDED, difference.added > settings.max_added),
         (Rule.SWAPPED, difference.swapped > settings.max_swapped),
-        (Rule.RENUMBERED, _has_few_numbers(difference, settings)),
+        (Rule.RENUMBERED, _has_few_numbers(difference, settings, siblings=siblings)),
     )
     return next((rule for rule, holds in reasons if holds), None) if is_form else None
 
 
-def _has_few_numbers(difference: WordDifference, settings: RuleSettings) -> bool:
-    least = least_numbers(difference.numbers_gone, difference.replaced, settings)
+def _has_few_numbers(difference: WordDifference, settings: RuleSettings, *, siblings: bool) -> bool:
+    is_renamed = siblings and difference.has_other_name
+    least = least_numbers(difference.numbers_gone, difference.replaced, settings, is_renamed_sibling=is_renamed)
     # To count the numbers of whole texts takes time.
     return least > 0 and difference.numbers_shared < least
 
 
-def least_numbers(numbers_gone: float, replaced: float, settings: RuleSettings) -> float:
+def least_numbers(
+    numbers_gone: float, replaced: float, settings: RuleSettings, *, is_renamed_sibling: bool = False
+) -> float:
     """Return which share of all their numbers two documents must have in common, 0 to 1.
 
     Args:
         numbers_gone: see `dedup.rules.wordwise.WordDifference`.
         replaced: likewise.
         settings: the least share.
+        is_renamed_sibling: whether the two are at sibling addresses, and have another name.
     """
+    if settings.min_numbers and numbers_gone and is_renamed_sibling:
+        # Another number beside another name: the next record.
+        return 1.0
     if not settings.min_numbers or numbers_gone <= _FEW_NUMBERS:
         return 0.0
     # Where words gave way with them, fewer of the numbers have to be other ones.

@@ -51,6 +51,7 @@ class WordDifference:
         swapped: how many stretches of at most 6 tokens, numbers and dates left out, gave way to the same other one at
             least twice, for 100 tokens: the name of another thing.
         numbers_gone: how many numbers, for 100 tokens, gave way to others.
+        has_other_name: whether a stretch was replaced in which both texts have a word that is no number and no date.
     """
 
     def __init__(self, a: bytes, b: bytes) -> None:
@@ -59,9 +60,10 @@ class WordDifference:
         gaps = find_rewritten(self._ours, self._theirs)
         changes = refine(self._ours, self._theirs, gaps)
         both_sided = [change for change in changes if _size(change)]
-        replaced = sum(_is_replaced(self._ours, self._theirs, change) for change in both_sided)
-        self.replaced = replaced * self._per_cent
-        self._is_replaced_often = replaced >= _FEWEST_OF_NOISE
+        replaced = [change for change in both_sided if _is_replaced(self._ours, self._theirs, change)]
+        self.replaced = len(replaced) * self._per_cent
+        self._is_replaced_often = len(replaced) >= _FEWEST_OF_NOISE
+        self.has_other_name = any(_has_names(self._ours, self._theirs, change) for change in replaced)
         self.rewritten = sum(size for size in map(_size, gaps) if size > LONGEST_REPLACED) * self._per_cent / 100
         self.added = _count_added(self._ours, self._theirs, changes) * self._per_cent / 100
         # What is the same in both says nothing, and is most of them.
@@ -131,6 +133,11 @@ def _is_name(words: tuple[bytes, ...], counts: Counter[bytes]) -> bool:
 
 def _has_repeated(words: Counter[bytes], others: set[bytes]) -> bool:
     return any(count > 1 and word not in others and not _is_of_date(word) for word, count in words.items())
+
+
+def _has_names(ours: list[bytes], theirs: list[bytes], change: TokenChange) -> bool:
+    a_start, a_end, b_start, b_end = change
+    return not (all(map(_is_of_date, ours[a_start:a_end])) or all(map(_is_of_date, theirs[b_start:b_end])))
 
 
 def _is_of_date(word: bytes) -> bool:

@@ -26,6 +26,7 @@ def words(**values: Any) -> WordComparison:
     """Return what comparing the words of two texts gives that differ in nothing but what is given."""
     names = [each.name for each in fields(WordComparison)]
     alike = dict.fromkeys(names, 0.0) | {"numbers_shared": 1.0, "short_similarity": None, "is_noise": False}
+    alike["is_renamed_sibling"] = False
     return WordComparison(**(alike | values))
 
 
@@ -75,6 +76,10 @@ def test_a_pair_that_misses_nothing_has_no_line() -> None:
         (
             {"tokens": 40, "words": words(short_similarity=0.9, has_other_numbers=True)},
             ["other numbers in 40 tokens: at least 64 (DEDUP_SHORT_TOKENS)"],
+        ),
+        (
+            {"words": words(numbers_gone=0.3, numbers_shared=0.9, is_renamed_sibling=True)},
+            ["numbers .90 in both: at least 1.00 (DEDUP_MIN_NUMBERS)"],
         ),
         (
             {"to_leader": Similarity(0.2, 0.5, 1.0)},

@@ -28,7 +28,8 @@ def replaced(a: list[str], b: list[str]) -> float:
 
 def measured(a: list[str], b: list[str]) -> tuple[float, ...]:
     found = WordDifference(joined(a), joined(b))
-    names = ("replaced", "rewritten", "added", "swapped", "numbers_gone", "numbers_shared", "has_own_words")
+    names = ["replaced", "rewritten", "added", "swapped", "numbers_gone", "numbers_shared", "has_own_words"]
+    names.append("has_other_name")
     return tuple(getattr(found, name) for name in names)
 
 
@@ -90,6 +91,15 @@ def test_long_stretches_that_were_rewritten_are_counted(other: list[str], expect
 def test_endless_words_take_no_endless_time() -> None:
     endless = [letter * 1_000_000 for letter in "xy"]
     assert replaced(*(with_tokens(50, 1, [word]) for word in endless)) == 1
+
+
+@pytest.mark.parametrize(
+    ("gone", "come", "expected"),
+    [("lamp", "chair", True), ("7", "8 kg", False), ("May 3", "July 9", False), ("lamp", "", False)],
+)
+def test_another_name_is_no_number_and_no_date(gone: str, come: str, expected: bool) -> None:
+    ours, theirs = with_tokens(50, 1, gone.lower().split()), with_tokens(50, 1, come.lower().split())
+    assert WordDifference(joined(ours), joined(theirs)).has_other_name is expected
 
 
 @given(TEXTS, TEXTS)
@@ -245,7 +255,7 @@ def test_what_was_replaced_is_noise_without_numbers_or_names(
 
 @given(TEXTS)
 def test_equal_texts_differ_in_nothing(tokens: list[str]) -> None:
-    assert measured(tokens, tokens) == (0, 0, 0, 0, 0, 1, False)
+    assert measured(tokens, tokens) == (0, 0, 0, 0, 0, 1, False, False)
     assert has_same_numbers(joined(tokens), joined(tokens))
 
 

@@ -176,9 +176,9 @@ class CorpusDeduplicator:
         members = self._merges.movable(joined.id)
         return None if members is None else [self._known.sketch(number) for number in members]
 
-    def _asked(self, signed: Signed) -> Asked:
+    def _asked(self, signed: Signed, key: str) -> Asked:
         words = partial(self._source.words, signed.words)
-        return Asked(signed.fingerprint, signed.margins, signed.sketch, words)
+        return Asked(signed.fingerprint, signed.margins, signed.sketch, words, key)
 
     def _merge(self, match: Match | None) -> None:
         """Let clusters that a document shows to be one be one."""
@@ -223,7 +223,7 @@ class CorpusDeduplicator:
                 start = place
             if place < end:
                 signed = batch.signed(place)
-                answer = self._matcher.find_among(self._asked(signed), candidates.tolist(), self)
+                answer = self._matcher.find_among(self._asked(signed, batch.key(place)), candidates.tolist(), self)
                 self._merge(answer.match)
                 leader = NOWHERE if answer.match is None else answer.match.leader.id
                 if found := answer.match or answer.similar:

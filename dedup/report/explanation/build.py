@@ -22,6 +22,7 @@ from dedup.report.explanation.contents import (
 from dedup.report.explanation.limits import Pair, missed_limits
 from dedup.report.explanation.sides import Origin, Side
 from dedup.report.explanation.words import are_too_long, diff_words
+from dedup.rules.addresses import are_siblings
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
@@ -60,17 +61,19 @@ def what_is_missed(
 
 def decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
     """Decide the second document where the first is all that is known, and say by which probe it is found."""
+    siblings = are_siblings(a.name, b.name)
     if b.signature.margins.size:
-        decision = PairDecider(settings, scheme).decide(a.signature, b.signature)
+        decision = PairDecider(settings, scheme).decide(a.signature, b.signature, siblings=siblings)
         return decision, Probe(True, decision.table, decision.flipped)
     # Which weak bits are flipped is not known, but what is found without them is found in any case.
     plan = plan_of(settings)
     signature = replace(b.signature, margins=np.zeros(scheme.bits, np.int64))
-    decision = PairDecider(replace(settings, weak_bits=0), scheme).decide(a.signature, signature)
+    decision = PairDecider(replace(settings, weak_bits=0), scheme).decide(a.signature, signature, siblings=siblings)
     is_known = decision.table is not None or not plan.weak_bits or decision.distance > plan.radius
     if decision.rule is Rule.NO_PROBE and not is_known:
         words = (a.signature.words, b.signature.words)
-        decision = replace(decision, rule=check(a.signature.sketch, b.signature.sketch, lambda: words, settings))
+        rule = check(a.signature.sketch, b.signature.sketch, lambda: words, settings, siblings=siblings)
+        decision = replace(decision, rule=rule)
     return decision, Probe(is_known, decision.table, decision.flipped)
 
 
@@ -234,6 +237,7 @@ def compare_sides(a: Side, b: Side, settings: RuleSettings) -> WordComparison | 
         numbers_gone=difference.numbers_gone,
         numbers_shared=difference.numbers_shared,
         is_noise=difference.is_noise,
+        is_renamed_sibling=difference.has_other_name and are_siblings(a.name, b.name),
         short_similarity=short_similarity(ours, theirs) if is_short else None,
         has_other_numbers=is_short and not has_same_numbers(ours, theirs),
     )

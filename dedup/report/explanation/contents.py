@@ -90,6 +90,7 @@ class WordComparison:
     Attributes:
         replaced, rewritten, added, swapped, numbers_gone, numbers_shared, is_noise: see
             `dedup.rules.wordwise.WordDifference`.
+        is_renamed_sibling: whether they are at sibling addresses, and have another name.
         short_similarity: Jaccard similarity of the words and pairs of words; None where neither text is short.
         has_other_numbers: whether the numbers of two short texts are not the same.
     """
@@ -101,6 +102,7 @@ class WordComparison:
     numbers_gone: float
     numbers_shared: float
     is_noise: bool
+    is_renamed_sibling: bool
     short_similarity: float | None
     has_other_numbers: bool
 

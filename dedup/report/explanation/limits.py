@@ -55,7 +55,12 @@ def _needed(setting: str, pair: Pair, settings: RuleSettings) -> float:
     if setting == "radius":
         return pair.radius
     if setting == "min_numbers" and pair.words is not None:
-        return least_numbers(pair.words.numbers_gone, pair.words.replaced, settings)
+        return least_numbers(
+            pair.words.numbers_gone,
+            pair.words.replaced,
+            settings,
+            is_renamed_sibling=pair.words.is_renamed_sibling,
+        )
     return float(getattr(settings, setting))
 
 

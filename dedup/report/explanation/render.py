@@ -199,7 +199,12 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
         width,
     )
     if words.numbers_gone:
-        least = least_numbers(words.numbers_gone, words.replaced, settings)
+        least = least_numbers(
+            words.numbers_gone,
+            words.replaced,
+            settings,
+            is_renamed_sibling=words.is_renamed_sibling,
+        )
         yield from labelled(
             "numbers",
             f"{words.numbers_gone:.2f} of 100 words are numbers that gave way; {similarity(words.numbers_shared)} of "
