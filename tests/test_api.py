@@ -155,7 +155,7 @@ def test_a_pair_is_decided_as_the_check_of_pairs_decides() -> None:
     assert 0 < found.similarity.jaccard < 1
 
 
-def test_what_cannot_be_used_is_said_at_once() -> None:
+def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="DEDUP_RADIUS = 99"):
         deduplicate([], radius=99)
     with pytest.raises(TypeError, match="outage_timeout"):
@@ -163,6 +163,6 @@ def test_what_cannot_be_used_is_said_at_once() -> None:
     with pytest.raises(TypeError, match="text 1: expected a string or a pair of key and text, not int"):
         list(deduplicate(["a", 7]))  # type: ignore[list-item]
     with pytest.raises(TypeError, match="text 0: what a database remembers needs a key"):
-        list(deduplicate(["a"], database="sqlite:///texts.db"))
+        list(deduplicate(["a"], database=f"sqlite:///{tmp_path}/texts.db"))
     with pytest.raises(SettingsError, match="is not a database URL"):
         Deduplicator("texts")
