@@ -1,4 +1,4 @@
-"""The report as a table, as JSON or as CSV, written while it is read."""
+"""The report as a table, as JSON or as CSV, written while it is read; or as a page."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import chain
+from pathlib import Path
 from typing import Any, TextIO
 
-from dedup.report.contents import RelatedRow, Report
+from dedup.errors import SettingsError
+from dedup.report.contents import RelatedRow, Report, Selection
 from dedup.report.table import table_lines
 from dedup.signature.normalise import clean
+
+_HOSTS_OF_PAGE = 1_000
 
 
 class Format(StrEnum):
@@ -22,6 +26,26 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
+    HTML = "html"
+
+
+def format_of(path: str) -> Format:
+    """Return the format that the name of a file asks for; a table where it has no suffix, or .txt.
+
+    Raises:
+        SettingsError: there is no such format.
+    """
+    suffix = Path(path).suffix.removeprefix(".").lower()
+    if suffix in ("", "txt"):
+        return Format.TABLE
+    if suffix in set(Format):
+        return Format(suffix)
+    raise SettingsError(f"{path}: there is no format {suffix!r} of a report: name it .html, .json, .csv or .txt")
+
+
+def selection_for(output_format: Format) -> Selection:
+    """Return how much of a report is named where nobody says it: a page can be searched, and has room for more."""
+    return Selection(max_hosts=_HOSTS_OF_PAGE) if output_format is Format.HTML else Selection()
 
 
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
@@ -81,4 +105,16 @@ def _write_csv(report: Report, stream: TextIO) -> None:
         rows.writerow([clean(value) if isinstance(value, str) else value for value in row])
 
 
-_WRITERS = {Format.TABLE: _write_table, Format.JSON: _write_json, Format.CSV: _write_csv}
+def _write_html(report: Report, stream: TextIO) -> None:
+    # Templates, and all that a comparison of words takes.
+    from dedup.report.html.page import write_page  # noqa: PLC0415
+
+    write_page(report, stream)
+
+
+_WRITERS = {
+    Format.TABLE: _write_table,
+    Format.JSON: _write_json,
+    Format.CSV: _write_csv,
+    Format.HTML: _write_html,
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import closing
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
@@ -72,13 +72,14 @@ class Command(ScrapyCommand):
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
         from dedup.report.output import open_output
         from dedup.report.queries import open_report
-        from dedup.report.render import write_report
+        from dedup.report.render import selection_for, write_report
         from dedup.sql.database import open_existing_database
         from dedup.stage.project import read_project_settings
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
-        selection, output_format = _selection(opts), _format(opts)
+        output_format = _format(opts)
+        selection = _selection(opts, selection_for(output_format))
         assert self.settings is not None
         url = opts.database or read_project_settings(self.settings).database_url
         with (
@@ -89,31 +90,26 @@ class Command(ScrapyCommand):
             write_report(report, output_format, stream)
 
 
-def _selection(opts: argparse.Namespace) -> Selection:
-    from dedup.report.contents import Selection
-
+def _selection(opts: argparse.Namespace, usual: Selection) -> Selection:
     if opts.run and opts.all_runs:
         raise SettingsError("--run and --all-runs exclude each other: give one of them")
     if opts.top is None:
-        return Selection(opts.run, opts.all_runs, opts.host)
+        return replace(usual, run=opts.run, all_runs=opts.all_runs, host=opts.host)
     if not opts.top.isdecimal() or int(opts.top) > _LARGEST_TOP:
         raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 to {_LARGEST_TOP}")
-    return Selection(opts.run, opts.all_runs, opts.host, *[int(opts.top)] * 3)
+    top = int(opts.top)
+    named = {"max_hosts": top, "max_clusters": top, "max_skipped": top}
+    return replace(usual, run=opts.run, all_runs=opts.all_runs, host=opts.host, **named)
 
 
 def _format(opts: argparse.Namespace) -> Format:
-    from dedup.report.render import Format
+    from dedup.report.render import Format, format_of
 
     if opts.format is None:
-        suffix = Path(opts.output).suffix.removeprefix(".").lower()
-        if suffix in ("", "txt"):
-            return Format.TABLE
-        if suffix in set(Format):
-            return Format(suffix)
-        raise SettingsError(
-            f"-o {opts.output}: there is no format {suffix!r}: name it .json, .csv or .txt, "
-            f"or give --format {', '.join(Format)}"
-        )
+        try:
+            return format_of(opts.output)
+        except SettingsError as error:
+            raise SettingsError(f"-o {error}, or give --format {', '.join(Format)}") from None
     try:
         return Format(opts.format)
     except ValueError:
