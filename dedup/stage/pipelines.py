@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from dedup.errors import DatabaseError, DedupError
+from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.ledger.notes import Skipped
 from dedup.rules.decision import Decision, Kept
 from dedup.rules.keepers import KeeperRuleError
@@ -22,6 +22,7 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.failures import (
     CrawlStopper,
     close_when_forced,
+    fail_at_the_end,
     read_item_settings,
     read_settings,
     refuse_to_open,
@@ -32,6 +33,7 @@ from dedup.stage.items.marking import Marker
 from dedup.stage.items.settings import OnError
 from dedup.stage.origins import Origins
 from dedup.stage.placement import neighbours
+from dedup.stage.reporting import require_report, write_report_of_run
 from dedup.stage.signals import document_dropped, document_kept
 from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
@@ -89,6 +91,10 @@ class NearDuplicatePipeline:
         if not settings.enabled:
             raise NotConfigured("DEDUP_ENABLED is off")
         require_asyncio()
+        try:
+            require_report(settings)
+        except SettingsError as error:
+            refuse_to_start(error)
         pipeline = cls(crawler, settings)
         crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
         return pipeline
@@ -124,10 +130,22 @@ class NearDuplicatePipeline:
         try:
             goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
             await self._run.end(reason, unexamined, goes_on=goes_on)
+            if not goes_on:
+                await self._write_report()
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
         finally:
             await self._run.close()
+
+    async def _write_report(self) -> None:
+        """Write the report that the project wants, of a run in which anything was seen."""
+        run = self._crawler.stats.get_value("dedup/run")
+        if not self.settings.report or not run:
+            return
+        error = await asyncio.to_thread(write_report_of_run, self.settings, run)
+        if error is not None:
+            logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
+            fail_at_the_end(self._crawler)
 
     async def process_item(self, item: Any) -> Any:
         response = self._origins.response_of(item)
