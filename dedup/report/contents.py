@@ -199,8 +199,8 @@ class Report:
             person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
-        compare: says which words of a duplicate, or of what is similar, differ from those of its original, while the
-            report is open; None where that is not stored.
+        compare: says which words of some duplicates, or of what is similar, differ from those of their originals,
+            while the report is open; None where that is not stored.
     """
 
     runs: Sequence[str]
@@ -221,4 +221,4 @@ class Report:
     similar: Iterator[RelatedRow]
     skipped: Iterator[SkippedPage]
     moments: Iterator[tuple[float, Verdict]]
-    compare: Callable[[RelatedRow], WordDiff | None]
+    compare: Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]

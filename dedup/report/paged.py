@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, select
 
+from dedup.ledger.document_rows import find_words
 from dedup.report.contents import RelatedRow
 from dedup.rules.decision import Verdict
 from dedup.sql.schema import documents, verdicts
 
 if TYPE_CHECKING:
-    from dedup.report.explanation.pairs import StoredPairs
     from dedup.report.explanation.words import WordDiff
 
 _ROWS_AT_ONCE = 1000
@@ -27,14 +26,14 @@ def read_moments(connection: Connection, where: ColumnElement[bool]) -> Iterator
         yield moment, Verdict(verdict)
 
 
-def comparing(connection: Connection) -> Callable[[RelatedRow], WordDiff | None]:
-    """Return what says which words of a row's documents differ, see `dedup.report.contents.Report.compare`."""
+def compare_stored(connection: Connection, rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
+    """Yield which words of rows' documents differ, see `dedup.report.contents.Report.compare`."""
+    # It takes time to load, which other reports need not wait for.
+    from dedup.report.explanation.pairs import differences_of  # noqa: PLC0415
+    from dedup.report.explanation.stored import find_document  # noqa: PLC0415
 
-    @cache
-    def pairs() -> StoredPairs:
-        # It takes time to load, which other reports need not wait for.
-        from dedup.report.explanation.pairs import StoredPairs  # noqa: PLC0415
+    def words_of(key: str) -> bytes:
+        found = find_document(connection, key)
+        return find_words(connection, found.text_digest) if found else b""
 
-        return StoredPairs(connection)
-
-    return lambda row: pairs().compare(row)
+    return differences_of(rows, words_of)

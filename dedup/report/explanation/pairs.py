@@ -1,15 +1,12 @@
-"""What differs between the documents of many verdicts, as far as their words are stored."""
+"""What differs between the documents of many verdicts, as far as their words are kept."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
-from sqlalchemy import Connection
-
-from dedup.ledger.document_rows import find_words
 from dedup.report.contents import RelatedRow
 from dedup.report.explanation.rejoined import rejoin
-from dedup.report.explanation.stored import find_document
 from dedup.report.explanation.words import WordDiff, diff_words
 
 _REMEMBERED = 100
@@ -17,30 +14,17 @@ _REMEMBERED = 100
 _MOST_PAIRS_OF_TOKENS = 100_000_000
 
 
-class StoredPairs:
-    """Compares documents of a database, by their keys, word by word.
+def differences_of(rows: Iterable[RelatedRow], words_of: Callable[[str], bytes]) -> Iterator[WordDiff | None]:
+    """Yield what differs between original and document of each row; None where that is not kept, or would take long.
 
     Args:
-        connection: inside a transaction, which has to stay open.
+        rows: duplicates, or what is similar.
+        words_of: gives the tokens of a document by its key, a line feed between them; nothing where there are none.
     """
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._words: OrderedDict[str, bytes] = OrderedDict()
-
-    def compare(self, row: RelatedRow) -> WordDiff | None:
-        """Return what differs between original and document; None where that is not stored, or would take long."""
-        original, document = self._words_of(row.original), self._words_of(row.dropped)
+    # Rows of one cluster share its leader.
+    remembered = lru_cache(_REMEMBERED)(words_of)
+    for row in rows:
+        original, document = remembered(row.original), remembered(row.dropped)
         pairs = (original.count(b"\n") + 1) * (document.count(b"\n") + 1)
-        if not original or not document or pairs > _MOST_PAIRS_OF_TOKENS:
-            return None
-        return diff_words(rejoin(original), rejoin(document))
-
-    def _words_of(self, key: str) -> bytes:
-        known = self._words.get(key)
-        if known is None:
-            found = find_document(self._connection, key)
-            known = self._words[key] = find_words(self._connection, found.text_digest) if found else b""
-            if len(self._words) > _REMEMBERED:
-                self._words.popitem(last=False)
-        return known
+        is_told = original and document and pairs <= _MOST_PAIRS_OF_TOKENS
+        yield diff_words(rejoin(original), rejoin(document)) if is_told else None

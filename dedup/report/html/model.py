@@ -218,14 +218,8 @@ def _numbered(numbers: dict[str, int], word: str) -> int:
 
 def _differences(rows: list[RelatedRow], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield what differs between the most doubtful pairs, by the numbers of their rows."""
-    compared = 0
-    for number, row in enumerate(rows):
-        if compared == MOST_COMPARED:
-            return
-        if row.verdict is Verdict.EXACT_DUPLICATE:
-            continue
-        compared += 1
-        found = report.compare(row)
+    numbers = [number for number, row in enumerate(rows) if row.verdict is not Verdict.EXACT_DUPLICATE][:MOST_COMPARED]
+    for number, found in zip(numbers, report.compare([rows[each] for each in numbers]), strict=True):
         if found is not None:
             yield number, _difference(found)
 
