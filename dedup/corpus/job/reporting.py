@@ -32,7 +32,7 @@ def write_report_of_files(job: Job, tally: Tally, folder: Path, deduplicator: Co
         deduplicator: knows the documents.
     """
     with (folder / REPORTED).open("rb") as lines, open_output(str(job.outputs["report"])) as stream:
-        write_page(_report(job, tally, _rows(lines, _name_of(job)), deduplicator), stream)
+        write_page(_report(job, tally, _rows(lines, _name_of(job)), deduplicator), stream, _name_of(job))
 
 
 def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow], deduplicator: CorpusDeduplicator) -> Report:

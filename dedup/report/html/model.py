@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from dedup.display import readable
@@ -74,6 +74,7 @@ class Counts:
         marked: how many duplicates were kept all the same.
         text_bytes: the size of all texts in UTF-8.
         saved_bytes: that of the dropped ones.
+        are_pages: whether they have addresses.
     """
 
     documents: int
@@ -85,6 +86,7 @@ class Counts:
     marked: int
     text_bytes: int
     saved_bytes: int
+    are_pages: bool
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,9 @@ def page_of(report: Report) -> Page:
     """Read an open report, whose rows are used up."""
     seen = _Seen()
     rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
-    counts = _counts(report, seen)
     texts = _Texts()
     columns = _columns(rows, texts)
+    counts = _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts))
     skipped = list(_skipped(report))
     data = {
         "identity": _identity(report),
@@ -149,7 +151,7 @@ def _most_doubtful(rows: Iterable[RelatedRow]) -> list[RelatedRow]:
     return heapq.nsmallest(MOST_ROWS, rows, key=order_of_doubt)
 
 
-def _counts(report: Report, seen: _Seen) -> Counts:
+def _counts(report: Report, seen: _Seen, *, are_pages: bool) -> Counts:
     exact, near = report.totals[Verdict.EXACT_DUPLICATE], report.totals[Verdict.NEAR_DUPLICATE]
     dropped = exact.documents - exact.kept, near.documents - near.kept
     return Counts(
@@ -162,6 +164,7 @@ def _counts(report: Report, seen: _Seen) -> Counts:
         marked=exact.kept + near.kept,
         text_bytes=sum(total.text_bytes for total in report.totals.values()),
         saved_bytes=exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
+        are_pages=are_pages,
     )
 
 
@@ -257,7 +260,7 @@ def _timeline(report: Report) -> dict[str, Any]:
 
 
 def _skipped(report: Report) -> Iterator[list[str]]:
-    for page, _ in zip(report.skipped, range(_MOST_SKIPPED), strict=False):
+    for page in islice(report.skipped, _MOST_SKIPPED):
         yield [each[:_LONGEST_KEY] for each in (page.key, page.reason, page.detail, page.referrer)]
 
 

@@ -38,12 +38,13 @@ class _Inline:
         return cls(Markup(text), f"'sha256-{digest}'")  # noqa: S704 -- files of this package
 
 
-def write_page(report: Report, stream: TextIO) -> None:
+def write_page(report: Report, stream: TextIO, about: str = "") -> None:
     """Write an open report, whose rows are used up, as one page that needs nothing else.
 
     Args:
         report: what it shows.
         stream: where it is written.
+        about: what the report is about; empty: its runs.
     """
     page = page_of(report)
     environment = Environment(
@@ -51,7 +52,7 @@ def write_page(report: Report, stream: TextIO) -> None:
     )
     parts = environment.get_template("page.html.j2").generate(
         counts=page.counts,
-        run=_run_of(report),
+        about=about or _run_of(report),
         host=report.host,
         saved=_in_unit(page.counts.saved_bytes, page.counts.text_bytes),
         total=_in_unit(page.counts.text_bytes, page.counts.text_bytes),

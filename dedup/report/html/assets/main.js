@@ -36,6 +36,7 @@ class ReportPage {
   makeTabs() {
     for (const view of VIEWS) {
       const count = view.count(this.data);
+      if (view.id === "hosts" && !count) continue;
       const tab = make("button", { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": view.panel }, view.title, count === null ? null : make("span.count", {}, whole(count)));
       tab.addEventListener("click", () => this.show(view.id));
       byId("tabs").append(tab);
@@ -43,8 +44,9 @@ class ReportPage {
     byId("tabs").addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
-      const at = VIEWS.findIndex((view) => view.id === this.view);
-      this.show(VIEWS[(at + step + VIEWS.length) % VIEWS.length].id);
+      const shown = VIEWS.filter((view) => byId(`tab-${view.id}`));
+      const at = shown.findIndex((view) => view.id === this.view);
+      this.show(shown[(at + step + shown.length) % shown.length].id);
       byId(`tab-${this.view}`).focus();
     });
   }
@@ -95,6 +97,7 @@ class ReportPage {
     for (const view of VIEWS) {
       byId(view.panel).hidden = view.panel !== shown.panel;
       const tab = byId(`tab-${view.id}`);
+      if (!tab) continue;
       tab.setAttribute("aria-selected", String(view.id === id));
       tab.tabIndex = view.id === id ? 0 : -1;
     }
@@ -167,7 +170,8 @@ class ReportPage {
 
 readData(byId("data")).then(
   (data) => {
-    window.reportPage = new ReportPage(data);
+    new ReportPage(data);
+    performance.mark("ready");
     document.documentElement.dataset.ready = "true";
   },
   (error) => {
