@@ -37,5 +37,6 @@ def run(*, output: Path = ROOT / "docs" / "report.png") -> None:
             tab = browser.new_page(viewport=_SIZE, color_scheme="light")
             tab.goto(page.as_uri())
             tab.wait_for_selector("html[data-ready]")
+            tab.click("#tab-dropped")
             tab.screenshot(path=output)
     print(f"written: {output}")
