@@ -11,7 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from dedup.errors import DatabaseError, DedupError, SettingsError
+from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.notes import Skipped
 from dedup.rules.decision import Decision, Kept
 from dedup.rules.keepers import KeeperRuleError
@@ -33,7 +33,7 @@ from dedup.stage.items.marking import Marker
 from dedup.stage.items.settings import OnError
 from dedup.stage.origins import Origins
 from dedup.stage.placement import neighbours
-from dedup.stage.reporting import require_report, write_report_of_run
+from dedup.stage.reporting import write_report_of_run
 from dedup.stage.signals import document_dropped, document_kept
 from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
@@ -91,10 +91,6 @@ class NearDuplicatePipeline:
         if not settings.enabled:
             raise NotConfigured("DEDUP_ENABLED is off")
         require_asyncio()
-        try:
-            require_report(settings)
-        except SettingsError as error:
-            refuse_to_start(error)
         pipeline = cls(crawler, settings)
         crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
         return pipeline
