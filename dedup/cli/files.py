@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
     named = {name: path for name in (*OUTPUTS, "report") if (path := getattr(options, name)) is not None}
-    if options.report is not None and options.report.suffix.lower() != ".html":
+    if "report" in named and options.report.suffix.lower() != ".html":
         raise InputError(f"--report {options.report}: a report is a page; its name must end in .html")
     if options.dry_run:
         if named or options.output or options.save_index:

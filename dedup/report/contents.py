@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dedup.ledger.deduplicator import Verdict
 from dedup.rules.decision import Kept
-
-if TYPE_CHECKING:
-    # It takes time to load, and only a page shows which words differ.
-    from dedup.report.explanation.words import WordDiff
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +195,6 @@ class Report:
             person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
-        compare: says which words of some duplicates, or of what is similar, differ from those of their originals,
-            while the report is open; None where that is not stored.
     """
 
     runs: Sequence[str]
@@ -221,4 +215,3 @@ class Report:
     similar: Iterator[RelatedRow]
     skipped: Iterator[SkippedPage]
     moments: Iterator[tuple[float, Verdict]]
-    compare: Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]

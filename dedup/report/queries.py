@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true
@@ -13,8 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, se
 from dedup.errors import DedupError
 from dedup.ledger.deduplicator import Verdict
 from dedup.report.contents import Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
-from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
-from dedup.report.paged import compare_stored, read_moments
+from dedup.report.noted import count_skipped, is_of_host, last_run, read_moments, read_not_examined, read_skipped
 from dedup.rules.decision import DUPLICATES, Kept
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database
@@ -74,7 +72,6 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 similar=_similar(connection, where),
                 skipped=skipped,
                 moments=read_moments(connection, where),
-                compare=partial(compare_stored, connection),
             )
 
 

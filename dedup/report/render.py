@@ -1,4 +1,4 @@
-"""The report as a table, as JSON or as CSV, written while it is read; or as a page."""
+"""The report as a table, as JSON or as CSV, written while it is read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ def selection_for(output_format: Format) -> Selection:
 
 
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
-    """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one."""
+    """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one.
+
+    Pages are written by `dedup.report.html`.
+    """
     _WRITERS[output_format](report, stream)
 
 
@@ -105,16 +108,8 @@ def _write_csv(report: Report, stream: TextIO) -> None:
         rows.writerow([clean(value) if isinstance(value, str) else value for value in row])
 
 
-def _write_html(report: Report, stream: TextIO) -> None:
-    # Templates, and all that a comparison of words takes.
-    from dedup.report.html.page import write_page  # noqa: PLC0415
-
-    write_page(report, stream)
-
-
 _WRITERS = {
     Format.TABLE: _write_table,
     Format.JSON: _write_json,
     Format.CSV: _write_csv,
-    Format.HTML: _write_html,
 }

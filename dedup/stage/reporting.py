@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from dedup.errors import DedupError, SettingsError
+from dedup.report.html.writing import write_in_any_format
 from dedup.report.output import open_output
 from dedup.report.queries import open_report
-from dedup.report.render import format_of, selection_for, write_report
+from dedup.report.render import format_of, selection_for
 from dedup.rules.settings import DedupSettings
 from dedup.sql.database import open_existing_database
 
@@ -43,7 +44,7 @@ def write_report_of_run(settings: DedupSettings, run: str) -> DedupError | None:
             open_report(database, selection) as report,
             open_output(settings.report) as stream,
         ):
-            write_report(report, output_format, stream)
+            write_in_any_format(report, database, output_format, stream)
     except DedupError as error:
         return error
     logger.info("report written: %s", settings.report)

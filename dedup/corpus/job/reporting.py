@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -32,10 +33,11 @@ def write_report_of_files(job: Job, tally: Tally, folder: Path, deduplicator: Co
         deduplicator: knows the documents.
     """
     with (folder / REPORTED).open("rb") as lines, open_output(str(job.outputs["report"])) as stream:
-        write_page(_report(job, tally, _rows(lines, _name_of(job)), deduplicator), stream, _name_of(job))
+        rows = _rows(lines, _name_of(job))
+        write_page(_report(job, tally, rows), partial(_compare, deduplicator), stream, _name_of(job))
 
 
-def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow], deduplicator: CorpusDeduplicator) -> Report:
+def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow]) -> Report:
     totals = dict.fromkeys(Verdict, Total()) | {
         Verdict.NEW: Total(tally.kept - tally.similar, tally.text_bytes - tally.saved_bytes),
         Verdict.SIMILAR: Total(tally.similar),
@@ -62,7 +64,6 @@ def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow], deduplicator: Co
         similar=iter(()),
         skipped=iter(()),
         moments=iter(()),
-        compare=lambda wanted: _compare(wanted, deduplicator),
     )
 
 
@@ -90,7 +91,7 @@ def _rows(lines: Iterable[bytes], run: str) -> Iterator[RelatedRow]:
         )
 
 
-def _compare(rows: Sequence[RelatedRow], deduplicator: CorpusDeduplicator) -> Iterator[WordDiff | None]:
+def _compare(deduplicator: CorpusDeduplicator, rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
     wanted = {key for row in rows for key in (row.original, row.dropped)}
     # Documents are known by their numbers; a dictionary of all keys would take more memory than the rest of the run.
     numbers: dict[str, int] = {}

@@ -5,13 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
+from sqlalchemy import Connection
+
+from dedup.ledger.document_rows import find_words
 from dedup.report.contents import RelatedRow
 from dedup.report.explanation.rejoined import rejoin
+from dedup.report.explanation.stored import find_document
 from dedup.report.explanation.words import WordDiff, diff_words
 
 _REMEMBERED = 100
 # Of two texts: comparing so many takes a tenth of a second.
 _MOST_PAIRS_OF_TOKENS = 100_000_000
+
+
+def stored_differences(connection: Connection, rows: Iterable[RelatedRow]) -> Iterator[WordDiff | None]:
+    """Yield what differs between documents of a database, see `differences_of`.
+
+    Args:
+        connection: inside a transaction, which has to stay open.
+        rows: duplicates, or what is similar.
+    """
+
+    def words_of(key: str) -> bytes:
+        found = find_document(connection, key)
+        return find_words(connection, found.text_digest) if found else b""
+
+    return differences_of(rows, words_of)
 
 
 def differences_of(rows: Iterable[RelatedRow], words_of: Callable[[str], bytes]) -> Iterator[WordDiff | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import chain, islice
@@ -23,6 +23,9 @@ MOST_ROWS = 200_000
 
 MOST_COMPARED = 1_000
 """Of how many pairs, the most doubtful first, the page shows which words differ."""
+
+Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
+"""Says of rows, in their order, which words of original and document differ; None where that is not known."""
 
 _LONGEST_KEY = 4_000
 _LONGEST_PASSAGE = 300
@@ -97,8 +100,8 @@ class Page:
     data: dict[str, Any]
 
 
-def page_of(report: Report) -> Page:
-    """Read an open report, whose rows are used up."""
+def page_of(report: Report, compare: Compare) -> Page:
+    """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
     seen = _Seen()
     rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
     texts = _Texts()
@@ -113,7 +116,7 @@ def page_of(report: Report) -> Page:
         "rules": {rule.short: str(rule) for rule in Rule},
         "rows": columns,
         "rows_cut": seen.rows - len(rows),
-        "differences": dict(_differences(rows, report)),
+        "differences": dict(_differences(rows, compare)),
         "most_compared": MOST_COMPARED,
         "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
         "host_count": report.host_count,
@@ -219,10 +222,10 @@ def _numbered(numbers: dict[str, int], word: str) -> int:
     return numbers.setdefault(word, len(numbers))
 
 
-def _differences(rows: list[RelatedRow], report: Report) -> Iterator[tuple[int, dict[str, Any]]]:
+def _differences(rows: list[RelatedRow], compare: Compare) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield what differs between the most doubtful pairs, by the numbers of their rows."""
     numbers = [number for number, row in enumerate(rows) if row.verdict is not Verdict.EXACT_DUPLICATE][:MOST_COMPARED]
-    for number, found in zip(numbers, report.compare([rows[each] for each in numbers]), strict=True):
+    for number, found in zip(numbers, compare([rows[each] for each in numbers]), strict=True):
         if found is not None:
             yield number, _difference(found)
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from dedup.display import unit_for
 from dedup.report.contents import Report
-from dedup.report.html.model import page_of
+from dedup.report.html.model import Compare, page_of
 
 _STYLES = ("page.css", "list.css", "charts.css")
 _LIBRARY = "chartist.umd.js"
@@ -38,15 +38,16 @@ class _Inline:
         return cls(Markup(text), f"'sha256-{digest}'")  # noqa: S704 -- files of this package
 
 
-def write_page(report: Report, stream: TextIO, about: str = "") -> None:
+def write_page(report: Report, compare: Compare, stream: TextIO, about: str = "") -> None:
     """Write an open report, whose rows are used up, as one page that needs nothing else.
 
     Args:
         report: what it shows.
+        compare: says which words of rows' documents differ.
         stream: where it is written.
         about: what the report is about; empty: its runs.
     """
-    page = page_of(report)
+    page = page_of(report, compare)
     environment = Environment(
         loader=PackageLoader("dedup.report.html", "assets"), autoescape=True, undefined=StrictUndefined
     )

@@ -70,9 +70,10 @@ class Command(ScrapyCommand):
             self.exitcode = exit_status(error)
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
+        from dedup.report.html.writing import write_in_any_format
         from dedup.report.output import open_output
         from dedup.report.queries import open_report
-        from dedup.report.render import selection_for, write_report
+        from dedup.report.render import selection_for
         from dedup.sql.database import open_existing_database
         from dedup.stage.project import read_project_settings
 
@@ -87,7 +88,7 @@ class Command(ScrapyCommand):
             open_report(database, selection) as report,
             open_output(opts.output) as stream,
         ):
-            write_report(report, output_format, stream)
+            write_in_any_format(report, database, output_format, stream)
 
 
 def _selection(opts: argparse.Namespace, usual: Selection) -> Selection:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dedup.report.contents import HostTotal, RelatedRow, Report, Total
 from dedup.report.explanation.words import Place, WordDiff
+from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
 from dedup.rules.decision import Kept, Verdict
 from dedup.rules.scope import host_of
@@ -24,7 +25,7 @@ def row(dropped: str, original: str = "https://news.example/ferry", **values: An
     return RelatedRow(dropped=dropped, original=original, **given)
 
 
-def report_of(*rows: RelatedRow, difference: WordDiff | None = FERRY, new: int = 10, **values: Any) -> Report:
+def report_of(*rows: RelatedRow, new: int = 10, **values: Any) -> Report:
     duplicates = [each for each in rows if each.verdict.is_duplicate]
     totals = dict.fromkeys(Verdict, Total()) | {Verdict.NEW: Total(new, new * 100)}
     for verdict in (NEAR, EXACT):
@@ -51,15 +52,18 @@ def report_of(*rows: RelatedRow, difference: WordDiff | None = FERRY, new: int =
         "similar": iter([each for each in rows if not each.verdict.is_duplicate]),
         "skipped": iter(()),
         "moments": iter([(each.decided, each.verdict) for each in rows]),
-        "compare": lambda wanted: iter([difference] * len(wanted)),
     }
     return Report(**{**given, **values})
 
 
-def write(folder: Path, report: Report) -> Path:
+def differing_by(difference: WordDiff | None) -> Compare:
+    return lambda rows: iter([difference] * len(rows))
+
+
+def write(folder: Path, report: Report, difference: WordDiff | None = FERRY) -> Path:
     path = folder / "report.html"
     with path.open("w", encoding="utf-8") as stream:
-        write_page(report, stream)
+        write_page(report, differing_by(difference), stream)
     return path
 
 

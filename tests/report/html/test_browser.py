@@ -13,7 +13,7 @@ from benchmarks.browser import WAY_OUT, find_chromium, open_chromium
 from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
 from dedup.report.evaluation.labelled import LabelledPair, read_pairs
 from dedup.report.explanation.words import Place, WordDiff
-from tests.report.html.reports import DAY, EXACT, NOON, SIMILAR, many, report_of, row, write
+from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, report_of, row, write
 
 pytestmark = [
     pytest.mark.slow,
@@ -66,13 +66,13 @@ def browser() -> Iterator[Any]:
 def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
     contexts = []
 
-    def open_it(report: Report, before: str = "", **options: Any) -> Seen:
+    def open_it(report: Report, before: str = "", difference: WordDiff = FERRY, **options: Any) -> Seen:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
         seen = Seen(context.new_page())
         if before:
             seen.page.add_init_script(before)
-        seen.page.goto(write(tmp_path, report).as_uri())
+        seen.page.goto(write(tmp_path, report, difference).as_uri())
         seen.page.wait_for_selector("html[data-ready]")
         return seen
 
@@ -270,7 +270,6 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
     rows = [row(key, similarity=0.56, rule=evil, run=evil) for key in HOSTILE]
     report = report_of(
         *rows,
-        difference=difference,
         runs=[evil],
         host=HOSTILE[1],
         skip_counts={evil: 1},
@@ -278,7 +277,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
         not_examined=[NotExamined(evil, 1, HOSTILE[1], HOSTILE[5])],
         over_limit=[OverLimit("host", evil, 1, 1, "monday")],
     )
-    seen = open_page(report)
+    seen = open_page(report, difference=difference)
     title = seen.page.title()
     for view in ("dropped", "clusters", "hosts", "numbers", "look"):
         seen.view(view)

@@ -14,7 +14,7 @@ import pytest
 from dedup.report.contents import SkippedPage
 from dedup.report.html import model
 from dedup.report.html.model import page_of
-from tests.report.html.reports import EXACT, NOON, SIMILAR, many, report_of, row, write
+from tests.report.html.reports import EXACT, FERRY, NOON, SIMILAR, differing_by, many, report_of, row, write
 
 ROWS = (
     row("https://news.example/a", similarity=0.95),
@@ -24,6 +24,8 @@ ROWS = (
     row("https://news.example/e", similarity=0.99, kept="marked"),
     row("https://news.example/f", similarity=0.97, rule="short_alike"),
 )
+
+COMPARED = differing_by(FERRY)
 
 
 def data_in(page: Path) -> Any:
@@ -37,18 +39,18 @@ def keys_of(data: Any, column: str = "dropped") -> list[str]:
 
 
 def test_doubtful_drops_come_first_and_exact_ones_last() -> None:
-    assert keys_of(page_of(report_of(*ROWS)).data) == list("bfdaec")
+    assert keys_of(page_of(report_of(*ROWS), COMPARED).data) == list("bfdaec")
 
 
 def test_head_counts_what_was_dropped_and_what_is_worth_a_look() -> None:
-    counts = page_of(report_of(*ROWS, new=4)).counts
+    counts = page_of(report_of(*ROWS, new=4), COMPARED).counts
     assert (counts.documents, counts.dropped, counts.exact, counts.near) == (9, 4, 1, 3)
     assert (counts.doubtful, counts.similar, counts.marked) == (2, 1, 1)
     assert counts.saved_bytes == 400
 
 
 def test_column_of_each_kind_says_what_the_row_says() -> None:
-    data = page_of(report_of(*ROWS)).data
+    data = page_of(report_of(*ROWS), COMPARED).data
     rows = data["rows"]
     assert [rows["verdicts"][each] for each in rows["verdict"]].count("near duplicate") == 4
     assert rows["rules"][rows["rule"][-1]] == "same_text"
@@ -58,19 +60,19 @@ def test_column_of_each_kind_says_what_the_row_says() -> None:
 
 
 def test_each_key_stands_once() -> None:
-    data = page_of(report_of(*ROWS)).data
+    data = page_of(report_of(*ROWS), COMPARED).data
     assert len(data["keys"]) == len(set(data["keys"])) == 7
 
 
 def test_escaped_letters_are_shown_as_letters_and_kept_as_they_are() -> None:
-    data = page_of(report_of(row("https://news.example/%E6%B8%AF"))).data
+    data = page_of(report_of(row("https://news.example/%E6%B8%AF")), COMPARED).data
     assert data["keys"][0] == "https://news.example/%E6%B8%AF"
     assert data["shown"][0] == "https://news.example/港"
 
 
 def test_most_doubtful_rows_stay_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MOST_ROWS", 10)
-    page = page_of(report_of(*many(30), row("https://news.example/x", similarity=0.5)))
+    page = page_of(report_of(*many(30), row("https://news.example/x", similarity=0.5)), COMPARED)
     assert len(page.data["rows"]["dropped"]) == 10
     assert page.data["rows_cut"] == 21
     assert keys_of(page.data)[0] == "x"
@@ -79,17 +81,17 @@ def test_most_doubtful_rows_stay_where_there_are_too_many(monkeypatch: pytest.Mo
 
 def test_only_the_most_doubtful_pairs_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MOST_COMPARED", 2)
-    data = page_of(report_of(*ROWS)).data
+    data = page_of(report_of(*ROWS), COMPARED).data
     assert list(data["differences"]) == [0, 1]
     assert data["differences"][0]["shown"] == [["at noon the", "ferry", "night bus", "leaves"]]
 
 
 def test_nothing_is_said_of_pairs_whose_words_are_not_stored() -> None:
-    assert page_of(report_of(*ROWS, difference=None)).data["differences"] == {}
+    assert page_of(report_of(*ROWS), differing_by(None)).data["differences"] == {}
 
 
 def test_long_keys_are_cut_and_told_apart() -> None:
-    data = page_of(report_of(row("x" * 1_000_000), row("x" * 1_000_001))).data
+    data = page_of(report_of(row("x" * 1_000_000), row("x" * 1_000_001)), COMPARED).data
     assert len(data["keys"]) == 3
     assert data["keys_cut"] == [0, 2]
     assert sum(map(len, data["keys"])) < 10_000
@@ -98,12 +100,14 @@ def test_long_keys_are_cut_and_told_apart() -> None:
 def test_skipped_pages_are_in_it() -> None:
     skipped = SkippedPage("https://news.example/gone", "http 404", "", "https://news.example/", "monday")
     report = report_of(*ROWS, skip_counts={"http 404": 1}, skipped=iter([skipped]))
-    assert page_of(report).data["skipped"] == [["https://news.example/gone", "http 404", "", "https://news.example/"]]
+    assert page_of(report, COMPARED).data["skipped"] == [
+        ["https://news.example/gone", "http 404", "", "https://news.example/"]
+    ]
 
 
 def test_verdicts_are_counted_over_the_time_of_the_run() -> None:
     rows = [row(f"https://news.example/{number}", decided=NOON + number) for number in range(80)]
-    timeline = page_of(report_of(*rows)).data["timeline"]
+    timeline = page_of(report_of(*rows), COMPARED).data["timeline"]
     assert timeline["start"] == NOON
     assert timeline["seconds"] == pytest.approx(2.0)
     assert sum(timeline["bars"]["near duplicate"]) == 80
@@ -111,7 +115,9 @@ def test_verdicts_are_counted_over_the_time_of_the_run() -> None:
 
 
 def test_run_of_a_moment_has_one_bar() -> None:
-    assert page_of(report_of(row("https://news.example/a"))).data["timeline"]["bars"] == {"near duplicate": [1]}
+    assert page_of(report_of(row("https://news.example/a")), COMPARED).data["timeline"]["bars"] == {
+        "near duplicate": [1]
+    }
 
 
 def test_report_of_nothing_is_a_page(tmp_path: Path) -> None:

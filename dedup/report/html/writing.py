@@ -1,0 +1,33 @@
+"""A report of a database in any format: as a page, or as `dedup.report.render` writes it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TextIO
+
+from dedup.report.contents import Report
+from dedup.report.render import Format, write_report
+from dedup.sql.database import Database
+
+
+def write_in_any_format(report: Report, database: Database, output_format: Format, stream: TextIO) -> None:
+    """Write an open report, whose rows are used up.
+
+    Args:
+        report: what was decided.
+        database: where that stands; a page asks it for the words that differ.
+        output_format: how it is written.
+        stream: where it is written.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    if output_format is not Format.HTML:
+        write_report(report, output_format, stream)
+        return
+    # Templates, and all that a comparison of words takes, for which other formats need not wait.
+    from dedup.report.explanation.pairs import stored_differences  # noqa: PLC0415
+    from dedup.report.html.page import write_page  # noqa: PLC0415
+
+    with database.read() as connection:
+        write_page(report, partial(stored_differences, connection), stream)
