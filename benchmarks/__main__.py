@@ -21,6 +21,7 @@ from dedup.errors import DedupError
 BENCHMARKS = {
     "all": "suite",
     "chart": "chart",
+    "terminal": "terminal_picture",
     "crawl": "crawl",
     "chain": "chain",
     "first-start": "first_start",

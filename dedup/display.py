@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import accumulate, takewhile
 from urllib.parse import unquote_to_bytes
 
-from dedup.signature.normalise import clean
+from dedup.signature.normalise import clean, without_piles
 
 ELLIPSIS = "…"
 
@@ -17,12 +17,20 @@ _ESCAPED = re.compile("(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
 _HOST_PART = re.compile("(?:[a-z]+://)?[^/]+/", re.IGNORECASE)
 _LARGEST_HEAD_SHARE = 0.7
 _SHOWN_OF_DIFFERENCE = 6
+_LONGEST_LOGGED = 2_000
 _UNITS = ((10_000_000_000, "GB", 1_000_000_000), (10_000_000, "MB", 1_000_000), (10_000, "kB", 1000))
 
 
 def plain(key: str) -> str:
-    """Return a key as one line that cannot move the cursor or hide a part of itself."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in clean(key))
+    """Return a key as one line that cannot move the cursor, hide a part of itself or grow into other lines."""
+    if key.isascii() and key.isprintable():
+        return key
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in without_piles(clean(key)))
+
+
+def logged(key: str) -> str:
+    """Return a key as it may stand in a line of a log."""
+    return cut(plain(key), _LONGEST_LOGGED)
 
 
 def readable(key: str) -> str:

@@ -21,10 +21,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from dedup.errors import DedupError
 from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
+from dedup.progress import TERMINAL_INTERVAL, Progress
 
 logger = logging.getLogger("dedup")
 
@@ -49,12 +50,13 @@ class Part(NamedTuple):
     compile: Callable[[], None]
 
 
-def compile_ahead(names: Sequence[str], tell: Callable[[str], None]) -> None:
+def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | None = None) -> None:
     """Compile what is not compiled yet, and wait for it.
 
     Args:
         names: parts, names in `PARTS`.
         tell: takes a line for the user before and one after it; is not called where there is nothing to do.
+        stream: a terminal that is shown how far it is, as well as that can be told; None: none is.
 
     Raises:
         CompilingError: it failed, or there is no folder to keep it in; each process compiles for itself then.
@@ -72,7 +74,7 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None]) -> None:
     seconds = max(*of_parts, sum(of_parts) // (os.cpu_count() or 1))
     tell(f"compiling {about} for this machine, once, about {seconds} s; kept in {folder}")
     started = time.monotonic()
-    _compile_in_processes(missing)
+    _compile_in_processes(missing, seconds, stream if stream is not None and stream.isatty() else None)
     tell(f"compiled in {time.monotonic() - started:.0f} s")
 
 
@@ -97,25 +99,45 @@ def prepare(names: Sequence[str], tell: Callable[[str], None]) -> None:
         logger.warning("%s%s", error, without)
 
 
-def _compile_in_processes(names: Sequence[str]) -> None:
+def _compile_in_processes(names: Sequence[str], seconds: int, terminal: TextIO | None) -> None:
     """Compile parts side by side: each is work for one core, and takes 200 MB.
+
+    Args:
+        names: the parts.
+        seconds: about how long it takes.
+        terminal: where it is shown how far it is, if anywhere.
 
     Raises:
         CompilingError: one of them failed.
     """
     processes: list[subprocess.Popen[str]] = []
+    progress = None if terminal is None else Progress("compiling", seconds, terminal)
     try:
         with _interrupt_held():
             processes.extend(map(_start, names))
         for process in processes:
-            _, told = process.communicate()
+            told = _wait(process, progress)
             if process.returncode:
                 last = (told.strip().splitlines() or [f"its process ended with status {process.returncode}"])[-1]
                 raise CompilingError(f"compiling failed: {last}")
     finally:
+        if progress is not None:
+            progress.erase()
         for process in processes:
             if process.poll() is None:
                 _kill(process)
+
+
+def _wait(process: subprocess.Popen[str], progress: Progress | None) -> str:
+    """Wait until a process ends, and show how far it is by the time that it takes; return what it said of errors."""
+    while True:
+        try:
+            return process.communicate(timeout=None if progress is None else TERMINAL_INTERVAL)[1]
+        except subprocess.TimeoutExpired:
+            assert progress is not None
+            # On a slow machine it takes longer than was said.
+            progress.total = max(progress.total, progress.seconds * 1.1)
+            progress.show(progress.seconds)
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import create_looping_call
 
 from crawler.output.skipping import PREFIX as SKIPPED
-from crawler.output.summary import DROPPED, count_kept, count_verdicts, duration, summarise, take_verdicts_of_run
+from crawler.output.summary import DROPPED, count_kept, count_verdicts, summarise, take_verdicts_of_run
+from dedup.progress import duration
 from dedup.stage.failures import fail_at_the_end
 from dedup.stage.pipelines import RUN_GOES_ON
 

@@ -18,6 +18,7 @@ from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
 from dedup.display import columns_of, counted, pad, readable
 from dedup.errors import DatabaseError
+from dedup.progress import duration
 from dedup.report.contents import Cluster
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.sql.database import open_existing_database
@@ -107,12 +108,6 @@ def _known(stats: StatsCollector) -> list[tuple[str, str]]:
     counted = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
     told = ", ".join(f"{count:,} {name}" for count, name in counted if count)
     return [("known before", told)] if told else []
-
-
-def duration(seconds: float) -> str:
-    """Write a time as hours, minutes and seconds, 0:01:05."""
-    whole = round(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 def _workers(stats: StatsCollector) -> list[tuple[str, str]]:

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     results = _run(methods, sets, options.processes)
     pooled = [pool_results(each) for each in results]
     if options.json:
-        print(json.dumps(_object(methods, results, pooled), indent=2, ensure_ascii=False))
+        print(json.dumps(_object(methods, results, pooled), indent=2))
         return 0
     print(output.table(methods[0].name, results[0], pooled[0]))
     if len(methods) > 1:

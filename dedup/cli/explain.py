@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import closing
@@ -29,6 +28,7 @@ from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import Scheme
 from dedup.sql.database import open_existing_database, url_of
+from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
 _DATABASE = "crawl.db"
@@ -79,15 +79,16 @@ def run(options: argparse.Namespace) -> int:
     compile_first("explain", *SIGNATURES)
     explanation = _explain_pair(options, given) if options.dropped is None else _explain_dropped(options, given)
     with open_output("") as stream:
-        for line in [as_json(explanation)] if options.json else lines(explanation, width):
-            stream.write(f"{line}\n")
+        if options.json:
+            stream.write(f"{as_json(explanation)}\n")
+        else:
+            write_lines(lines(explanation, width), stream)
     return 0
 
 
 def _width(text: str | None) -> int:
     if text is None:
-        columns = shutil.get_terminal_size((_USUAL, 0)).columns if sys.stdout.isatty() else _USUAL
-        return max(_NARROWEST, min(_USUAL, columns))
+        return max(_NARROWEST, min(_USUAL, width_of(sys.stdout) or _USUAL))
     if not (text.isascii() and text.isdecimal()) or not _NARROWEST <= int(text) <= _WIDEST:
         raise InputError(f"--width {text!r}: give a whole number from {_NARROWEST} to {_WIDEST}")
     return int(text)

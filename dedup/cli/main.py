@@ -10,10 +10,12 @@ from importlib import import_module
 from types import ModuleType
 
 import dedup
+from dedup.cli.completing import COMPLETING, words_before_cursor
 from dedup.errors import DedupError, exit_status
 from dedup.workers.loading import keep_single_threaded, without_collections
 
 _COMMANDS = {
+    "completion": "let the Tab key of bash, zsh or fish complete commands, options and file names",
     "evaluate": "measure how well labelled pairs of documents are told apart",
     "explain": "say in full why two documents are duplicates, or are not",
     "files": "keep one of all near-duplicates in files: JSONL, CSV, Parquet, WARC, text, HTML",
@@ -27,7 +29,10 @@ _COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command with the arguments of the command line, or those given; return the exit status."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    is_completing = COMPLETING in os.environ
+    if is_completing:
+        arguments = words_before_cursor()
     parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicates: drop, measure and explain them.")
     version = f"%(prog)s {dedup.__version__}" if arguments[:1] == ["--version"] else ""
     parser.add_argument("--version", action="version", version=version)
@@ -39,11 +44,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with without_collections():
                 module = _module(name)
             module.add_arguments(command)
+    if is_completing:
+        # Only the shell's Tab key needs it.
+        from argcomplete import autocomplete  # noqa: PLC0415
+
+        autocomplete(parser)
     options = parser.parse_args(arguments)
     try:
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        from dedup.display import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
+
+        print(f"error: {plain(str(error))}", file=sys.stderr)
         return exit_status(error)
     except KeyboardInterrupt:
         return 130

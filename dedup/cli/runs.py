@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
 from dedup.display import counted, plain
 from dedup.ledger.deduplicator import Verdict
+from dedup.ledger.document_rows import CANCELLING
 from dedup.ledger.runs.cancelling import TakenBack, cancel_run
 from dedup.ledger.runs.listing import Run, read_runs
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
 from dedup.sql.database import Database, open_existing_database, require_file, url_of
+from dedup.terminal import NEAR, WARNING, styled, width_of, write_lines
 
 _DATABASE = "crawl.db"
 _DATABASE_HELP = f"a URL or an SQLite file; default: {_DATABASE}"
@@ -25,6 +25,8 @@ _CANCEL_HELP = (
     "changed, and duplicates that hung on what goes, are decided anew when they are seen again. If it is stopped, "
     "the same command goes on."
 )
+_STYLES = {"finished": "", CANCELLING: WARNING}
+"""Of the states of runs; others have not come to their end."""
 _SHORT = {Verdict.EXACT_DUPLICATE: "exact", Verdict.NEAR_DUPLICATE: "near"}
 
 
@@ -58,14 +60,12 @@ def run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_of(options.database))) as database:
         found = read_runs(database)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     with open_output("") as stream:
         if options.json:
             json.dump({"database": database.name, "runs": [_object(each) for each in found]}, stream, indent=2)
             stream.write("\n")
             return 0
-        for line in _table(found, width):
-            stream.write(f"{line}\n")
+        write_lines(_table(found, width_of(stream)), stream)
     return 0
 
 
@@ -94,7 +94,7 @@ def _table(found: Sequence[Run], width: int | None) -> Iterator[str]:
             plain(each.name),
             _shown(each.started),
             "-" if each.finished is None else _shown(each.finished),
-            plain(each.state),
+            styled(plain(each.state), _STYLES.get(each.outcome or "", NEAR)),
             f"{sum(each.documents.values()):,}",
             *(f"{each.documents[verdict]:,}" for verdict in Verdict),
         )

@@ -22,6 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compile, and say where it is kept."""
     names = [name for name in PARTS if name in SIGNATURES or options.all or getattr(options, name)]
-    compile_ahead(names, lambda line: say(_COMMAND, line))
+    compile_ahead(names, lambda line: say(_COMMAND, line), sys.stderr)
     sys.stdout.write(f"compiled code is kept in {kept_folder()}\n")
     return 0

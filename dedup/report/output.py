@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from dedup.errors import DedupError
+from dedup.signature.normalise import clean
+
+# What Excel, LibreOffice and Google Sheets take for the beginning of a formula, wide letters too.
+_LONE_RETURN = re.compile("\r(?!\n)")
+_FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")
 
 
 @contextmanager
@@ -29,6 +36,32 @@ def open_output(path: str) -> Iterator[TextIO]:
             yield stream
     except OSError as error:
         raise DedupError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def csv_cell(value: object) -> object:
+    """Return a value as it may stand in a cell of a CSV file.
+
+    CSV knows no escapes: what would upset a terminal is left out, and a text that a spreadsheet would take for a
+    formula has an apostrophe before it.
+    """
+    if not isinstance(value, str):
+        return value
+    # Python quotes no carriage return that stands alone, and readers take it for the end of the row.
+    text = _LONE_RETURN.sub("\n", clean(value))
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def write_json(head: Mapping[str, Any], lists: Mapping[str, Iterable[Mapping[str, Any]]], stream: TextIO) -> None:
+    """Write one object: some members, then lists of objects, written while they are read."""
+    stream.write(json.dumps(head, indent=1).removesuffix("\n}"))
+    for name, objects in lists.items():
+        stream.write(f',\n "{name}": [')
+        separator = "\n  "
+        for each in objects:
+            stream.write(separator + json.dumps(each))
+            separator = ",\n  "
+        stream.write("\n ]")
+    stream.write("\n}\n")
 
 
 @contextmanager

@@ -21,6 +21,8 @@ from dedup.sql.schema import brakes, documents, runs, verdicts
 _MEMBERS_NAMED = 3
 _RUNS_NAMED = 5
 _ROWS_AT_ONCE = 1000
+# A statement takes some ten thousands of values at most.
+LEADERS_AT_ONCE = 1000
 
 _decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
 _originals = documents.alias("originals")
@@ -91,6 +93,12 @@ def read_largest_clusters(database: Database, run: str, limit: int) -> list[Clus
     """Return the clusters with the most duplicates dropped in a run, largest first."""
     with database.read() as connection:
         return _largest_clusters(connection, _condition(run), limit)
+
+
+def read_latest(database: Database, run: str, host: str, limit: int) -> list[RelatedRow]:
+    """Return the latest duplicates of a run, the last one first; `host` is that of a `Selection`."""
+    with database.read() as connection:
+        return list(_related(connection, _condition(run, host) & _is_duplicate, limit))
 
 
 def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
@@ -180,11 +188,15 @@ def _largest_clusters(connection: Connection, where: ColumnElement[bool], limit:
         .order_by(size.desc(), verdicts.c.original_id)
         .limit(limit)
     ).all()
-    leaders = [original_id for original_id, _ in largest]
     named = select(_originals.c.id, _originals.c.key, _keepers.c.key).outerjoin(_keepers, _is_keeper)
-    keys = {row[0]: row[1:] for row in connection.execute(named.where(_originals.c.id.in_(leaders)))}
-    members = _first_members(connection, where, leaders)
-    return [Cluster(keys[leader][0], count, members[leader], keys[leader][1]) for leader, count in largest]
+    clusters = []
+    for start in range(0, len(largest), LEADERS_AT_ONCE):
+        some = largest[start : start + LEADERS_AT_ONCE]
+        leaders = [leader for leader, _ in some]
+        keys = {row[0]: row[1:] for row in connection.execute(named.where(_originals.c.id.in_(leaders)))}
+        members = _first_members(connection, where, leaders)
+        clusters += [Cluster(keys[leader][0], count, members[leader], keys[leader][1]) for leader, count in some]
+    return clusters
 
 
 def _other_keepers(connection: Connection, where: ColumnElement[bool], limit: int) -> list[tuple[str, str]]:
@@ -248,8 +260,9 @@ def _similar(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
         yield row._replace(kept=Verdict.SIMILAR.value)
 
 
-def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[RelatedRow]:
-    """Yield the documents of which verdicts name an original, those with the same one one after the other."""
+def _related(connection: Connection, where: ColumnElement[bool], latest: int | None = None) -> Iterator[RelatedRow]:
+    """Yield the documents of which verdicts name an original: those with the same one together, or the latest."""
+    order = (verdicts.c.original_id, verdicts.c.id) if latest is None else (verdicts.c.id.desc(),)
     statement = (
         select(
             verdicts.c.verdict,
@@ -270,7 +283,8 @@ def _related(connection: Connection, where: ColumnElement[bool]) -> Iterator[Rel
         .join(runs, runs.c.id == verdicts.c.run_id)
         .outerjoin(_keepers, _is_keeper)
         .where(where)
-        .order_by(verdicts.c.original_id, verdicts.c.id)
+        .order_by(*order)
+        .limit(latest)
     )
     for verdict, *rest in _stream(connection, statement):
         yield RelatedRow(Verdict(verdict), *rest)

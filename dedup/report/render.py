@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import csv
-import json
-import shutil
-from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
 from dedup.errors import SettingsError
+from dedup.progress import track
 from dedup.report.contents import RelatedRow, Report, Selection
+from dedup.report.output import csv_cell, write_json
 from dedup.report.table import table_lines
-from dedup.signature.normalise import clean
+from dedup.terminal import width_of, write_lines
 
 _HOSTS_OF_PAGE = 1_000
 
@@ -56,10 +55,14 @@ def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
     _WRITERS[output_format](report, stream)
 
 
+def followed(report: Report) -> Report:
+    """Return a report that shows on standard error how far it is written."""
+    total = sum(each.documents for verdict, each in report.totals.items() if verdict.is_duplicate)
+    return replace(report, duplicates=track(report.duplicates, "writing", total))
+
+
 def _write_table(report: Report, stream: TextIO) -> None:
-    width = shutil.get_terminal_size().columns if stream.isatty() else None
-    for line in table_lines(report, width):
-        stream.write(f"{line.rstrip()}\n")
+    write_lines(table_lines(report, width_of(stream)), stream)
 
 
 def _write_json(report: Report, stream: TextIO) -> None:
@@ -78,21 +81,12 @@ def _write_json(report: Report, stream: TextIO) -> None:
         "not_examined": [asdict(each) for each in report.not_examined],
         "skip_counts": report.skip_counts,
     }
-    stream.write(json.dumps(head, indent=1).removesuffix("\n}"))
-    _write_list(stream, "duplicates", (row._asdict() for row in report.duplicates))
-    _write_list(stream, "similar", map(_similar_object, report.similar))
-    _write_list(stream, "skipped", (row._asdict() for row in report.skipped))
-    stream.write("\n}\n")
-
-
-def _write_list(stream: TextIO, name: str, objects: Iterable[dict[str, Any]]) -> None:
-    """Write one more member of the object: a list, element by element."""
-    stream.write(f',\n "{name}": [')
-    separator = "\n  "
-    for each in objects:
-        stream.write(separator + json.dumps(each))
-        separator = ",\n  "
-    stream.write("\n ]")
+    lists = {
+        "duplicates": (row._asdict() for row in report.duplicates),
+        "similar": map(_similar_object, report.similar),
+        "skipped": (row._asdict() for row in report.skipped),
+    }
+    write_json(head, lists, stream)
 
 
 def _similar_object(row: RelatedRow) -> dict[str, Any]:
@@ -103,9 +97,8 @@ def _similar_object(row: RelatedRow) -> dict[str, Any]:
 def _write_csv(report: Report, stream: TextIO) -> None:
     rows = csv.writer(stream, lineterminator="\n")
     rows.writerow(RelatedRow._fields)
-    # JSON escapes what would upset a terminal; CSV knows no escapes.
     for row in chain(report.duplicates, report.similar):
-        rows.writerow([clean(value) if isinstance(value, str) else value for value in row])
+        rows.writerow(map(csv_cell, row))
 
 
 _WRITERS = {

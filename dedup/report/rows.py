@@ -10,9 +10,14 @@ from itertools import chain, islice
 from dedup.display import columns_of, pad, plain, readable, similarity
 from dedup.report.columns import GAP, NARROWEST_COLUMN, fit
 from dedup.report.contents import RelatedRow
+from dedup.rules.decision import Verdict
+from dedup.terminal import EXACT, HEADING, NEAR, QUIET, SIMILAR, joined, link_to, padded, styled
 
 KEPT = "*"
 """Marks a duplicate that was passed on all the same."""
+
+STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
+"""How a terminal shows what was decided."""
 
 _SCHEME = re.compile("[a-z]+://")
 # The columns get the width that the first rows need: nobody waits for the last of a million.
@@ -30,11 +35,11 @@ def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None) -> Iterat
     rules = _rule_width(first) if width is None or width >= _ROOM_FOR_RULE else 0
     heading = GAP.join(["verdict", "distance", "similarity", *([pad(_RULE, rules)] if rules else []), ""])
     columns = _UrlColumns(first, None if width is None else width - len(heading))
-    yield heading + GAP.join([pad("dropped", columns.dropped), "original"])
+    yield styled(heading + GAP.join([pad("dropped", columns.dropped), "original"]), HEADING)
     above = None
     for row in chain(first, duplicates):
-        verdict = f"{row.verdict.split()[0] + KEPT * bool(row.kept):<7}"
-        yield GAP.join([verdict, *_figures(row, rules), *_keys(row, columns, above)])
+        verdict = styled(f"{row.verdict.split()[0] + KEPT * bool(row.kept):<7}", STYLES[row.verdict])
+        yield joined(GAP, [verdict, *_figures(row, rules), *_keys(row, columns, above)])
         above = row.original
 
 
@@ -46,11 +51,11 @@ def similar_lines(similar: Iterator[RelatedRow], width: int | None) -> Iterator[
     rules = _rule_width(first)
     heading = GAP.join(["distance", "similarity", pad(_RULE, rules), ""])
     columns = _UrlColumns(first, None if width is None else width - len(heading))
-    yield "similar, kept: look at these"
-    yield heading + GAP.join([pad("document", columns.dropped), "resembles"])
+    yield styled("similar, kept: look at these", SIMILAR)
+    yield styled(heading + GAP.join([pad("document", columns.dropped), "resembles"]), HEADING)
     above = None
     for row in chain(first, similar):
-        yield GAP.join([*_figures(row, rules), *_keys(row, columns, above)])
+        yield joined(GAP, [*_figures(row, rules), *_keys(row, columns, above)])
         above = row.original
     yield ""
 
@@ -59,12 +64,16 @@ def _figures(row: RelatedRow, rules: int) -> Iterator[str]:
     yield f"{row.distance:>8}"
     yield f"{similarity(row.similarity):>10}"
     if rules:
-        yield pad(_rule_of(row), rules)
+        yield styled(pad(_rule_of(row), rules), QUIET)
 
 
 def _keys(row: RelatedRow, columns: _UrlColumns, above: str | None) -> tuple[str, str]:
     dropped, original = columns.show(row)
-    return pad(dropped, columns.dropped), "." if row.original == above else original
+    is_above = row.original == above
+    return (
+        padded(styled(dropped, link=link_to(row.dropped)), columns.dropped),
+        styled(".", QUIET) if is_above else styled(original, link=link_to(row.original)),
+    )
 
 
 def _rule_width(rows: Sequence[RelatedRow]) -> int:

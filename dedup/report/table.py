@@ -7,10 +7,11 @@ from itertools import islice
 
 from dedup.display import exact_and_near, plain, readable, unit_for
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.columns import GAP, aligned, fit, more
+from dedup.report.columns import GAP, address, aligned, fit, more
 from dedup.report.contents import Report, Total
 from dedup.report.rows import KEPT, dropped_lines, similar_lines
 from dedup.rules.decision import Kept
+from dedup.terminal import HEADING, WARNING, Styled, styled
 
 _WHY_KEPT = {
     Kept.KEEPER: "better copies",
@@ -23,17 +24,10 @@ _INDENT = 12
 
 def table_lines(report: Report, width: int | None) -> Iterator[str]:
     """Write a report line by line, cut to a width if there is one; its rows are used up."""
-    yield _about(report)
-    yield ""
-    if not any(total.documents for total in report.totals.values()):
-        yield "no documents"
+    yield from overview_lines(report, width)
+    if not has_documents(report):
         yield from _noted(report, width)
         return
-    yield from _totals(report.totals)
-    yield ""
-    yield from _hosts(report, width)
-    yield ""
-    yield from _over_limit(report, width)
     if report.cluster_count:
         yield from _clusters(report, width)
         yield from _keepers(report, width)
@@ -43,6 +37,25 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     yield from similar_lines(report.similar, width)
     yield from _summary(report)
     yield from _noted(report, width)
+
+
+def overview_lines(report: Report, width: int | None) -> Iterator[str]:
+    """Write what a report is about, its totals, its hosts and what went over a limit."""
+    yield _about(report)
+    yield ""
+    if not has_documents(report):
+        yield "no documents"
+        return
+    yield from _totals(report.totals)
+    yield ""
+    yield from _hosts(report, width)
+    yield ""
+    yield from _over_limit(report, width)
+
+
+def has_documents(report: Report) -> bool:
+    """Say whether anything was decided."""
+    return any(total.documents for total in report.totals.values())
 
 
 def _about(report: Report) -> str:
@@ -83,13 +96,12 @@ def _clusters(report: Report, width: int | None) -> Iterator[str]:
     clusters = [cluster for cluster in report.clusters if cluster.duplicates > 1]
     if not clusters:
         return
-    yield "duplicates  largest clusters"
+    yield styled("duplicates  largest clusters", HEADING)
     space = None if width is None else width - _INDENT - len(GAP)
     for cluster in clusters:
-        leader = readable(cluster.leader)
-        yield f"{cluster.duplicates:>10,}{GAP}{fit(leader, space)}"
+        yield Styled.of(f"{cluster.duplicates:>10,}{GAP}", address(cluster.leader, space))
         for member in cluster.members:
-            yield f"{'':{_INDENT}}{GAP}{fit(readable(member), space, leader)}"
+            yield Styled.of(f"{'':{_INDENT}}{GAP}", address(member, space, cluster.leader))
         for line in more(cluster.duplicates - len(cluster.members), ""):
             yield f"{'':{_INDENT}}{GAP}{line}"
     yield from more(report.cluster_count - len(clusters), "cluster")
@@ -100,7 +112,7 @@ def _over_limit(report: Report, width: int | None) -> Iterator[str]:
     if not report.over_limit:
         return
     rows = [
-        (f"{each.kind} {readable(each.name)}", f"{each.documents:,}", f"{each.duplicates:,}")
+        (styled(f"{each.kind} {readable(each.name)}", WARNING), f"{each.documents:,}", f"{each.duplicates:,}")
         for each in report.over_limit
     ]
     yield from aligned(("over a limit", "documents", "duplicates"), rows, width)
@@ -111,11 +123,11 @@ def _keepers(report: Report, width: int | None) -> Iterator[str]:
     """Name the clusters whose best copy is not the one that came first."""
     if not report.keepers:
         return
-    yield f"{'keeper':>10}{GAP}of clusters whose leader is another copy"
+    yield styled(f"{'keeper':>10}{GAP}of clusters whose leader is another copy", HEADING)
     space = None if width is None else width - _INDENT - len(GAP)
     for keeper, leader in report.keepers:
-        yield f"{'':>10}{GAP}{fit(readable(keeper), space, readable(leader))}"
-        yield f"{'leader':>10}{GAP}{fit(readable(leader), space, readable(keeper))}"
+        yield Styled.of(f"{'':>10}{GAP}", address(keeper, space, leader))
+        yield Styled.of(f"{'leader':>10}{GAP}", address(leader, space, keeper))
     yield from more(report.keeper_count - len(report.keepers), "cluster")
     yield ""
 
@@ -128,7 +140,7 @@ def _summary(report: Report) -> Iterator[str]:
     kept = exact.kept + near.kept
     dropped = (exact.documents - exact.kept, near.documents - near.kept)
     counts = exact_and_near(*dropped, near.distances, near.similarities)
-    yield f"{sum(dropped):,} of {documents:,} documents dropped: {counts}"
+    yield Styled.of(styled(f"{sum(dropped):,} of {documents:,} documents dropped", HEADING), f": {counts}")
     if kept:
         duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
         yield f"{KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
@@ -145,7 +157,7 @@ def _noted(report: Report, width: int | None) -> Iterator[str]:
     """Write what was not examined and what was skipped, if anything was, an empty line first."""
     if report.not_examined:
         yield ""
-        yield f"{'items':>{_INDENT}}{GAP}not examined"
+        yield styled(f"{'items':>{_INDENT}}{GAP}not examined", WARNING)
         for each in report.not_examined:
             yield f"{each.count:>{_INDENT},}{GAP}{plain(each.item_class) or 'dict'}: {plain(each.reason)}"
             fields = f"has {plain(each.fields)}" if each.fields else "has no field"
@@ -163,7 +175,7 @@ def _skipped_pages(report: Report, width: int | None) -> Iterator[str]:
     for page in islice(report.skipped, report.max_skipped):
         detail = f" ({plain(page.detail)})" if page.detail else ""
         yield fit(f"{plain(page.reason)}{detail}", width)
-        yield f"{'':{_INDENT}}{GAP}{fit(readable(page.key), space)}"
+        yield Styled.of(f"{'':{_INDENT}}{GAP}", address(page.key, space))
         if page.referrer:
-            yield f"{'linked from':>{_INDENT}}{GAP}{fit(readable(page.referrer), space, readable(page.key))}"
+            yield Styled.of(f"{'linked from':>{_INDENT}}{GAP}", address(page.referrer, space, page.key))
     yield from more(sum(report.skip_counts.values()) - report.max_skipped, "page")

@@ -41,6 +41,12 @@ def clean(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
 
 
+def without_piles(text: str) -> str:
+    """Take away the marks that no language puts on one letter."""
+    # A pile too high covers one of these places, wherever it is.
+    return _PILED_MARKS.sub(r"\1", text) if _MARK.search(text[:: _MOST_MARKS + 1]) else text
+
+
 def normalise(text: str) -> str:
     """Fold away the differences that never make two texts different.
 
@@ -55,9 +61,7 @@ def normalise(text: str) -> str:
     if text.isascii():
         return " ".join(text.casefold().split())
     text = _INVISIBLE.sub("", text)
-    # A pile too high covers one of these places, wherever it is.
-    if _MARK.search(text[:: _MOST_MARKS + 1]):
-        text = _PILED_MARKS.sub(r"\1", text)
+    text = without_piles(text)
     for wide, narrow in _WIDE:
         text = text.replace(wide, narrow)
     # Folding case can undo the form: D. Whistler, "Unicode Normalization Forms", UAX 15, and the

@@ -6,6 +6,7 @@ import logging
 
 from scrapy.exceptions import DropItem
 
+from dedup.display import logged
 from dedup.rules.decision import Decision, Kept, Verdict
 
 logger = logging.getLogger(__name__)
@@ -58,22 +59,25 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
     Duplicates, and what resembles another item and is kept, have a line in the log.
     """
     key, outcome = decision.key, decision.outcome
+    shown = logged(key)
     if outcome.is_replaced:
-        logger.info("dropped %s: a better copy has taken its place", key)
+        logger.info("dropped %s: a better copy has taken its place", shown)
         return Replaced("a better copy has taken its place", key, decision)
     if decision.verdict is Verdict.UNCHANGED:
         return Unchanged("unchanged since it was last seen", key, decision) if drop_unchanged else None
     if decision.is_similar:
-        logger.info("kept %s: similar to %s%s: %s", key, decision.original, _how_close(decision), decision.rule)
+        original = logged(str(decision.original))
+        logger.info("kept %s: similar to %s%s: %s", shown, original, _how_close(decision), decision.rule)
     if not decision.verdict.is_duplicate:
         return None
-    reason = f"{decision.verdict} of {'an earlier item of this key' if decision.original == key else decision.original}"
+    original = "an earlier item of this key" if decision.original == key else logged(str(decision.original))
+    reason = f"{decision.verdict} of {original}"
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += _how_close(decision)
     if outcome.kept:
-        logger.info("kept %s: %s, but %s", key, reason, _WHY_KEPT[outcome.kept])
+        logger.info("kept %s: %s, but %s", shown, reason, _WHY_KEPT[outcome.kept])
         return None
-    logger.info("dropped %s: %s", key, reason)
+    logger.info("dropped %s: %s", shown, reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate
     return kind(reason, key, decision)
 

@@ -10,7 +10,7 @@ from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from dedup.display import readable
+from dedup.display import logged, readable
 from dedup.errors import DatabaseError
 from dedup.ledger.deduplicator import Document
 from dedup.rules.decision import Decision, Verdict
@@ -117,7 +117,8 @@ class Examiner:
         except DatabaseError:
             raise
         except Exception as error:  # whatever a library makes of a broken page, the item is not lost
-            logger.warning("%s could not be analysed, and passes: %s: %s", reading.key, type(error).__name__, error)
+            key = logged(reading.key)
+            logger.warning("%s could not be analysed, and passes: %s: %s", key, type(error).__name__, error)
             self._stats.inc_value("dedup/analysis_failed")
             return None
 

@@ -11,6 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
+from dedup.display import logged
 from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.notes import Skipped
 from dedup.rules.decision import Decision, Kept
@@ -235,11 +236,12 @@ class NearDuplicatePipeline:
                 logger.warning(
                     "several texts under one key: %s is another item than those before it, and so are others from "
                     "now on; name a field that is different in each: DEDUP_KEY_FIELD = 'NAME'",
-                    decision.key,
+                    logged(decision.key),
                 )
             stats.inc_value("dedup/separate_keys")
         if outcome.joined:
-            logger.info("the cluster of %s has joined that of %s", outcome.joined, decision.original)
+            original = logged(str(decision.original))
+            logger.info("the cluster of %s has joined that of %s", logged(outcome.joined), original)
             stats.inc_value("dedup/clusters_joined")
 
     def _tell_alarms(self) -> None:

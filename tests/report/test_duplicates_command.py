@@ -84,6 +84,15 @@ def test_options_choose_run_host_and_number(tmp_path: Path, database_url: str) -
     assert [row["dropped"] for row in host["duplicates"]] == ["https://old.example/copy"]
 
 
+@pytest.mark.parametrize("top", ["10001", "9" * 400])
+def test_a_number_beyond_what_there_is_shows_all(tmp_path: Path, database_url: str, top: str) -> None:
+    everything = json.loads(
+        duplicates(tmp_path, "--database", database_url, "--format", "json", "--all-runs", "--top", top).stdout
+    )
+    assert (everything["host_count"], len(everything["hosts"])) == (2, 2)
+    assert (everything["cluster_count"], len(everything["clusters"])) == (1, 1)
+
+
 def test_file_is_written_in_the_format_of_its_name(tmp_path: Path, database_url: str) -> None:
     finished = duplicates(tmp_path, "--database", database_url, "-o", "report.csv")
     assert (finished.stdout, finished.stderr, finished.returncode) == ("", "", 0)
@@ -134,8 +143,12 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
     ("options", "message"),
     [
         (["--run", "x", "--all-runs"], "--run and --all-runs exclude each other: give one of them"),
-        (["--top", "many"], "--top 'many': expected a whole number from 0 to 10000"),
-        (["--top", "10001"], "--top '10001': expected a whole number from 0 to 10000"),
+        (["--top", "many"], "--top 'many': expected a whole number from 0 up"),
+        (["--top", "-1"], "--top '-1': expected a whole number from 0 up"),
+        (["--watch", "-o", "x.csv"], "--watch draws one run on the terminal: leave out -o, --format"),
+        (["--watch", "--all-runs"], "--watch draws one run on the terminal: leave out -o, --format, --all-runs"),
+        (["--changes", "a", "b", "c"], "--changes compares two runs, and 3 are named"),
+        (["--changes", "--run", "a"], "--changes names its runs itself"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
         (["--database", "crawl.db"], "'crawl.db' is not a database URL"),

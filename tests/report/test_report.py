@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dedup import DedupError, Verdict
+from dedup.report import queries
 from dedup.report.queries import read_largest_clusters, read_totals
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database, open_existing_database
@@ -193,6 +194,15 @@ def test_host_confines_every_part_to_documents_of_that_host(database: Database) 
         assert [host.host for host in report.hosts] == ["news.example"]
         assert [(cluster.leader, cluster.duplicates) for cluster in report.clusters] == [(BRIDGE, 1)]
         assert [duplicate.dropped for duplicate in report.duplicates] == [BRIDGE + "?sid=81"]
+
+
+def test_all_clusters_can_be_named_however_many(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    with report_on(database, max_clusters=10**18) as report:
+        in_one_go = report.clusters
+    monkeypatch.setattr(queries, "LEADERS_AT_ONCE", 1)
+    with report_on(database, max_clusters=10**18) as report:
+        assert report.clusters == in_one_go
+        assert len(in_one_go) == report.cluster_count == 2
 
 
 @pytest.mark.parametrize(

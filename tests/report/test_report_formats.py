@@ -17,6 +17,7 @@ from dedup.signature.signature import digest
 from dedup.sql.database import Database, open_existing_database
 from dedup.sql.schema import documents, verdicts
 from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, form_of, report_on, text_of
+from tests.terminals import Terminal, links_in, seen
 
 
 @pytest.fixture
@@ -41,14 +42,10 @@ def written(database: Database, output_format: Format, stream: io.StringIO | Non
     return stream.getvalue()
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def table_in_terminal(database: Database, columns: int, monkeypatch: pytest.MonkeyPatch, **selection: object) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
-    return written(database, Format.TABLE, Terminal(), **selection)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    return seen(written(database, Format.TABLE, Terminal(), **selection))
 
 
 # JSON and CSV
@@ -268,6 +265,18 @@ def test_short_originals_leave_room_for_long_dropped_keys(
     long, short = "https://news.example/a-long-title-that-needs-its-room", "https://a.example/1"
     crawls.run("room", (short, text_of(5)), (long, text_of(5)))
     assert rows_of_dropped(table_in_terminal(database, 110, monkeypatch))[0][3:] == [long, short]
+
+
+def test_addresses_are_links_that_are_not_cut(
+    database: Database, crawls: Crawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"https://m.example/{'path/' * 40}%E6%B8%AF"
+    crawls.run("long", (BUDGET, text_of(2)), (address, text_of(2)))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    sent = written(database, Format.TABLE, Terminal())
+    assert address not in seen(sent)
+    assert {address, BUDGET} <= set(links_in(sent))
 
 
 def test_keys_that_differ_only_in_their_escapes_are_told_apart(database: Database, crawls: Crawls) -> None:

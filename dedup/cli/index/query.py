@@ -16,11 +16,12 @@ from dedup.corpus.saved.querying import Hit, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.display import cut, plain, readable, similarity
 from dedup.errors import InputError
-from dedup.report.columns import aligned
+from dedup.report.columns import aligned, fit
 from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.report.explanation.sides import TEXT_PREFIX, Material, read_named
 from dedup.report.output import open_output
 from dedup.signature.schemes import find_scheme
+from dedup.terminal import width_of, write_lines
 
 _RADIUS = 3
 _WIDEST = 15
@@ -79,10 +80,9 @@ def run(options: argparse.Namespace) -> int:
     with open_output("") as stream:
         if options.json:
             objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
-            stream.write(json.dumps(objects, ensure_ascii=False, indent=2) + "\n")
+            stream.write(json.dumps(objects, indent=2) + "\n")
             return 0
-        for line in _table(answers):
-            stream.write(f"{line}\n")
+        write_lines(_table(answers, width_of(stream)), stream)
     return 0
 
 
@@ -134,7 +134,7 @@ def _near(
         yield from zip((f"{fingerprint:016x}" for fingerprint in asked), found, strict=True)
 
 
-def _table(answers: Sequence[tuple[str, list[Hit]]]) -> Iterator[str]:
+def _table(answers: Sequence[tuple[str, list[Hit]]], width: int | None) -> Iterator[str]:
     for number, (name, found) in enumerate(answers):
         if number:
             yield ""
@@ -148,8 +148,8 @@ def _table(answers: Sequence[tuple[str, list[Hit]]]) -> Iterator[str]:
                 str(each.distance),
                 "-" if each.similarity is None else similarity(each.similarity),
                 {None: "-", True: "yes", False: "no"}[each.is_duplicate],
-                "" if each.leader is None else readable(each.leader),
+                "" if each.leader is None else fit(readable(each.leader), width and width // 3),
             )
             for each in found
         ]
-        yield from (line.rstrip() for line in aligned(("found", "distance", "similarity", "duplicate", "leader"), rows))
+        yield from aligned(("found", "distance", "similarity", "duplicate", "leader"), rows, width)

@@ -16,7 +16,7 @@ from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
 from dedup.corpus.deciding.known import Lengths
 from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.preloads import preloads
-from dedup.corpus.job.progress import Progress
+from dedup.corpus.job.progress import CorpusProgress
 from dedup.corpus.job.recording import Recorder
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place
@@ -136,7 +136,7 @@ class _Run:
     async def read(self, stream: TextIO) -> None:
         """Read and decide everything; stopped or not, the state is saved."""
         job = self._job
-        progress = Progress(stream, job.files, self._position)
+        progress = CorpusProgress(stream, job.files, self._position)
         pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), bundled=1)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         decider = ThreadPoolExecutor(1)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from dedup.corpus.job.job import Result
-from dedup.corpus.job.progress import duration
 from dedup.corpus.state.tally import Tally
 from dedup.display import counted, exact_and_near, plain, readable, unit_for
+from dedup.progress import duration
 
 _LABEL = 10
 _REASON = 120

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, func, select
 
 from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.signing.signed import Signed, identity_of
 from dedup.errors import DatabaseError
+from dedup.progress import Progress
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable
 from dedup.signature.schemes import Scheme, scheme_named
@@ -18,6 +19,8 @@ from dedup.sql.database import Database
 from dedup.sql.schema import documents, properties, to_unsigned, words
 
 _ROWS_AT_ONCE = 1_000
+
+_COUNT = select(func.count()).select_from(documents).where(documents.c.text_digest.is_not(None))
 
 _KNOWN = (
     select(
@@ -74,11 +77,11 @@ def add_crawled(database: Database, settings: RuleSettings, known: KnownDocument
     Raises:
         DatabaseError: the database cannot be read, or a duplicate has no original.
     """
-    with database.read() as connection:
+    with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
         originals = _Adding(settings, known)
-        originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)))
+        originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)), progress)
         duplicates = _Adding(settings, known, originals)
-        duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)))
+        duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)), progress)
     return Taken(len(originals.ids) + len(duplicates.ids), len(known))
 
 
@@ -92,8 +95,9 @@ class _Adding:
         self.ids: list[int] = []
         self.numbers: list[int] = []
 
-    def add_all(self, connection: Connection, statement: Select[Any]) -> None:
+    def add_all(self, connection: Connection, statement: Select[Any], progress: Progress) -> None:
         leaders = None if self._leaders is None else (np.array(self._leaders.ids), np.array(self._leaders.numbers))
+        before = 0 if leaders is None else len(leaders[0])
         for row in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}):
             leader = None
             if leaders is not None:
@@ -101,6 +105,7 @@ class _Adding:
                 if place == len(leaders[0]) or leaders[0][place] != row.leader_id or leaders[1][place] < 0:
                     raise DatabaseError(f"{row.key!r} is a duplicate of a document that leads no cluster")
                 leader = int(leaders[1][place])
+            progress.show(before + len(self.ids))
             self.ids.append(row.id)
             self.numbers.append(self._add(row, leader))
 

@@ -22,6 +22,7 @@ from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.writing.outputs import Output, open_output
 from dedup.errors import InputError, SettingsError
+from dedup.progress import Progress, track
 from dedup.rules.settings import RuleSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.sketch import Sketch
@@ -116,7 +117,7 @@ def add_rows(path: Path, known: KnownDocuments) -> int:
 
 
 def _write_rows(saved: SavedIndex, output: Output) -> None:
-    for document, signed in saved.documents():
+    for document, signed in track(saved.documents(), "exporting", len(saved)):
         assert document.text_digest is not None
         output.write(
             {
@@ -158,9 +159,10 @@ def _about_parquet(path: Path) -> Any:
 
 
 def _jsonl_rows(path: Path) -> Iterator[Any]:
-    with path.open("rb") as file:
+    with path.open("rb") as file, Progress("importing", path.stat().st_size) as progress:
         file.readline(_LONGEST_LINE)
         while line := file.readline(_LONGEST_LINE):
+            progress.show(file.tell())
             try:
                 yield json.loads(line)
             except ValueError:
@@ -172,8 +174,9 @@ def _parquet_rows(path: Path) -> Iterator[Any]:
     arrow = load_pyarrow(str(path))
     try:
         with arrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(_ROWS_AT_ONCE):
-                yield from batch.to_pylist()
+            batches = file.iter_batches(_ROWS_AT_ONCE)
+            rows = (row for batch in batches for row in batch.to_pylist())
+            yield from track(rows, "importing", file.metadata.num_rows)
     except parquet_damage(arrow) as error:
         raise InputError(f"{path}: damaged ({str(error)[:200]}); export the index again") from None
 

@@ -11,6 +11,7 @@ from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state.checkpoint import differing_settings
 from dedup.errors import InputError
+from dedup.progress import track
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import belongs_to_cluster, is_comparable
@@ -76,7 +77,7 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
     numbers = np.empty(len(source), np.int64)
     keys = np.empty(len(source), np.uint64)
     added = 0
-    for document, signed in source.documents():
+    for document, signed in track(source.documents(), "merging", len(source)):
         found = known.find(signed.text_digest)
         if found is None:
             leader = None if document.leader_id is None else int(numbers[document.leader_id])

@@ -18,6 +18,7 @@ from dedup.errors import IndexFileError
 from dedup.index.memory import index_file
 from dedup.index.memory.checking import find_damage
 from dedup.index.memory.index import MemoryIndex
+from dedup.progress import track
 
 
 def verify(path: Path) -> int:
@@ -70,7 +71,7 @@ def _wrong_sums(folder: Path) -> Iterator[str]:
         return
     if version != FORMAT:
         yield f"its format is {version!r}, and this version reads {FORMAT}"
-    for name, sum_ in wanted.items():
+    for name, sum_ in track(wanted.items(), "verifying", len(wanted)):
         found = checksum(folder / name)
         if found[0] != sum_[0]:
             yield f"{name} has {found[0]:,} bytes instead of {sum_[0]:,}"

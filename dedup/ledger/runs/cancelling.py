@@ -22,6 +22,7 @@ from dedup.ledger.forget import forget_by_ids
 from dedup.ledger.notes import remove_some_notes
 from dedup.ledger.runs.rows import take_back_rows
 from dedup.ledger.tables.permuted import SqlIndex
+from dedup.progress import Progress
 from dedup.rules.scope import Scope, Scopes
 from dedup.sql.database import Database
 from dedup.sql.schema import brakes, documents, hosts, properties, runs, skipped, unexamined, verdicts
@@ -143,13 +144,18 @@ def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken
     )
     with database.read() as connection:
         first, last = connection.execute(ends).one()
-    while first is not None and last >= first:
-        with database.write() as connection:
-            rows = connection.execute(before.where(verdicts.c.id <= last)).all()
-            own = [row for row in rows if row.run_id == run_id]
-            if own:
-                _take_back_some(connection, tables, own, run_id, taken)
-        last = rows[-1].id - 1 if rows else -1
+    if first is None:
+        return
+    total = last - first + 1
+    with Progress("taking back", total) as progress:
+        while last >= first:
+            progress.show(total - (last - first + 1))
+            with database.write() as connection:
+                rows = connection.execute(before.where(verdicts.c.id <= last)).all()
+                own = [row for row in rows if row.run_id == run_id]
+                if own:
+                    _take_back_some(connection, tables, own, run_id, taken)
+            last = rows[-1].id - 1 if rows else -1
 
 
 def _take_back_some(

@@ -11,8 +11,10 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import chain, islice
 from typing import Self
 
+from dedup.progress import track
 from dedup.report.evaluation.labelled import LabelledDocument, LabelledPair, LabelledSet
 from dedup.report.evaluation.methods import AnalysedDocument, Method
 from dedup.signature.schemes import Scheme
@@ -136,7 +138,10 @@ def analyse_documents(
     analyse = partial(_analyse, scheme=scheme)
     with ProcessPoolExecutor(processes or os.cpu_count(), context, prepare, (lists,)) as pool:
         analysed = [pool.map(analyse, labelled.documents.values(), chunksize=_CHUNK) for labelled in sets]
-        return [dict(zip(labelled.documents, each, strict=True)) for labelled, each in zip(sets, analysed, strict=True)]
+        total = sum(len(labelled.documents) for labelled in sets)
+        results = track(chain.from_iterable(analysed), "analysing", total)
+        # Each set takes as many results as it has documents.
+        return [dict(zip(each.documents, islice(results, len(each.documents)), strict=True)) for each in sets]
 
 
 def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
@@ -154,7 +159,7 @@ def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
 def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:
     """Decide all pairs of a set, its documents analysed by the method's scheme."""
     decided = []
-    for pair in labelled.pairs:
+    for pair in track(labelled.pairs, "deciding", len(labelled.pairs)):
         first, second = documents[pair.a], documents[pair.b]
         is_found, reason = method.decide(first, second)
         is_order_dependent = method.decide(second, first)[0] != is_found

@@ -35,12 +35,16 @@ class Analysis:
 def analyse_side(side: Side, scheme: Scheme) -> Analysis | None:
     """Take a side apart; None where neither its text nor its words are stored."""
     if side.text is not None:
-        tokens = tokenise(normalise(side.text).encode(), segmenter=scheme.segmenter, vocabulary=scheme.vocabulary)
-        return _analysis(clean(side.text), tokens, scheme)
+        return _analysis(clean(side.text), tokens_of(side.text, scheme), scheme)
     if not side.signature.words:
         return None
     tokens = rejoin(side.signature.words)
     return _analysis("", tokens, scheme) if scheme.is_of_tokens else Analysis(tokens, None, {})
+
+
+def tokens_of(text: str, scheme: Scheme) -> Tokens:
+    """Split a text into tokens as a scheme does."""
+    return tokenise(normalise(text).encode(), segmenter=scheme.segmenter, vocabulary=scheme.vocabulary)
 
 
 def margins_of_words(words: bytes, scheme: Scheme) -> NDArray[np.int64]:

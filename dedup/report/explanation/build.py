@@ -21,7 +21,7 @@ from dedup.report.explanation.contents import (
 )
 from dedup.report.explanation.limits import Pair, missed_limits
 from dedup.report.explanation.sides import Origin, Side
-from dedup.report.explanation.words import diff_words
+from dedup.report.explanation.words import are_too_long, diff_words
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
@@ -34,8 +34,6 @@ from dedup.signature.sketch import Similarity, compare
 
 _FEATURES = 10
 _BITS_OF_A_PREFIX = 16
-# Of two texts: comparing so many takes half a second and 125 MB.
-_MOST_PAIRS_OF_TOKENS = 1_000_000_000
 
 
 def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
@@ -117,7 +115,7 @@ def _verdict(rule: Rule) -> Verdict:
 
 
 def _is_too_long(a: Side, b: Side) -> bool:
-    return a.signature.sketch.tokens * b.signature.sketch.tokens > _MOST_PAIRS_OF_TOKENS
+    return are_too_long(a.signature.sketch.tokens, b.signature.sketch.tokens)
 
 
 def _notes(a: Side, b: Side) -> Iterator[str]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from dedup.display import ELLIPSIS, columns_of, counted, cut, plain
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.columns import LABEL, labelled
+from dedup.report.columns import label_of, labelled
 from dedup.report.explanation.contents import Explanation
 from dedup.report.explanation.words import Place
+from dedup.terminal import ADDED, REMOVED, Styled, joined, styled
 
 _COUNT = 6
 _CONTEXT_SHARE = 5
@@ -22,7 +23,8 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
     yield ""
     if not diff.place_count:
         is_same = explanation.verdict is Verdict.EXACT_DUPLICATE
-        yield f"{'what differs':<{LABEL}}{'nothing' if is_same else 'no token, only what stands between them'}"
+        what = "nothing" if is_same else "no token, only what stands between them"
+        yield Styled.of(label_of("what differs"), what)
         return
     yield from labelled(
         "what differs",
@@ -31,12 +33,13 @@ def difference_lines(explanation: Explanation, width: int) -> Iterator[str]:
         width,
     )
     for place in diff.places:
-        yield _place(place, width)
+        yield place_line(place, width)
     if diff.place_count > len(diff.places):
         yield f"  and {diff.place_count - len(diff.places):,} more"
 
 
-def _place(place: Place, width: int) -> str:
+def place_line(place: Place, width: int) -> Styled:
+    """Write one place of a difference in a line of so many columns."""
     head = f"  {f'-{place.tokens_removed:,}':>{_COUNT}} {f'+{place.tokens_added:,}':<{_COUNT}} "
     context = (width - len(head)) // _CONTEXT_SHARE
     before, after = plain(place.before), plain(place.after)
@@ -45,14 +48,16 @@ def _place(place: Place, width: int) -> str:
         before = ELLIPSIS + _fitting(before[::-1], context - 1)[::-1]
     if columns_of(after) > context:
         after = _fitting(after, context - 1) + ELLIPSIS
-    marks = " ".join(mark for mark, text in (("[-{}-]", place.removed), ("{{+{}+}}", place.added)) if text)
-    rest = width - columns_of(" ".join((head, before, after, marks.format("", "")))) - 1
     removed, added = plain(place.removed), plain(place.added)
-    half = rest // 2
-    shown_removed = cut(removed, max(half, rest - columns_of(added)))
+    marks = " ".join(mark for mark, text in (("[--]", removed), ("{++}", added)) if text)
+    rest = width - columns_of(" ".join((head, before, after, marks))) - 1
+    shown_removed = cut(removed, max(rest // 2, rest - columns_of(added)))
     shown_added = cut(added, rest - columns_of(shown_removed))
-    changed = marks.format(*(text for text in (shown_removed, shown_added) if text))
-    return head + " ".join(part for part in (before, changed, after) if part)
+    changed = [
+        styled(f"[-{shown_removed}-]", REMOVED) if removed else "",
+        styled(f"{{+{shown_added}+}}", ADDED) if added else "",
+    ]
+    return Styled.of(head, joined(" ", [part for part in (before, *changed, after) if part]))
 
 
 def _fitting(text: str, width: int) -> str:

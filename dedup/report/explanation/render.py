@@ -12,12 +12,14 @@ from typing import Any
 from dedup.display import counted, cut, plain, similarity
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Verdict
-from dedup.report.columns import LABEL, labelled, labelled_name
+from dedup.report.columns import LABEL, label_of, labelled, labelled_name
 from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_both_features
 from dedup.report.explanation.contents import Explanation, WordComparison
 from dedup.report.explanation.differences import difference_lines
+from dedup.report.rows import STYLES
 from dedup.rules.settings import Mode
 from dedup.rules.verification import fewest_tokens, least_numbers
+from dedup.terminal import Styled
 
 _RUN = 30
 _OUTCOMES = {
@@ -81,7 +83,8 @@ def _flatten_words(pair: dict[str, Any]) -> None:
 def lines(explanation: Explanation, width: int) -> Iterator[str]:
     """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal."""
     condition = "" if explanation.is_certain else ", if a probe brings A"
-    yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width)
+    style = STYLES.get(explanation.verdict, "")
+    yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width, style)
     yield from labelled("rule", explanation.rule, width)
     yield from _record(explanation, width)
     yield from _missed(explanation, width)
@@ -104,7 +107,7 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
 
 def _missed(explanation: Explanation, width: int) -> Iterator[str]:
     if explanation.missed:
-        yield "to be dropped"
+        yield label_of("to be dropped")
     for missed in explanation.missed:
         yield from labelled("", missed.text, width)
 
@@ -150,7 +153,7 @@ def _similarity(explanation: Explanation) -> Iterator[str]:
     # Of short texts the words are compared, and the sketches play no part.
     is_short = tokens < settings.short_tokens
     by_sketch = is_checked and not is_short
-    yield f"{'similarity':<{LABEL}}estimated  exact  needed"
+    yield Styled.of(label_of("similarity"), "estimated  exact  needed")
     jaccard, containment = (None, None) if exact is None else (exact.jaccard, exact.containment)
     yield _row("Jaccard", estimated.jaccard, jaccard, settings.min_jaccard if by_sketch else None)
     yield _row("containment", estimated.containment, containment, settings.min_containment if by_sketch else None)

@@ -105,7 +105,7 @@ def find_page(database: Database, key: str) -> StoredPage | None:
         found = find_document(connection, key)
         if found is None:
             return None
-        made_with = _made_with(connection, database.name)
+        made_with = read_made_with(connection, database.name)
         return StoredPage(_side(connection, found, made_with), made_with)
 
 
@@ -119,7 +119,7 @@ def find_dropped(database: Database, key: str) -> Dropped:
         verdict = Verdict(row.verdict)
         others = document_rows.find_with_leaders(connection, [row.original_id, row.matched_id])
         original, member = others[row.original_id], others[row.matched_id]
-        made_with = _made_with(connection, database.name)
+        made_with = read_made_with(connection, database.name)
         return Dropped(
             Record(
                 verdict,
@@ -174,7 +174,8 @@ def find_document(connection: Connection, key: str) -> StoredDocument | None:
     return None
 
 
-def _made_with(connection: Connection, database: str) -> MadeWith:
+def read_made_with(connection: Connection, database: str) -> MadeWith:
+    """Return what a database of this name was made with."""
     rows = connection.execute(select(properties.c.name, properties.c.value))
     values = {row.name: row.value for row in rows}
     tables = TableDesign.parse(values["table design"])

@@ -11,6 +11,8 @@ from dedup.signature.tokens import Tokens
 MOST_PLACES = 20
 """How many places of a difference are told in full."""
 
+# Of two texts: comparing so many takes half a second and 125 MB.
+_MOST_PAIRS_OF_TOKENS = 1_000_000_000
 _CONTEXT = 4
 # One word that stayed between two that were changed is read as one change more easily.
 _FEWEST_BETWEEN = 2
@@ -54,6 +56,11 @@ class WordDiff:
     tokens_removed: int
     tokens_added: int
     places: list[Place]
+
+
+def are_too_long(a: int, b: int) -> bool:
+    """Say whether two texts of so many tokens would take too long to be compared word by word."""
+    return a * b > _MOST_PAIRS_OF_TOKENS
 
 
 def diff_words(a: Tokens, b: Tokens) -> WordDiff:

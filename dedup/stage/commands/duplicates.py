@@ -15,12 +15,15 @@ from dedup.errors import DedupError, SettingsError, exit_status
 if TYPE_CHECKING:
     from dedup.report.contents import Selection
     from dedup.report.render import Format
+    from dedup.sql.database import Database
 
 # Scrapy loads this module for every command of every project in the environment: what takes a
 # quarter of a second to import waits until it is needed.
 # ruff: noqa: PLC0415
 
-_LARGEST_TOP = 10_000
+_ALL = 10**18
+"""More than any database has."""
+_RUNS_COMPARED = 2
 
 
 class Command(ScrapyCommand):
@@ -55,6 +58,15 @@ class Command(ScrapyCommand):
             f"(default: {defaults.max_hosts}, {defaults.max_clusters} and {defaults.max_skipped})",
         )
         parser.add_argument(
+            "--changes",
+            nargs="*",
+            metavar="RUN",
+            help="instead: what changed from a run to a later one (default: from the one before the last to the last)",
+        )
+        parser.add_argument(
+            "--watch", action="store_true", help="show the run again and again, while it goes on; Ctrl-C ends it"
+        )
+        parser.add_argument(
             "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
         )
         parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
@@ -66,29 +78,69 @@ class Command(ScrapyCommand):
         try:
             self._report(args, opts)
         except DedupError as error:
-            sys.stderr.write(f"error: {error}\n")
+            from dedup.display import plain
+
+            sys.stderr.write(f"error: {plain(str(error))}\n")
             self.exitcode = exit_status(error)
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
-        from dedup.report.html.writing import write_in_any_format
-        from dedup.report.output import open_output
-        from dedup.report.queries import open_report
-        from dedup.report.render import selection_for
         from dedup.sql.database import open_existing_database
         from dedup.stage.project import read_project_settings
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
+        from dedup.report.render import selection_for
+
         output_format = _format(opts)
         selection = _selection(opts, selection_for(output_format))
+        _require_one_view(opts)
         assert self.settings is not None
         url = opts.database or read_project_settings(self.settings).database_url
-        with (
-            closing(open_existing_database(url)) as database,
-            open_report(database, selection) as report,
-            open_output(opts.output) as stream,
-        ):
-            write_in_any_format(report, database, output_format, stream)
+        with closing(open_existing_database(url)) as database:
+            if opts.watch:
+                from dedup.report.watching import watch
+
+                watch(database, selection, sys.stdout)
+            elif opts.changes is not None:
+                _write_changes(database, opts, output_format)
+            else:
+                _write_report(database, selection, opts.output, output_format)
+
+
+def _require_one_view(opts: argparse.Namespace) -> None:
+    """Refuse options that go with another view than the one that is asked for."""
+    if opts.watch and (opts.output or opts.format or opts.all_runs or opts.changes is not None):
+        raise SettingsError("--watch draws one run on the terminal: leave out -o, --format, --all-runs and --changes")
+    if opts.changes is None:
+        return
+    if opts.run or opts.all_runs:
+        raise SettingsError("--changes names its runs itself, as in --changes monday tuesday: leave out the others")
+    if len(opts.changes) > _RUNS_COMPARED:
+        raise SettingsError(f"--changes compares two runs, and {len(opts.changes)} are named")
+
+
+def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
+    from dedup.report.html.writing import write_in_any_format
+    from dedup.report.output import open_output
+    from dedup.report.queries import open_report
+    from dedup.report.render import followed
+
+    with open_report(database, selection) as report, open_output(output) as stream:
+        told = report if stream.isatty() else followed(report)
+        write_in_any_format(told, database, output_format, stream)
+
+
+def _write_changes(database: Database, opts: argparse.Namespace, output_format: Format) -> None:
+    from dedup.report.changes.queries import open_changes
+    from dedup.report.changes.render import write_changes
+    from dedup.report.output import open_output
+    from dedup.warming import SIGNATURES, prepare
+
+    # What differs is told in the tokens that signatures are made of.
+    prepare(SIGNATURES, lambda line: print(line, file=sys.stderr))
+    first, second = [*opts.changes, "", ""][:_RUNS_COMPARED]
+    with open_changes(database, first, second, opts.host) as changes, open_output(opts.output) as stream:
+        write_changes(changes, output_format, stream)
 
 
 def _selection(opts: argparse.Namespace, usual: Selection) -> Selection:
@@ -96,9 +148,10 @@ def _selection(opts: argparse.Namespace, usual: Selection) -> Selection:
         raise SettingsError("--run and --all-runs exclude each other: give one of them")
     if opts.top is None:
         return replace(usual, run=opts.run, all_runs=opts.all_runs, host=opts.host)
-    if not opts.top.isdecimal() or int(opts.top) > _LARGEST_TOP:
-        raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 to {_LARGEST_TOP}")
-    top = int(opts.top)
+    if not (opts.top.isascii() and opts.top.isdecimal()):
+        raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 up")
+    # A number may have more digits than a database can be asked with.
+    top = int(min(float(opts.top), _ALL))
     named = {"max_hosts": top, "max_clusters": top, "max_skipped": top}
     return replace(usual, run=opts.run, all_runs=opts.all_runs, host=opts.host, **named)
 

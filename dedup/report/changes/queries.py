@@ -1,0 +1,274 @@
+"""The questions to the database of what changed between two runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, and_, func, literal, null, or_, select, union_all
+
+from dedup.errors import DedupError, InputError
+from dedup.ledger.document_rows import CANCELLING
+from dedup.report.changes.contents import Change, ChangeRow, Changes
+from dedup.report.changes.moves import find_moves
+from dedup.report.changes.texts import StoredTexts
+from dedup.report.explanation.analysis import tokens_of
+from dedup.report.explanation.stored import read_made_with
+from dedup.report.explanation.words import WordDiff, are_too_long, diff_words
+from dedup.report.noted import is_of_host, last_run
+from dedup.rules.decision import Verdict
+from dedup.signature.schemes import Scheme
+from dedup.sql.database import Database
+from dedup.sql.schema import documents, runs, skipped, verdicts
+
+# What a crawler calls a page that is gone, or asks not to be stored.
+_GONE = ("http 404", "http 410", "noindex")
+_NEWLY_DECIDED = (Verdict.NEW, Verdict.SIMILAR)
+_ROWS_AT_ONCE = 1000
+_ROWS_COMPARED_AT_ONCE = 100
+_RUNS_NAMED = 5
+_ORDER = tuple(Change)
+
+_originals = documents.alias("originals")
+# Another class, spider or run may have a document of the same key.
+_given = func.coalesce(documents.c.given_digest, documents.c.key_digest)
+
+
+class _Run(NamedTuple):
+    id: int
+    name: str
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Two runs, and what a database knows of runs at their time; names are those of the runs up to each of the two."""
+
+    first: _Run
+    second: _Run
+    between: Sequence[_Run]
+    names_first: frozenset[str]
+    names_second: frozenset[str]
+
+
+@contextmanager
+def open_changes(database: Database, first: str = "", second: str = "", host: str = "") -> Iterator[Changes]:
+    """Read what changed between two runs. What changed is held in memory, its texts are not.
+
+    Args:
+        database: an existing database with verdicts.
+        first: the name of the earlier run; empty: the one before the second.
+        second: the name of the later run; empty: the last one.
+        host: only documents of this host; empty: of all.
+
+    Yields:
+        The changes; their rows can be iterated over once, while they are open.
+
+    Raises:
+        InputError: the second run started before the first.
+        DedupError: there is no such run, or none before the second.
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        span = _span(connection, database.name, first, second)
+        texts = StoredTexts(connection)
+        scheme = read_made_with(connection, database.name).scheme
+        comparing = _Comparing(span, texts, scheme)
+        changed, unchanged = _read(connection, span, host)
+        settled = find_moves(changed, texts, span.names_first, span.names_second)
+        found = list(comparing.without_same_texts(settled))
+        found.sort(key=lambda row: (_ORDER.index(row.change), row.key))
+        counts = Counter(row.change for row in found)
+        yield Changes(
+            runs=(span.first.name, span.second.name),
+            host=host,
+            counts={change: counts[change] for change in Change},
+            unchanged=unchanged + len(settled) - len(found),
+            rows=comparing.with_differences(found),
+        )
+
+
+def _span(connection: Connection, database_name: str, first: str, second: str) -> _Span:
+    known = connection.execute(select(runs.c.id, runs.c.name, runs.c.outcome).order_by(runs.c.started, runs.c.id)).all()
+    places = {row.name: place for place, row in enumerate(known)}
+    if not known:
+        raise DedupError(f"database {database_name} holds no runs: run a crawl first, or name another")
+    for name in filter(None, (first, second)):
+        if name not in places:
+            last = ", ".join(repr(row.name) for row in reversed(known[-_RUNS_NAMED:]))
+            raise DedupError(f"database {database_name} holds no run {name!r}: the last ones are {last}")
+    end = places[second or last_run(connection)]
+    start = places[first] if first else _run_before(connection, known[:end])
+    if start is None:
+        raise DedupError(f"database {database_name} holds no run before {known[end].name!r}: crawl once more")
+    if start >= end:
+        raise InputError(f"run {known[start].name!r} did not start before {known[end].name!r}: name the earlier first")
+    return _Span(
+        first=_Run(known[start].id, known[start].name),
+        second=_Run(known[end].id, known[end].name),
+        between=[_Run(row.id, row.name) for row in known[start + 1 : end]],
+        names_first=frozenset(row.name for row in known[: start + 1]),
+        names_second=frozenset(row.name for row in known[: end + 1]),
+    )
+
+
+def _run_before(connection: Connection, earlier: Sequence[Any]) -> int | None:
+    """Return the place of the last of some runs that has decided anything."""
+    for place in range(len(earlier) - 1, -1, -1):
+        any_verdict = select(verdicts.c.id).where(verdicts.c.run_id == earlier[place].id).limit(1)
+        if earlier[place].outcome != CANCELLING and connection.scalar(any_verdict) is not None:
+            return place
+    return None
+
+
+def _read(connection: Connection, span: _Span, host: str) -> tuple[list[ChangeRow], int]:
+    """Return what became of the documents whose fate is not the same, and how many others both runs have seen."""
+    found, unchanged = [], 0
+    later = {span.second.id, *(run.id for run in span.between)}
+    rows = connection.execute(_statement(span, host), execution_options={"yield_per": _ROWS_AT_ONCE})
+    for _, group in groupby(rows, key=lambda row: bytes(row.digest)):
+        said = list(group)
+        before, now = _last(said, span.first.id), _last(said, span.second.id)
+        if row := _compare(said, before, now, later):
+            found.append(row)
+        elif before is not None:
+            unchanged += 1
+    return found, unchanged
+
+
+def _statement(span: _Span, host: str) -> Any:
+    """Select what the two runs say of each document, in the order of the documents and of time."""
+    between = [run.id for run in span.between]
+    decided = (
+        select(
+            _given.label("digest"),
+            verdicts.c.id.label("place"),
+            verdicts.c.run_id,
+            documents.c.key,
+            verdicts.c.verdict,
+            verdicts.c.kept,
+            verdicts.c.decided,
+            _originals.c.key.label("original"),
+            documents.c.content_run_id,
+            null().label("reason"),
+        )
+        .select_from(verdicts.join(documents, documents.c.id == verdicts.c.document_id))
+        .outerjoin(_originals, _originals.c.id == verdicts.c.original_id)
+        .where(
+            or_(
+                verdicts.c.run_id.in_([span.first.id, span.second.id]),
+                and_(verdicts.c.run_id.in_(between), verdicts.c.verdict == Verdict.UPDATED.value),
+            ),
+            is_of_host(documents.c.key, host),
+        )
+    )
+    noted = select(
+        skipped.c.key_digest,
+        literal(0),
+        skipped.c.run_id,
+        skipped.c.key,
+        *(null() for _ in range(5)),
+        skipped.c.reason,
+    ).where(skipped.c.run_id == span.second.id, is_of_host(skipped.c.key, host))
+    both = union_all(decided, noted).subquery()
+    return select(both).order_by(both.c.digest, both.c.place)
+
+
+def _compare(rows: Sequence[Any], before: Any, now: Any, later: set[int]) -> ChangeRow | None:
+    """Return what became of a document; None where nothing did, or neither of the two runs has seen it.
+
+    Args:
+        rows: the verdicts and notes on it.
+        before: the last verdict of the first run, if any.
+        now: that of the second.
+        later: the runs behind the first one.
+    """
+    if before is None and now is None:
+        return None
+    if now is None:
+        why = next((row.reason for row in rows if row.reason is not None), "")
+        return _row(Change.REMOVED if why in _GONE else Change.NOT_SEEN, before, None)._replace(why=why)
+    if before is None:
+        return _row(Change.ADDED, None, now)
+    if _is_dropped(before) != _is_dropped(now):
+        return _row(Change.DROPPED if _is_dropped(now) else Change.KEPT, before, now)
+    has_new_content = any(row.verdict == Verdict.UPDATED and row.run_id in later for row in rows)
+    # What was forgotten meanwhile is new once more, whether its text is or not; the texts say so.
+    may_have = now.content_run_id in later or now.verdict in _NEWLY_DECIDED
+    if _is_dropped(now) or not (has_new_content or may_have):
+        return None
+    return _row(Change.CHANGED, before, now)
+
+
+def _last(rows: Sequence[Any], run_id: int) -> Any:
+    return next((row for row in reversed(rows) if row.run_id == run_id and row.verdict is not None), None)
+
+
+def _is_dropped(row: Any) -> bool:
+    return Verdict(row.verdict).is_duplicate and row.kept is None
+
+
+def _row(change: Change, before: Any, now: Any) -> ChangeRow:
+    last = before if now is None else now
+    return ChangeRow(
+        change=change,
+        key=last.key,
+        moved_from=None,
+        before=None if before is None else Verdict(before.verdict),
+        now=None if now is None else Verdict(now.verdict),
+        original=None if now is None else now.original,
+        why="",
+        decided=last.decided,
+    )
+
+
+class _Comparing:
+    """Compares the texts of two runs."""
+
+    def __init__(self, span: _Span, texts: StoredTexts, scheme: Scheme) -> None:
+        self._span = span
+        self._texts = texts
+        self._scheme = scheme
+
+    def without_same_texts(self, rows: Sequence[ChangeRow]) -> Iterator[ChangeRow]:
+        """Leave out what has changed by its verdict alone: nobody says that its text is another, or it is not."""
+        for some in _portions(rows):
+            pairs = self._pairs([row for row in some if row.change is Change.CHANGED])
+            for row in some:
+                if row.change is not Change.CHANGED:
+                    yield row
+                    continue
+                before, now = pairs[row.key]
+                is_told = row.now is Verdict.UPDATED if None in (before, now) else before != now
+                if is_told:
+                    yield row
+
+    def with_differences(self, rows: Sequence[ChangeRow]) -> Iterator[ChangeRow]:
+        """Say how the texts differ, where both are stored."""
+        for some in _portions(rows):
+            pairs = self._pairs([row for row in some if row.before is not None and row.now is not None])
+            for row in some:
+                before, now = pairs.get(row.key, (None, None))
+                yield row._replace(difference=None if before is None or now is None else self._differ(before, now))
+
+    def _pairs(self, rows: Sequence[ChangeRow]) -> Mapping[str, tuple[str | None, str | None]]:
+        """Return the texts before and now by the keys; what was dropped is not stored."""
+        kept_before = {row.key: row.moved_from or row.key for row in rows if not _was_dropped(row.before)}
+        before = self._texts.as_of(set(kept_before.values()), self._span.names_first)
+        now = self._texts.as_of({row.key for row in rows if not _was_dropped(row.now)}, self._span.names_second)
+        return {row.key: (before.get(kept_before.get(row.key, "")), now.get(row.key)) for row in rows}
+
+    def _differ(self, before: str, now: str) -> WordDiff | None:
+        first, second = tokens_of(before, self._scheme), tokens_of(now, self._scheme)
+        return None if are_too_long(len(first), len(second)) else diff_words(first, second)
+
+
+def _was_dropped(verdict: Verdict | None) -> bool:
+    return verdict is not None and verdict.is_duplicate
+
+
+def _portions(rows: Sequence[ChangeRow]) -> Iterator[Sequence[ChangeRow]]:
+    return (rows[start : start + _ROWS_COMPARED_AT_ONCE] for start in range(0, len(rows), _ROWS_COMPARED_AT_ONCE))

@@ -1,0 +1,90 @@
+"""Texts as they were when a run had ended, where the database has a crawl's pages beside the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from sqlalchemy import Connection, column, select, table
+
+from dedup.ledger.document_rows import key_digest
+
+# The crawl's; this library stands without them, and other projects keep no texts here.
+_PAGES = table("pages", column("url_digest"), column("text"), column("run"))
+_VERSIONS = table("page_versions", column("id"), column("url_digest"), column("text"), column("run"))
+_VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("moved_to_digest"))
+_KEYS_AT_ONCE = 500
+_MOST_STEPS = 10
+
+
+class StoredTexts:
+    """The texts of the pages of a crawl.
+
+    Args:
+        connection: to the database, in a transaction.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        has_table = connection.dialect.has_table
+        self._tables = [each for each in (_VERSIONS, _PAGES) if has_table(connection, each.name)]
+        self._has_visits = has_table(connection, _VISITS.name)
+
+    def as_of(self, keys: Collection[str], runs: Collection[str]) -> dict[str, str]:
+        """Return what some pages held when the last of some runs had ended.
+
+        Args:
+            keys: those of the pages.
+            runs: the names of that run and of all runs before it.
+
+        Returns:
+            The texts by the keys; those are missing that are not stored, or not any more.
+        """
+        by_digest = {key_digest(key): key for key in keys}
+        found: dict[str, str] = {}
+        # Each page's versions from the earliest to the latest, which stands among the pages.
+        for stored in self._tables:
+            statement = select(stored.c.url_digest, stored.c.text, stored.c.run)
+            if stored is _VERSIONS:
+                statement = statement.order_by(_VERSIONS.c.id)
+            for some in _portions(by_digest):
+                for digest, text, run in self._connection.execute(statement.where(stored.c.url_digest.in_(some))):
+                    if run is None or run in runs:
+                        found[by_digest[bytes(digest)]] = text
+        return found
+
+    def moved(self, keys: Iterable[str], runs: Collection[str]) -> dict[str, str]:
+        """Return where those of some pages have moved that some runs found redirecting for good: keys by old keys."""
+        if not self._has_visits:
+            return {}
+        ends = {key: key_digest(key) for key in keys}
+        for _ in range(_MOST_STEPS):
+            targets = self._targets(set(ends.values()), runs)
+            if not targets:
+                break
+            ends = {key: targets.get(digest, digest) for key, digest in ends.items()}
+        ends = {key: digest for key, digest in ends.items() if digest != key_digest(key)}
+        urls = self._urls(set(ends.values()))
+        return {key: urls[digest] for key, digest in ends.items() if digest in urls}
+
+    def _targets(self, digests: Collection[bytes], runs: Collection[str]) -> dict[bytes, bytes]:
+        is_moved = _VISITS.c.moved_to_digest.is_not(None)
+        statement = select(_VISITS.c.url_digest, _VISITS.c.moved_to_digest, _VISITS.c.run).where(is_moved)
+        return {
+            bytes(digest): bytes(target)
+            for some in _portions(digests)
+            for digest, target, run in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
+            if run in runs
+        }
+
+    def _urls(self, digests: Collection[bytes]) -> dict[bytes, str]:
+        statement = select(_VISITS.c.url_digest, _VISITS.c.url)
+        return {
+            bytes(digest): url
+            for some in _portions(digests)
+            for digest, url in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
+        }
+
+
+def _portions(digests: Collection[bytes]) -> Iterator[Sequence[bytes]]:
+    ordered = sorted(digests)
+    return (ordered[start : start + _KEYS_AT_ONCE] for start in range(0, len(ordered), _KEYS_AT_ONCE))
