@@ -5,16 +5,16 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
 
-from dedup.display import readable
 from dedup.ledger.deduplicator import Verdict
 from dedup.report.contents import RelatedRow, Report
 from dedup.report.explanation.words import WordDiff
 from dedup.report.html.doubt import is_doubtful, order_of_doubt
+from dedup.report.html.packing import LONGEST_KEY, Texts, difference_of
 from dedup.rules.rule import Rule
 from dedup.rules.scope import host_of
 
@@ -27,40 +27,10 @@ MOST_COMPARED = 1_000
 Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
 """Says of rows, in their order, which words of original and document differ; None where that is not known."""
 
-_LONGEST_KEY = 4_000
-_LONGEST_PASSAGE = 300
 _MOST_SKIPPED = 1_000
 _BARS = 40
 _TICKS_A_SECOND = 10
 _LETTERS_OF_IDENTITY = 16
-
-
-@dataclass
-class _Texts:
-    """Texts, each once, by its number.
-
-    Attributes:
-        cut: the numbers of those that were too long, and are not whole.
-    """
-
-    all: dict[str, int] = field(default_factory=dict)
-    cut: list[int] = field(default_factory=list)
-
-    def number(self, text: str) -> int:
-        """Return the number of a text."""
-        is_cut = len(text) > _LONGEST_KEY
-        # What is beyond it would differ at its end alone, which nobody reads; its length keeps two apart.
-        kept = f"{text[:_LONGEST_KEY]}… ({len(text):,} characters)" if is_cut else text
-        known = self.all.get(kept)
-        if known is None:
-            known = self.all[kept] = len(self.all)
-            if is_cut:
-                self.cut.append(known)
-        return known
-
-    def shown(self) -> dict[int, str]:
-        """Return how those are shown whose letters are escaped in them."""
-        return {number: told for text, number in self.all.items() if "%" in text and (told := readable(text)) != text}
 
 
 @dataclass(frozen=True)
@@ -104,7 +74,7 @@ def page_of(report: Report, compare: Compare) -> Page:
     """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
     seen = _Seen()
     rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
-    texts = _Texts()
+    texts = Texts()
     columns = _columns(rows, texts)
     counts = _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts))
     skipped = list(_skipped(report))
@@ -171,7 +141,7 @@ def _counts(report: Report, seen: _Seen, *, are_pages: bool) -> Counts:
     )
 
 
-def _columns(rows: list[RelatedRow], texts: _Texts) -> dict[str, Any]:
+def _columns(rows: list[RelatedRow], texts: Texts) -> dict[str, Any]:
     """Return the columns of the rows; words of which there are few stand as their numbers in a list beside them."""
     verdicts: dict[str, int] = {}
     rules: dict[str, int] = {}
@@ -227,23 +197,7 @@ def _differences(rows: list[RelatedRow], compare: Compare) -> Iterator[tuple[int
     numbers = [number for number, row in enumerate(rows) if row.verdict is not Verdict.EXACT_DUPLICATE][:MOST_COMPARED]
     for number, found in zip(numbers, compare([rows[each] for each in numbers]), strict=True):
         if found is not None:
-            yield number, _difference(found)
-
-
-def _difference(found: WordDiff) -> dict[str, Any]:
-    return {
-        "places": found.place_count,
-        "removed": found.tokens_removed,
-        "added": found.tokens_added,
-        "shown": [
-            [_passage(each) for each in (place.before, place.removed, place.added, place.after)]
-            for place in found.places
-        ],
-    }
-
-
-def _passage(text: str) -> str:
-    return text if len(text) <= _LONGEST_PASSAGE else f"{text[:_LONGEST_PASSAGE]}…"
+            yield number, difference_of(found)
 
 
 def _timeline(report: Report) -> dict[str, Any]:
@@ -264,7 +218,7 @@ def _timeline(report: Report) -> dict[str, Any]:
 
 def _skipped(report: Report) -> Iterator[list[str]]:
     for page in islice(report.skipped, _MOST_SKIPPED):
-        yield [each[:_LONGEST_KEY] for each in (page.key, page.reason, page.detail, page.referrer)]
+        yield [each[:LONGEST_KEY] for each in (page.key, page.reason, page.detail, page.referrer)]
 
 
 def _identity(report: Report) -> str:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, TextIO
@@ -14,12 +15,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dedup.display import unit_for
+from dedup.report.changes.contents import Changes
 from dedup.report.contents import Report
+from dedup.report.html.changes import data_of_changes
 from dedup.report.html.model import Compare, page_of
 
 _STYLES = ("page.css", "list.css", "charts.css")
-_LIBRARY = "chartist.umd.js"
-_SCRIPTS = ("text.js", "data.js", "marks.js", "list.js", "pair.js", "tables.js", "charts.js", "main.js")
+_COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
+_OF_REPORT = ("data.js", "marks.js", "pair.js", "tables.js", "charts.js", "main.js")
 _ASSETS = files("dedup.report.html") / "assets"
 
 
@@ -48,31 +51,45 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
         about: what the report is about; empty: its runs.
     """
     page = page_of(report, compare)
+    scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_COMMON, *_OF_REPORT)]
+    total = page.counts.text_bytes
+    shown = {
+        "counts": page.counts,
+        "about": about or _run_of(report),
+        "host": report.host,
+        "saved": _in_unit(page.counts.saved_bytes, total),
+        "total": _in_unit(total, total),
+        "licence": (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip(),
+    }
+    _write("page.html.j2", scripts, page.data, shown, stream)
+
+
+def write_changes_page(changes: Changes, stream: TextIO) -> None:
+    """Write what changed between two runs, whose rows are used up, as one page that needs nothing else."""
+    shown = {
+        "runs": changes.runs,
+        "host": changes.host,
+        "counts": {change.value: count for change, count in changes.counts.items()},
+        "changed": sum(changes.counts.values()),
+        "unchanged": changes.unchanged,
+        "licence": "",
+    }
+    _write("changes.html.j2", [_Inline.of(*_COMMON, "changes.js")], data_of_changes(changes), shown, stream)
+
+
+def _write(
+    template: str, scripts: Sequence[_Inline], data: dict[str, Any], shown: Mapping[str, Any], stream: TextIO
+) -> None:
     environment = Environment(
         loader=PackageLoader("dedup.report.html", "assets"), autoescape=True, undefined=StrictUndefined
     )
-    parts = environment.get_template("page.html.j2").generate(
-        counts=page.counts,
-        about=about or _run_of(report),
-        host=report.host,
-        saved=_in_unit(page.counts.saved_bytes, page.counts.text_bytes),
-        total=_in_unit(page.counts.text_bytes, page.counts.text_bytes),
-        style=_Inline.of(*_STYLES),
-        library=_Inline.of(_LIBRARY),
-        script=_Inline.of(*_SCRIPTS),
-        licence=_licence(),
-        data=_compressed(page.data),
-    )
-    stream.writelines(parts)
+    values = {**shown, "style": _Inline.of(*_STYLES), "scripts": scripts, "data": _compressed(data)}
+    stream.writelines(environment.get_template(template).generate(values))
 
 
 def _run_of(report: Report) -> str:
     first, last = report.runs[0], report.runs[-1]
     return f"run {first}" if len(report.runs) == 1 else f"{len(report.runs):,} runs, {first} to {last}"
-
-
-def _licence() -> str:
-    return (_ASSETS / "chartist.LICENSE").read_text(encoding="utf-8").strip()
 
 
 def _compressed(data: dict[str, Any]) -> str:

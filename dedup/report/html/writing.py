@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TextIO
 
+from dedup.report.changes.contents import Changes
+from dedup.report.changes.render import write_changes
 from dedup.report.contents import Report
 from dedup.report.render import Format, write_report
 from dedup.sql.database import Database
@@ -31,3 +33,13 @@ def write_in_any_format(report: Report, database: Database, output_format: Forma
 
     with database.read() as connection:
         write_page(report, partial(stored_differences, connection), stream)
+
+
+def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:
+    """Write what changed between two runs, whose rows are used up."""
+    if output_format is not Format.HTML:
+        write_changes(changes, output_format, stream)
+        return
+    from dedup.report.html.page import write_changes_page  # noqa: PLC0415 -- as above
+
+    write_changes_page(changes, stream)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.browser import WAY_OUT, find_chromium, open_chromium
 from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
 from dedup.report.evaluation.labelled import LabelledPair, read_pairs
 from dedup.report.explanation.words import Place, WordDiff
+from tests.report.html.browsing import OpenFile, Seen, needs_chromium
 from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, report_of, row, write
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_chromium() is None, reason=f"needs Chromium: {WAY_OUT}"),
-]
+pytestmark = needs_chromium
 
 ROWS = (
     row("https://news.example/sure", similarity=0.95),
@@ -28,57 +25,16 @@ ROWS = (
     row("https://news.example/other", "https://news.example/two", verdict=SIMILAR, similarity=0.6, rule="replaced"),
     row("https://news.example/%E6%B8%AF", "https://news.example/two", similarity=0.97),
 )
-KEYS = "#list .row .line:first-child .path"
-
-
-class Seen:
-    """A page that was opened, and everything that it logged and asked for."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.messages: list[str] = []
-        self.requests: list[str] = []
-        page.on("console", lambda message: self.messages.append(message.text))
-        page.on("pageerror", lambda error: self.messages.append(str(error)))
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def keys(self) -> list[str]:
-        texts: list[str] = self.page.locator(KEYS).all_text_contents()
-        return [text.removeprefix("/") for text in texts]
-
-    def view(self, name: str) -> None:
-        self.page.click(f"#tab-{name}")
-
-    def open_filters(self) -> None:
-        self.page.click("#more-filters summary")
-
 
 Open = Callable[..., Seen]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_chromium() as chromium:
-        yield chromium
-
-
 @pytest.fixture
-def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    contexts = []
+def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
+    def open_it(report: Report, difference: WordDiff = FERRY, **options: Any) -> Seen:
+        return open_file(write(tmp_path, report, difference), **options)
 
-    def open_it(report: Report, before: str = "", difference: WordDiff = FERRY, **options: Any) -> Seen:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        contexts.append(context)
-        seen = Seen(context.new_page())
-        if before:
-            seen.page.add_init_script(before)
-        seen.page.goto(write(tmp_path, report, difference).as_uri())
-        seen.page.wait_for_selector("html[data-ready]")
-        return seen
-
-    yield open_it
-    for context in contexts:
-        context.close()
+    return open_it
 
 
 # What is seen
@@ -95,7 +51,7 @@ def test_nothing_is_logged_and_nothing_but_the_page_is_asked_for(open_page: Open
     for view in ("look", "dropped", "similar", "clusters", "hosts", "numbers"):
         seen.view(view)
     seen.view("dropped")
-    seen.page.click("#list .row >> nth=0", position={"x": 10, "y": 10})
+    seen.open_row(0)
     assert seen.messages == []
     assert len(seen.requests) == 1
 
@@ -181,7 +137,7 @@ def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -
 
 def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
-    seen.page.click("#list .row >> nth=0", position={"x": 10, "y": 10})
+    seen.open_row(0)
     dialog = seen.page.locator("dialog")
     assert dialog.locator("del").all_text_contents() == ["ferry"]
     assert dialog.locator("ins").all_text_contents() == ["night bus"]
@@ -201,7 +157,7 @@ def test_keyboard_alone_does_it(open_page: Open) -> None:
     assert "https://news.example/doubtful" in seen.page.inner_text("dialog")
     keys.press("n")
     keys.press("Escape")
-    assert seen.page.evaluate("() => document.activeElement.dataset.place") == "0"
+    seen.page.wait_for_function("() => document.activeElement.dataset.place === '0'")
     assert seen.page.get_attribute("#list .row >> nth=0", "data-said") == "no"
     keys.press("/")
     assert seen.page.evaluate("() => document.activeElement.id") == "f-search"
@@ -211,7 +167,7 @@ def test_keyboard_alone_does_it(open_page: Open) -> None:
 
 
 def mark(seen: Seen, at: int, said: str) -> None:
-    seen.page.click(f"#list .row >> nth={at}", position={"x": 10, "y": 10})
+    seen.open_row(at)
     seen.page.click(f'dialog button.mark[data-said="{said}"]')
     seen.page.keyboard.press("Escape")
 
@@ -284,7 +240,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
     shown = seen.keys()
     assert "<script>document.title='owned'</script>" in shown
     for place in range(len(HOSTILE)):
-        seen.page.click(f"#list .row >> nth={place}", position={"x": 10, "y": 10})
+        seen.open_row(place)
         assert not seen.page.locator("dialog a:not([href^='https://'])").count()
         seen.page.keyboard.press("Escape")
     assert seen.page.title() == title
@@ -298,7 +254,7 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
 
 def test_key_that_is_cut_cannot_be_marked(open_page: Open) -> None:
     seen = open_page(report_of(row(HOSTILE[-1], similarity=0.56)))
-    seen.page.click("#list .row", position={"x": 10, "y": 10})
+    seen.open_row(0)
     assert seen.page.locator("dialog button.mark:disabled").count() == 2
 
 
@@ -338,7 +294,7 @@ def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
         seen.view(view)
         assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= width, view
     seen.view("look")
-    seen.page.click("#list .row >> nth=0", position={"x": 10, "y": 10})
+    seen.open_row(0)
     assert seen.page.evaluate("() => document.querySelector('dialog').scrollWidth") <= width
 
 
@@ -364,7 +320,7 @@ def test_print_has_the_rows_one_below_the_other(open_page: Open) -> None:
 
 def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
     seen = open_page(report_of(*ROWS))
-    seen.page.click("#list .row >> nth=0", position={"x": 10, "y": 10})
+    seen.open_row(0)
     nameless = """() => [...document.querySelectorAll("button, input, select, [role=img], dialog, [role=list]")]
         .filter((each) => !(each.textContent.trim() && each.tagName === "BUTTON") && !each.labels?.length
             && !each.ariaLabel && !each.getAttribute("aria-labelledby"))

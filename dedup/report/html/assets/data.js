@@ -1,15 +1,5 @@
 "use strict";
 
-/** Unpack the data of the page: JSON, by gzip, in base64. */
-async function readData(element) {
-  const packed = atob(element.textContent.trim());
-  const bytes = new Uint8Array(packed.length);
-  for (let at = 0; at < packed.length; at++) bytes[at] = packed.charCodeAt(at);
-  element.remove();
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 /** The pairs of the report, by their numbers; all that is asked of one is looked up in the columns. */
 class Pairs {
   constructor(data) {

@@ -13,8 +13,6 @@ const ABOUT = {
   dropped: "Every copy, with its original and the rule that decided.",
   similar: "These were kept. They resemble another page, but something in them differs that may matter.",
 };
-const byId = (id) => document.getElementById(id);
-
 class ReportPage {
   constructor(data) {
     this.data = data;
@@ -168,14 +166,4 @@ class ReportPage {
   }
 }
 
-readData(byId("data")).then(
-  (data) => {
-    new ReportPage(data);
-    performance.mark("ready");
-    document.documentElement.dataset.ready = "true";
-  },
-  (error) => {
-    byId("trouble").hidden = false;
-    byId("trouble").textContent = `The data of this page cannot be read (${error}). It takes a browser of 2023 or newer; else the file is not whole: write the report once more.`;
-  },
-);
+begin((data) => new ReportPage(data));

@@ -1,34 +1,5 @@
 "use strict";
 
-/** Return the words of a place where two texts differ, those of one side marked. */
-function passage(before, own, after, mark, side) {
-  const parts = [visible(before), own ? make(mark, {}, visible(own)) : make("span.nothing", { "aria-label": "nothing" }, "∅"), visible(after)];
-  return make("p.passage", { dir: "auto", "data-side": side }, "… ", ...parts.flatMap((part) => (part === "" ? [] : [part, " "])), "…");
-}
-
-/** Return as much of a text as leaves room for another one in the same line. */
-function clipped(text) {
-  const most = window.innerWidth < 640 ? 14 : 60;
-  return text.length > most ? `${text.slice(0, most)}…` : text;
-}
-
-/** Return the first words that differ, in one line: what went and what came. */
-function firstDifference(pair) {
-  const found = pair.difference;
-  if (!found) return null;
-  if (!found.places) return make("span.differs", {}, "the same words; only what stands between them differs");
-  const [before, removed, added, after] = found.shown[0];
-  return make(
-    "span.differs",
-    { dir: "auto" },
-    before ? `… ${visible(before)} ` : "",
-    removed ? make("del", {}, clipped(visible(removed))) : "",
-    removed && added ? " → " : " ",
-    added ? make("ins", {}, clipped(visible(added))) : "",
-    after ? ` ${visible(after)} …` : "",
-  );
-}
-
 /** Return one row of a list of pairs. */
 function pairRow(pairs, marks, row) {
   const pair = pairs.get(row);
@@ -43,72 +14,28 @@ function pairRow(pairs, marks, row) {
       {},
       make("div.line", {}, addressOf(pairs.shown(pair.dropped))),
       make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original))),
-      make("div.line.third", {}, firstDifference(pair) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : `rule: ${pair.rule ?? "decided earlier"}`)),
+      make("div.line.third", {}, firstDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : `rule: ${pair.rule ?? "decided earlier"}`)),
     ),
     make("div.said", {}, { no: "not a duplicate", yes: "rightly dropped", none: "" }[said]),
   );
 }
 
 /** The dialog that shows a pair side by side. */
-class PairDialog {
+class PairDialog extends RowDialog {
   constructor(dialog, pairs, marks) {
-    this.dialog = dialog;
+    super(dialog, "Pair");
     this.pairs = pairs;
     this.marks = marks;
-    dialog.addEventListener("keydown", (event) => this.press(event));
-    dialog.addEventListener("click", (event) => {
-      if (event.target === dialog) dialog.close();
-    });
-    dialog.addEventListener("close", () => this.list.focus(this.place));
+    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(RIGHTLY_DROPPED) };
   }
 
-  open(list, place) {
-    this.list = list;
-    this.place = place;
-    const row = list.items[place];
+  content(row) {
     const pair = this.pairs.get(row);
-    this.dialog.replaceChildren(this.head(place, list.items.length), this.sides(pair), this.facts(pair), this.differences(pair), this.foot(row));
-    if (!this.dialog.open) this.dialog.showModal();
-    this.dialog.scrollTop = 0;
-    this.dialog.querySelector("h2").focus();
-  }
-
-  press(event) {
-    if (event.target.closest("input, select")) return;
-    const actions = {
-      ArrowRight: () => this.step(1),
-      ArrowLeft: () => this.step(-1),
-      n: () => this.mark(NOT_A_DUPLICATE),
-      r: () => this.mark(RIGHTLY_DROPPED),
-    };
-    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in actions)) return;
-    event.preventDefault();
-    actions[event.key]();
-  }
-
-  step(by) {
-    const place = this.place + by;
-    if (place >= 0 && place < this.list.items.length) this.open(this.list, place);
+    return [this.sides(pair), this.facts(pair), this.differences(pair), this.foot(row)];
   }
 
   mark(said) {
     this.dialog.querySelector(`button.mark[data-said="${said}"]:not([disabled])`)?.click();
-  }
-
-  head(place, count) {
-    const button = (text, label, act, isOff) => {
-      const element = make("button.quiet", { type: "button", "aria-label": label, ...(isOff ? { disabled: "" } : {}) }, text);
-      element.addEventListener("click", act);
-      return element;
-    };
-    return make(
-      "header",
-      {},
-      make("h2", { id: "pair-title", tabindex: "-1" }, `Pair ${whole(place + 1)} of ${whole(count)}`),
-      button("←", "Pair before", () => this.step(-1), place === 0),
-      button("→", "Next pair", () => this.step(1), place === count - 1),
-      button("✕", "Close", () => this.dialog.close(), false),
-    );
   }
 
   sides(pair) {
@@ -137,16 +64,7 @@ class PairDialog {
   differences(pair) {
     const found = pair.difference;
     if (!found) return make("p.muted", {}, this.whyNothing(pair));
-    if (!found.places) return make("p.muted", {}, "Both have the same words; only what stands between them differs.");
-    const rest = found.places - found.shown.length;
-    const name = this.pairs.isDropped(pair.row) ? "dropped" : "kept";
-    return make(
-      "section.differences",
-      {},
-      make("h3", {}, `${counted(found.places, "place")} with other words: ${whole(found.removed)} in the original alone, ${whole(found.added)} in the ${name} page alone`),
-      ...found.shown.map(([before, removed, added, after]) => make("div.sides", {}, passage(before, removed, after, "del", "original"), passage(before, added, after, "ins", name))),
-      rest > 0 ? make("p.muted", {}, `and ${counted(rest, "more place")}; dedup explain shows them`) : null,
-    );
+    return differencesOf(found, "original", this.pairs.isDropped(pair.row) ? "dropped" : "kept");
   }
 
   whyNothing(pair) {
