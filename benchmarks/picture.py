@@ -11,8 +11,6 @@ from benchmarks.browser import open_chromium
 
 ROOT = Path(__file__).parent.parent
 
-_SIZE = {"width": 1200, "height": 860}
-
 
 def run(*, output: Path = ROOT / "docs" / "report.png") -> None:
     """Make the picture.
@@ -34,7 +32,7 @@ def run(*, output: Path = ROOT / "docs" / "report.png") -> None:
         command += [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
         with open_chromium() as browser:
-            tab = browser.new_page(viewport=_SIZE, color_scheme="light")
+            tab = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme="light")
             tab.goto(page.as_uri())
             tab.wait_for_selector("html[data-ready]")
             tab.click("#tab-dropped")

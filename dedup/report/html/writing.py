@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from dedup.report.changes.contents import Changes
-from dedup.report.changes.render import write_changes
 from dedup.report.contents import Report
 from dedup.report.render import Format, write_report
 from dedup.sql.database import Database
+
+if TYPE_CHECKING:
+    # What compares words takes time to load.
+    from dedup.report.changes.contents import Changes
 
 
 def write_in_any_format(report: Report, database: Database, output_format: Format, stream: TextIO) -> None:
@@ -37,9 +39,11 @@ def write_in_any_format(report: Report, database: Database, output_format: Forma
 
 def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:
     """Write what changed between two runs, whose rows are used up."""
-    if output_format is not Format.HTML:
-        write_changes(changes, output_format, stream)
-        return
-    from dedup.report.html.page import write_changes_page  # noqa: PLC0415 -- as above
+    if output_format is Format.HTML:
+        from dedup.report.html.page import write_changes_page  # noqa: PLC0415 -- as above
 
-    write_changes_page(changes, stream)
+        write_changes_page(changes, stream)
+        return
+    from dedup.report.changes.render import write_changes  # noqa: PLC0415 -- as above
+
+    write_changes(changes, output_format, stream)
