@@ -12,7 +12,8 @@ from benchmarks.browser import open_chromium
 from tests.report.html.browsing import OpenFile, Seen
 
 
-@pytest.fixture(scope="session")
+# As long as it is open, its event loop runs, and tests of other modules begin one of their own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with open_chromium() as chromium:
         yield chromium

@@ -8,13 +8,13 @@ function pairRow(pairs, marks, row) {
   return make(
     "article.row",
     { "data-said": said, "aria-label": `${pair.verdict}, similarity ${similarityOf(pair.similarity)}` },
-    make("div.figures", {}, make("strong", {}, similarityOf(pair.similarity)), make("span", {}, counted(pair.distance, "bit"))),
+    make("div.figures", {}, make("strong", {}, similarityOf(pair.similarity)), make("span", {}, counted(pair.distance, "bit")), make("span.rule", {}, pair.rule ?? "")),
     make(
       "div.texts",
       {},
       make("div.line", {}, addressOf(pairs.shown(pair.dropped))),
       make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original))),
-      make("div.line.third", {}, firstDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : `rule: ${pair.rule ?? "decided earlier"}`)),
+      make("div.line.third", {}, firstDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
     ),
     make("div.said", {}, { no: "not a duplicate", yes: "rightly dropped", none: "" }[said]),
   );
