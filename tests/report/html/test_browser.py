@@ -333,6 +333,12 @@ def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
     assert seen.page.get_attribute("#tab-look", "aria-selected") == "true"
 
 
+def test_row_opens_by_a_button_for_those_who_do_not_see_it(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.page.get_by_role("listitem").nth(1).get_by_role("button").click()
+    assert "https://www.example/less" in seen.page.inner_text("dialog")
+
+
 def test_data_that_is_not_whole_is_told(browser: Any, tmp_path: Path) -> None:
     path = write(tmp_path, report_of(*ROWS))
     html = path.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ function pairRow(pairs, marks, row) {
     make(
       "div.texts",
       {},
-      make("div.line", {}, addressOf(pairs.shown(pair.dropped))),
+      make("div.line", {}, opener(addressOf(pairs.shown(pair.dropped)))),
       make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original))),
       make("div.line.third", {}, firstDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
     ),

@@ -47,3 +47,8 @@ function linkOf(key, shown) {
   if (!LINKED.test(key)) return content;
   return make("a", { href: key, rel: "noopener noreferrer", target: "_blank" }, content);
 }
+
+/** Return the button by which a row is opened; those who see click anywhere in the row, or press Enter on it. */
+function opener(...children) {
+  return make("button.open", { type: "button", tabindex: "-1" }, ...children);
+}
