@@ -85,9 +85,9 @@ def test_keeper_that_is_released_leaves_its_place(database_url: str) -> None:
     crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
     crawl.see(FERRY, text_of(1))
     crawl.see(COPY, f"{text_of(1, changed=2)} and some words more")
-    assert crawl.stored()[FERRY]["keeper_id"] == crawl.stored()[COPY]["id"]
+    assert crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id
     release(crawl.database, [(FERRY, COPY)])
-    assert crawl.stored()[FERRY]["keeper_id"] is None
+    assert crawl.stored()[FERRY].keeper_id is None
     crawl.run = crawl.deduplicator.open_run("next")
     assert not crawl.see(FERRY, text_of(1)).outcome.is_replaced
     crawl.database.close()

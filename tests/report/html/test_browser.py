@@ -67,7 +67,7 @@ def test_each_view_shows_its_own(open_page: Open) -> None:
     seen.view("hosts")
     assert "review: 1 worth a look" in seen.page.inner_text("#hosts")
     seen.view("numbers")
-    assert seen.page.locator("#numbers svg").count() == 3
+    seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
 
 
 def test_cluster_opens_with_its_copies(open_page: Open) -> None:
@@ -124,6 +124,7 @@ def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
     seen.page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
     seen.page.wait_for_selector("#list .row[aria-posinset='5000']")
     assert seen.page.locator("#list .row").count() < 30
+    assert seen.page.locator("#list .row[aria-posinset='1']").count() == 0
     assert seen.keys()[-1] == "copy-4999"
 
 
