@@ -101,7 +101,7 @@ class Progress:
                 redirect_stdout=False,
                 redirect_stderr=False,
             )
-            self._bar.add_task(self._label, total=1.0, told="")
+            self._bar.update(self._bar.add_task(self._label, total=1.0, told=""), completed=share, told=told)
             self._bar.start()
         self._bar.update(self._bar.task_ids[0], completed=share, told=told, refresh=True)
 

@@ -90,10 +90,10 @@ def prepare_crawl(*, index_in_memory: bool = False) -> None:
     prepare((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
 
 
-def prepare(names: Sequence[str], tell: Callable[[str], None]) -> None:
+def prepare(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | None = None) -> None:
     """Do what `compile_ahead` does; where that fails, the log says so, and each process compiles for itself."""
     try:
-        compile_ahead(names, tell)
+        compile_ahead(names, tell, stream)
     except CompilingError as error:
         without = "; signatures are made without it, in some milliseconds a text" if kept_folder() is None else ""
         logger.warning("%s%s", error, without)

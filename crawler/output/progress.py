@@ -18,6 +18,7 @@ from crawler.output.summary import DROPPED, count_kept, count_verdicts, summaris
 from dedup.progress import duration
 from dedup.stage.failures import fail_at_the_end
 from dedup.stage.pipelines import RUN_GOES_ON
+from dedup.terminal import write_lines
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,9 @@ class Progress:
             seconds = stats.get_value("frontier/seconds")
         # A feed may be written there.
         is_taken = any(str(uri).startswith("stdout:") for uri in self._crawler.settings.getdict("FEEDS"))
-        print(summarise(self._crawler, self._reason, seconds), file=sys.stderr if is_taken else sys.stdout, flush=True)
+        stream = sys.stderr if is_taken else sys.stdout
+        write_lines(summarise(self._crawler, self._reason, seconds), stream)
+        stream.flush()
 
     def _show(self) -> None:
         line = progress_line(self._crawler.stats, time.monotonic() - self._started)

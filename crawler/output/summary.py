@@ -16,7 +16,7 @@ from crawler.output.skipping import ROBOTS_TXT, named_pages
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
-from dedup.display import columns_of, counted, pad, readable
+from dedup.display import columns_of, counted, readable
 from dedup.errors import DatabaseError
 from dedup.progress import duration
 from dedup.report.contents import Cluster
@@ -24,6 +24,7 @@ from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.sql.database import open_existing_database
 from dedup.sql.engines import shown_url
 from dedup.stage.pipelines import STAT_OF_KEPT
+from dedup.terminal import HEADING, Styled, link_to, padded, styled
 
 _CLUSTERS_NAMED = 3
 _SITES_NAMED = 3
@@ -34,8 +35,8 @@ _LABEL_WIDTH = 12
 _OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
 
 
-def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
-    """Say what a crawl did, in some ten lines.
+def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
+    """Say what a crawl did, in some ten lines, styled for a terminal.
 
     Args:
         crawler: the crawl, after its end.
@@ -72,16 +73,16 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> str:
         lines.insert(1, ("stopped", reason.replace("_", " ")))
         if stats.get_value("frontier/left", 0) and crawler.spider is not None:
             lines.append(("continue", line_to_continue(crawler, reason)))
-    screen = [f"{label:{_LABEL_WIDTH}}  {text}" for label, text in lines]
+    screen: list[str] = [Styled.of(styled(f"{label:{_LABEL_WIDTH}}", HEADING), f"  {text}") for label, text in lines]
     screen += _skipped_pages(crawler, sum(skipped.values()))
     clusters = _largest_clusters(crawler) if exact + near else []
     if clusters:
         screen += [
             "",
-            "largest clusters",
-            *(f"{cluster.duplicates + 1:4}  {readable(cluster.leader)}" for cluster in clusters),
+            styled("largest clusters", HEADING),
+            *(Styled.of(f"{cluster.duplicates + 1:4}  ", _address(cluster.leader)) for cluster in clusters),
         ]
-    return "\n".join(screen)
+    return screen
 
 
 def take_verdicts_of_run(crawler: Crawler) -> None:
@@ -167,15 +168,20 @@ def _skip_line(name: str, count: int) -> str:
 
 def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
     """Name the first pages that were skipped, and where a link to each of them stands."""
-    rows = [(page, readable(without_password(page.url))) for page in named_pages(crawler)]
+    rows = [(page, _address(page.url)) for page in named_pages(crawler)]
     width = max((columns_of(url) for _, url in rows), default=0)
     lines = []
     for page, url in rows:
-        linked = f"   linked from {readable(without_password(page.referrer))}" if page.referrer else ""
-        lines.append(f"{page.reason.replace('_', ' '):{_LABEL_WIDTH}}  {pad(url, width) if linked else url}{linked}")
+        origin = ["   linked from ", _address(page.referrer)] if page.referrer else []
+        lines.append(Styled.of(f"{page.reason.replace('_', ' '):{_LABEL_WIDTH}}  ", padded(url, width), *origin))
     if count > len(lines) and lines:
-        lines.append(f"{'':{_LABEL_WIDTH}}  and {count - len(lines):,} more")
-    return ["", "skipped pages", *lines] if lines else []
+        lines.append(styled(f"{'':{_LABEL_WIDTH}}  and {count - len(lines):,} more"))
+    return ["", styled("skipped pages", HEADING), *lines] if lines else []
+
+
+def _address(url: str) -> Styled:
+    known = without_password(url)
+    return styled(readable(known), link=link_to(known))
 
 
 def _saved(stats: StatsCollector) -> str:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, and_, func, literal, null, or_, select, union
 
 from dedup.errors import DedupError, InputError
 from dedup.ledger.document_rows import CANCELLING
+from dedup.progress import track
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.changes.moves import find_moves
 from dedup.report.changes.texts import StoredTexts
@@ -128,8 +129,10 @@ def _read(connection: Connection, span: _Span, host: str) -> tuple[list[ChangeRo
     """Return what became of the documents whose fate is not the same, and how many others both runs have seen."""
     found, unchanged = [], 0
     later = {span.second.id, *(run.id for run in span.between)}
+    of_both = verdicts.c.run_id.in_([span.first.id, span.second.id])
+    total = connection.scalar(select(func.count()).select_from(verdicts).where(of_both)) or 0
     rows = connection.execute(_statement(span, host), execution_options={"yield_per": _ROWS_AT_ONCE})
-    for _, group in groupby(rows, key=lambda row: bytes(row.digest)):
+    for _, group in groupby(track(rows, "comparing", total), key=lambda row: bytes(row.digest)):
         said = list(group)
         before, now = _last(said, span.first.id), _last(said, span.second.id)
         if row := _compare(said, before, now, later):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TextIO
 
 from dedup.display import counted, cut, plain, readable
+from dedup.progress import track
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.columns import GAP, address, aligned
 from dedup.report.explanation.differences import place_line
@@ -49,6 +50,11 @@ _COLUMNS = (
 def write_changes(changes: Changes, output_format: Format, stream: TextIO) -> None:
     """Write what changed, whose rows are used up; a table is cut to the width of the terminal, if it is one."""
     _WRITERS[output_format](changes, stream)
+
+
+def followed(changes: Changes) -> Changes:
+    """Return changes that show on standard error how far they are written."""
+    return replace(changes, rows=track(changes.rows, "writing", sum(changes.counts.values())))
 
 
 def _write_table(changes: Changes, stream: TextIO) -> None:

@@ -132,15 +132,17 @@ def _write_report(database: Database, selection: Selection, output: str, output_
 
 def _write_changes(database: Database, opts: argparse.Namespace, output_format: Format) -> None:
     from dedup.report.changes.queries import open_changes
+    from dedup.report.changes.render import followed
     from dedup.report.html.writing import write_changes_in_any_format
     from dedup.report.output import open_output
     from dedup.warming import SIGNATURES, prepare
 
     # What differs is told in the tokens that signatures are made of.
-    prepare(SIGNATURES, lambda line: print(line, file=sys.stderr))
+    prepare(SIGNATURES, lambda line: print(line, file=sys.stderr), sys.stderr)
     first, second = [*opts.changes, "", ""][:_RUNS_COMPARED]
     with open_changes(database, first, second, opts.host) as changes, open_output(opts.output) as stream:
-        write_changes_in_any_format(changes, output_format, stream)
+        told = changes if stream.isatty() else followed(changes)
+        write_changes_in_any_format(told, output_format, stream)
 
 
 def _selection(opts: argparse.Namespace, usual: Selection) -> Selection:
