@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from dedup.report.contents import Report
+from dedup.progress import track
+from dedup.report.contents import RelatedRow, Report
 from dedup.report.render import Format, write_report
 from dedup.sql.database import Database
 
 if TYPE_CHECKING:
     # What compares words takes time to load.
     from dedup.report.changes.contents import Changes
+    from dedup.report.explanation.words import WordDiff
 
 
-def write_in_any_format(report: Report, database: Database, output_format: Format, stream: TextIO) -> None:
+def write_in_any_format(
+    report: Report, database: Database, output_format: Format, stream: TextIO, *, is_followed: bool = False
+) -> None:
     """Write an open report, whose rows are used up.
 
     Args:
@@ -22,6 +26,7 @@ def write_in_any_format(report: Report, database: Database, output_format: Forma
         database: where that stands; a page asks it for the words that differ.
         output_format: how it is written.
         stream: where it is written.
+        is_followed: whether standard error shows how far the words of a page are compared.
 
     Raises:
         DatabaseError: the database cannot be read.
@@ -34,7 +39,12 @@ def write_in_any_format(report: Report, database: Database, output_format: Forma
     from dedup.report.html.page import write_page  # noqa: PLC0415
 
     with database.read() as connection:
-        write_page(report, partial(stored_differences, connection), stream)
+
+        def compare(rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:
+            found = stored_differences(connection, rows)
+            return track(found, "comparing", len(rows)) if is_followed else found
+
+        write_page(report, compare, stream)
 
 
 def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:

@@ -126,8 +126,9 @@ def _write_report(database: Database, selection: Selection, output: str, output_
     from dedup.report.render import followed
 
     with open_report(database, selection) as report, open_output(output) as stream:
-        told = report if stream.isatty() else followed(report)
-        write_in_any_format(told, database, output_format, stream)
+        is_followed = not stream.isatty()
+        told = followed(report) if is_followed else report
+        write_in_any_format(told, database, output_format, stream, is_followed=is_followed)
 
 
 def _write_changes(database: Database, opts: argparse.Namespace, output_format: Format) -> None:
