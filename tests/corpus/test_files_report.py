@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 def test_report_shows_what_was_dropped_and_which_words_differ(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*LINES, {"id": "f", "text": FORM}, {"id": "g", "text": filled_in(FORM)}])
     done = run_dedup("files", "in.jsonl", "--report", "report.html", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     assert "written     report.html" in done.stdout
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "2 of 6 documents dropped" in html

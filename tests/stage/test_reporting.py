@@ -39,7 +39,8 @@ def test_name_of_the_file_says_the_format(tmp_path: Path) -> None:
 
 def test_report_is_that_of_this_run(tmp_path: Path) -> None:
     crawl(tmp_path, "", DEDUP_RUN="first")
-    crawl(tmp_path, str(tmp_path / "report.json"), ITEMS[:1], DEDUP_RUN="second")
+    other = [{"url": "https://news.example/other", "text": text_of(2)}]
+    crawl(tmp_path, str(tmp_path / "report.json"), other, DEDUP_RUN="second")
     found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     assert (found["runs"], found["duplicates"]) == (["second"], [])
 
