@@ -6,6 +6,7 @@
 # make test                            run the tests
 # make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
+# make docs                            build the site of the documentation, in site/; a dead link is an error
 # make bench                           measure every figure that the README names, and chart them
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
@@ -20,7 +21,7 @@ WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := all
 
-.PHONY: crawl continue cluster cluster-report test test-fast check bench clean clean-kernels
+.PHONY: crawl continue cluster cluster-report test test-fast check docs bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -56,6 +57,9 @@ check: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks $(NAME) $(if $(DATA),--data "$(DATA)") $(ARGS)
 
@@ -73,7 +77,7 @@ $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
 	@touch $@
 
-$(VENV)/dev: requirements/dev.txt $(VENV)/crawl
+$(VENV)/dev: requirements/dev.txt requirements/docs.txt $(VENV)/crawl
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 

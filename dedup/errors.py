@@ -37,7 +37,7 @@ class OutageError(DatabaseError):
 
 
 class IncompatibleDatabaseError(DatabaseError):
-    """The database was made with another scheme, table design or a newer schema."""
+    """The database was made with another scheme, table design or version of the schema."""
 
 
 class IndexFileError(DedupError):

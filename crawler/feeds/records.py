@@ -11,6 +11,7 @@ from crawler.frontier.table import runs
 from dedup.ledger.runs.rows import RowsOfRuns, register_rows
 from dedup.sql.database import Database
 from dedup.sql.schema import Id
+from dedup.sql.table_sets import TableSet, open_tables
 
 metadata = MetaData()
 
@@ -25,6 +26,9 @@ parts = Table(
     comment="one row a file and a run that has not finished: the bytes of the file that are the run's; "
     "ends: empty while it is written, and after a crash",
 )
+
+TABLES = TableSet("feeds", metadata)
+"""The table of the parts of feeds, and the version that it has."""
 
 _ROWS_OF_RUNS = (RowsOfRuns("feed_parts", "run"),)
 
@@ -94,7 +98,7 @@ def note_begun(database: Database, run: str, starts: Mapping[str, int]) -> None:
     Raises:
         DatabaseError: nothing of it was written.
     """
-    database.create(metadata)
+    open_tables(database, TABLES)
     register_rows(database, _ROWS_OF_RUNS)
     with database.write() as connection:
         for path, start in starts.items():

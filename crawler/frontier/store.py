@@ -12,10 +12,11 @@ from crawler.frontier import statements
 from crawler.frontier.entries import Taken
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
-from crawler.frontier.table import ROWS_OF_RUNS, State, hosts, metadata, options, runs, urls, workers
+from crawler.frontier.table import ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
 from dedup.ledger.runs.rows import register_rows
 from dedup.sql.database import Database
 from dedup.sql.engines import insert_into
+from dedup.sql.table_sets import open_tables
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
@@ -61,7 +62,7 @@ class FrontierStore:
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
         # Only thus do both databases say how many were new.
         self._add = statement.returning(urls.c.host)
-        database.create(metadata)
+        open_tables(database, TABLES)
         register_rows(database, ROWS_OF_RUNS)
 
     def open(self) -> Opened:

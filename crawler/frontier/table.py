@@ -8,6 +8,7 @@ from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, M
 
 from dedup.ledger.runs.rows import RowsOfRuns
 from dedup.sql.schema import Id
+from dedup.sql.table_sets import TableSet
 
 
 class State(StrEnum):
@@ -57,7 +58,6 @@ urls = Table(
 )
 Index("frontier_url", urls.c.run_id, urls.c.url_digest, unique=True)
 
-# Not a column of frontier_runs, which databases made by earlier versions have without it.
 options = Table(
     "frontier_options",
     metadata,
@@ -67,6 +67,9 @@ options = Table(
     Column("saved", Float, nullable=False),
     comment="with what each run was started last, as JSON, to go on with it; saved: seconds since 1970",
 )
+
+TABLES = TableSet("frontier", metadata)
+"""The tables of the frontier, and the version that they have."""
 
 _TABLES_OF_RUNS = ("frontier", "frontier_hosts", "frontier_options", "frontier_workers")
 ROWS_OF_RUNS = (

@@ -13,14 +13,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, bindparam, select, update
 
 from crawler.pages import visits
-from crawler.pages.tables import metadata, pages
+from crawler.pages.tables import pages
 from crawler.pages.versions import Reason, Versions
-from crawler.pages.visits import ROWS_OF_RUNS, Target, Visit
+from crawler.pages.visits import ROWS_OF_RUNS, TABLES, Target, Visit
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import register_rows
 from dedup.sql.database import Database
 from dedup.sql.engines import insert_into
 from dedup.sql.outages import Outages
+from dedup.sql.table_sets import open_tables
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +75,7 @@ class PageStore:
         kept_versions: how many earlier versions of a page are kept.
 
     Raises:
-        DatabaseError: the database cannot be reached or written.
+        DatabaseError: the database cannot be reached or written, or its pages are of a later version.
     """
 
     def __init__(self, database: Database, outages: Outages, kept_versions: int = KEPT_VERSIONS) -> None:
@@ -87,7 +88,7 @@ class PageStore:
             set_={column.name: column for column in insert.excluded if column.name not in ("id", "url_digest")},
         )
         self._restore = select(*(pages.c[name] for name in _RESTORED)).where(_OF_PAGE)
-        database.create(metadata)
+        open_tables(database, TABLES)
         register_rows(database, ROWS_OF_RUNS)
 
     @_whole

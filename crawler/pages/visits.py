@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -27,6 +28,7 @@ from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import RowsOfRuns
 from dedup.sql.engines import insert_into
 from dedup.sql.schema import Id
+from dedup.sql.table_sets import TableSet
 
 
 class Target(Enum):
@@ -88,6 +90,16 @@ ROWS_OF_RUNS = (
     RowsOfRuns("visits", "run", key_column="url_digest"),
 )
 """What `dedup runs cancel` takes back of the tables of pages and visits."""
+
+TABLES = TableSet(
+    "pages",
+    metadata,
+    version=2,
+    migrations=Path(__file__).parent / "migrations",
+    # Version 2 came with the visits.
+    version_before=lambda connection: 2 if connection.dialect.has_table(connection, visits.name) else 1,
+)
+"""The tables of pages and visits, and the version that they have."""
 
 _WRITTEN = ("url", "depth", "etag", "last_modified", "body_digest", "seen", "run")
 _STORED = select(pages.c.id).where(pages.c.url_digest == visits.c.url_digest).exists()

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from dedup.ledger import document_rows
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Answer, StoredDocument
+from dedup.rules.rule import Rule
 from dedup.sql.schema import verdicts
 
 BATCHES_OF_A_PROCESS = 1 << 32
@@ -23,6 +24,12 @@ _DECIDED_BEFORE = (
         verdicts.c.batch >= bindparam("first"),
         verdicts.c.batch < bindparam("number"),
     )
+    .limit(1)
+)
+_LAST_RULE = (
+    select(verdicts.c.rule)
+    .where(verdicts.c.document_id == bindparam("document"))
+    .order_by(verdicts.c.id.desc())
     .limit(1)
 )
 _DECIDED_NOW = update(verdicts).where(
@@ -50,6 +57,13 @@ class Batch:
         self._number = number
         self._decided: set[int] = set()
         self._rows: list[dict[str, Any]] = []
+
+    def last_rule(self, known: StoredDocument) -> Rule | None:
+        """Return the rule of the last verdict on a document; None where that is of an earlier version."""
+        if known.id in self._decided:
+            self.write_verdicts()
+        short = self.connection.scalar(_LAST_RULE, {"document": known.id})
+        return None if short is None else Rule.of(short)
 
     def has_decided(self, known: StoredDocument) -> bool:
         """Say whether a document was decided before in this batch, or an earlier one of this process and run."""

@@ -193,7 +193,9 @@ class Deduplicator:
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
                 leader = self._originals.leader_of(connection, known)
-                answer = Answer(Match(leader, leader))
+                has_same_text = content.sketch.tokens > 0 and known.text_digest == leader.text_digest
+                rule = Rule.SAME_TEXT if has_same_text else batch.last_rule(known)
+                answer = Answer(Match(leader, leader, rule=rule))
             self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:

@@ -112,8 +112,9 @@ class _KnownDocuments:
     def match(self, number: int) -> Match:
         """Return a candidate and the leader of its cluster."""
         if number not in self._stored:
-            # Most documents have no candidate that anything but its sketch is asked of.
-            self._stored = document_rows.find_with_leaders(self._connection, self._leaders)
+            # Of most documents the first candidate decides, and nothing is asked of the others but their sketches.
+            asked = self._leaders if self._stored else [number]
+            self._stored |= document_rows.find_with_leaders(self._connection, asked)
         member = self._stored[number]
         return Match(self._stored[member.leader_id] if member.leader_id else member, member)
 

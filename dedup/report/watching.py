@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TextIO
 
 from dedup.errors import InputError
-from dedup.ledger.runs.listing import is_going_on
+from dedup.ledger.runs.listing import find_begun, is_going_on
 from dedup.report.contents import Report, Selection
 from dedup.report.queries import open_report, read_latest
 from dedup.report.rows import dropped_lines
@@ -30,7 +30,8 @@ def watch(database: Database, selection: Selection, stream: TextIO) -> None:
 
     Args:
         database: an existing database.
-        selection: the run, of which the last one is taken if it has no name, and the host.
+        selection: the run, and the host; without a name it is the one that started last, if that goes on, else the last
+            one that has decided anything.
         stream: the terminal.
 
     Raises:
@@ -44,7 +45,13 @@ def watch(database: Database, selection: Selection, stream: TextIO) -> None:
     from rich.console import Group  # noqa: PLC0415
     from rich.live import Live  # noqa: PLC0415
 
-    shown = replace(selection, max_hosts=min(selection.max_hosts, _HOSTS), max_clusters=0, max_skipped=0)
+    shown = replace(
+        selection,
+        run=selection.run or find_begun(database),
+        max_hosts=min(selection.max_hosts, _HOSTS),
+        max_clusters=0,
+        max_skipped=0,
+    )
     with Live(console=make_console(stream), auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         try:
             goes_on = True

@@ -82,7 +82,8 @@ class Decision:
         matched: the key of the member of the original's cluster that it was found by.
         distance: bits in which the fingerprints of document and original differ, 0 to 64.
         similarity: estimated Jaccard similarity of document and original, 0 to 1.
-        rule: what decided that it is a duplicate, or similar and none; None where that was in an earlier decision.
+        rule: what decided that it is a duplicate, or similar and none; of what is seen again unchanged that
+            of the decision on it, None where an earlier version decided.
         text_bytes: size of the document's text in UTF-8.
         outcome: who is the keeper of its cluster, and whether it is passed on.
         key: the key that it is known by.

@@ -30,6 +30,11 @@ class Rule(StrEnum):
     )
     RENUMBERED = "another thing in the same frame: it has other numbers, of which they share less than min_numbers"
 
+    @classmethod
+    def of(cls, short: str) -> Rule:
+        """Return a rule by its `short` name."""
+        return cls[short.upper()]
+
     @property
     def short(self) -> str:
         """Its name in databases and files."""

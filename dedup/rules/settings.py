@@ -147,12 +147,16 @@ class RuleSettings:
         return cls(**values)
 
     def __post_init__(self) -> None:
-        # Words are strings too, and in code they are easily written as such.
+        # Words are strings too, and in code they are easily written as such, as numbers are that come from a file.
         object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
         object.__setattr__(self, "caution", to_word(Caution)("DEDUP_CAUTION", self.caution))
         for name, limit in LIMITS[self.caution]._asdict().items():
             if getattr(self, name) is _BY_CAUTION:
                 object.__setattr__(self, name, limit)
+        for name, kind in ((each.name, str(each.type)) for each in fields(self) if each.type in _NUMBERS):
+            value = getattr(self, name)
+            if not isinstance(value, int | float):
+                object.__setattr__(self, name, _CONVERTERS[kind](f"DEDUP_{name.upper()}", value))
         object.__setattr__(self, "tables", _to_design("DEDUP_TABLES", self.tables))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
@@ -176,8 +180,9 @@ class RuleSettings:
         _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
         _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
         _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
-        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens", "max_compared"):
+        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
+        _require(0 <= self.max_compared <= 500_000, "max_compared", self.max_compared, "0 to 500,000 tokens")
 
 
 @dataclass(frozen=True)
@@ -281,6 +286,7 @@ def _to_design(name: str, value: Any) -> TableDesign:
         raise SettingsError(f"{name}: {error}") from None
 
 
+_NUMBERS = ("int", "float")
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "bool": to_bool,
     "int": to_int,

@@ -67,9 +67,7 @@ class WordDifference:
         # What is the same in both says nothing, and is most of them.
         self._gone = Counter(word for change in changes for word in self._ours[change.a_start : change.a_end])
         self._come = Counter(word for change in changes for word in self._theirs[change.b_start : change.b_end])
-        # What only moved is in both.
-        fewer, more = self._gone - self._come, self._come - self._gone
-        self.swapped = _count_swapped(self._ours, self._theirs, both_sided, fewer, more) * self._per_cent
+        self.swapped = self._count_swapped(both_sided) * self._per_cent
         gone, come = _numbers_of(self._gone), _numbers_of(self._come)
         self.numbers_gone = (min(gone.total(), come.total()) - (gone & come).total()) * self._per_cent
 
@@ -86,6 +84,19 @@ class WordDifference:
     def has_own_words(self) -> bool:
         """Whether each of the texts repeats a word, numbers and dates left out, that the other never has."""
         return _has_repeated(self._gone, set(self._theirs)) and _has_repeated(self._come, set(self._ours))
+
+    def _count_swapped(self, changes: list[TokenChange]) -> int:
+        pairs = Counter(
+            (tuple(self._ours[a_start:a_end]), tuple(self._theirs[b_start:b_end]))
+            for a_start, a_end, b_start, b_end in changes
+            if max(a_end - a_start, b_end - b_start) <= _LONGEST_SWAPPED
+        )
+        repeated = {pair: count for pair, count in pairs.items() if count > 1}
+        if not repeated:
+            return 0
+        # What only moved is in both.
+        fewer, more = self._gone - self._come, self._come - self._gone
+        return sum(count for (gone, come), count in repeated.items() if _is_name(gone, fewer) and _is_name(come, more))
 
     @property
     def is_noise(self) -> bool:
@@ -114,19 +125,6 @@ def _count_added(ours: list[bytes], theirs: list[bytes], changes: list[TokenChan
     return sum(abs((each.a_end - each.a_start) - (each.b_end - each.b_start)) for each in middle)
 
 
-def _count_swapped(
-    ours: list[bytes], theirs: list[bytes], changes: list[TokenChange], fewer: Counter[bytes], more: Counter[bytes]
-) -> int:
-    pairs = Counter(
-        (tuple(ours[a_start:a_end]), tuple(theirs[b_start:b_end]))
-        for a_start, a_end, b_start, b_end in changes
-        if max(a_end - a_start, b_end - b_start) <= _LONGEST_SWAPPED
-    )
-    return sum(
-        count for (gone, come), count in pairs.items() if count > 1 and _is_name(gone, fewer) and _is_name(come, more)
-    )
-
-
 def _is_name(words: tuple[bytes, ...], counts: Counter[bytes]) -> bool:
     return any(counts[word] > 1 and not _is_of_date(word) for word in words)
 
@@ -140,7 +138,8 @@ def _is_of_date(word: bytes) -> bool:
 
 
 def _is_number(word: bytes) -> bool:
-    return _DIGIT.search(word.decode()) is not None
+    # Most words are of letters, and to see that takes a tenth of the time; other scripts have digits of their own.
+    return not word.isalpha() and _DIGIT.search(word.decode()) is not None
 
 
 def short_similarity(a: bytes, b: bytes) -> float:

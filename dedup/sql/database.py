@@ -11,7 +11,7 @@ from sqlalchemy import Connection, MetaData, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from dedup.errors import DatabaseError, IncompatibleDatabaseError, OutageError
-from dedup.sql import schema
+from dedup.sql import schema, versions
 from dedup.sql.engines import parse_url, postgresql_engine, shown_url, sqlite_engine
 from dedup.sql.outages import is_outage
 
@@ -125,16 +125,16 @@ def open_dedup_database(  # noqa: PLR0917
         IncompatibleDatabaseError: it was made with another scheme, design, scope or schema.
     """
     database = Database(url, lock_timeout)
-    wanted = {"schema version": str(schema.SCHEMA_VERSION), "scheme": scheme, "table design": design, "scope": scope}
+    wanted = {"scheme": scheme, "table design": design, "scope": scope}
     try:
         with database.write() as connection:
             found = _properties(connection)
             if not found:
                 schema.metadata.create_all(connection)
-                stored = wanted | ({"word lists": word_lists} if word_lists else {})
+                found = {versions.NAME: str(versions.CURRENT), **wanted}
+                stored = found | ({"word lists": word_lists} if word_lists else {})
                 rows = [{"name": name, "value": value} for name, value in stored.items()]
                 connection.execute(insert(schema.properties), rows)
-                found = wanted
         _require_same(database.name, found, wanted)
     except DatabaseError:
         database.close()
@@ -152,7 +152,7 @@ def open_existing_database(url: str, *, read_only: bool = True) -> Database:
 
     Raises:
         DatabaseError: there is none, it cannot be read, or nothing was ever stored in it.
-        IncompatibleDatabaseError: its schema is newer than this program.
+        IncompatibleDatabaseError: its schema is not of the version that this program uses.
     """
     database = Database(url, read_only=read_only)
     try:
@@ -176,7 +176,7 @@ def _require_verdicts(database: Database) -> None:
         found = _properties(connection)
     if not found:
         raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
-    _require_same(database.name, found, {"schema version": str(schema.SCHEMA_VERSION)})
+    _require_same(database.name, found, {})
 
 
 def _properties(connection: Connection) -> dict[str, str]:
@@ -187,12 +187,11 @@ def _properties(connection: Connection) -> dict[str, str]:
 
 
 def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
+    versions.require_current(name, found.get(versions.NAME))
     for key, value in wanted.items():
         if found.get(key) == value:
             continue
-        if key == "schema version":
-            way_out = "install the version of this program that made it, or name another database"
-        elif key == "table design":
+        if key == "table design":
             way_out = f"set DEDUP_TABLES = {found.get(key)!r}, or name another database"
         elif key == "scope":
             way_out = f"set DEDUP_SCOPE = {found.get(key)!r}, or name another database"

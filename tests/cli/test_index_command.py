@@ -20,7 +20,7 @@ from dedup.rules.documents import Document
 from dedup.signature.signature import digest
 from tests.commands import run_dedup
 from tests.saved_indexes import held, save_index
-from tests.texts import document, edited
+from tests.texts import document, edited, filled_in, form
 from tests.waiting import HANG
 
 TEXT = document(200, "text")
@@ -164,10 +164,19 @@ def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path, capsys: pyte
     assert fingerprint["query"] == near.lower()
     assert [(each["key"], each["distance"], each["similarity"]) for each in fingerprint["found"]] == [("c", 2, None)]
     lines = run("query", index, tmp_path / "page.txt", *texts, capsys=capsys).splitlines()
-    assert lines[1].split() == ["found", "distance", "similarity", "duplicate", "leader"]
+    assert lines[1].split() == ["found", "distance", "similarity", "verdict", "rule", "leader"]
     assert lines[2].split()[0] == "a"
-    assert lines[2].split()[-1] == "yes"
+    assert lines[2].split()[-2:] == ["duplicate", "jaccard"]
     assert lines[-1] == "nothing found"
+
+
+def test_query_says_what_a_text_resembles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = form(200, 20)
+    save_index(tmp_path / "index", [("page", page)])
+    (answer,) = asked("query", tmp_path / "index", f"text:{filled_in(page)}", capsys=capsys)
+    (found,) = answer["found"]
+    assert (found["is_duplicate"], found["is_similar"], found["rule"]) == (False, True, "replaced")
+    assert "similar  " in run("query", tmp_path / "index", f"text:{filled_in(page)}", capsys=capsys)
 
 
 def test_merge_keeps_the_first_of_equal_contents(

@@ -24,7 +24,7 @@ from dedup.cli.main import main
 from tests.docs.pages import ROOT
 from tests.docs.settings_table import known_settings
 
-PROGRAMS = ("dedup", "scrapy", "make", "pip", "python", "export")
+PROGRAMS = ("dedup", "scrapy", "make", "pip", "python", "export", "docker")
 _ASSIGNMENT = re.compile(r"([A-Z_]+)=(.*)")
 
 
@@ -60,6 +60,8 @@ def check(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         _check_pip(arguments)
     elif program == "python":
         _check_python(arguments)
+    elif program == "docker":
+        _check_docker(arguments, monkeypatch)
     elif program == "export":
         for argument in arguments:
             _require_variable(argument.partition("=")[0])
@@ -157,6 +159,22 @@ def _check_benchmark(options: list[str]) -> None:
         raise WrongCommandError(f"python -m benchmarks {name} has no option {unknown.pop()}")
     if given and not given[0].startswith("--"):
         raise WrongCommandError(f"python -m benchmarks {name} takes options only, not {given[0]}")
+
+
+def _check_docker(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Check what is run in the image; the image itself is built by `tests.test_container`."""
+    if arguments[0] == "build":
+        return
+    parser = argparse.ArgumentParser(prog="docker", exit_on_error=False)
+    parser.add_argument("command", choices=["run"])
+    parser.add_argument("--rm", action="store_true")
+    parser.add_argument("--entrypoint", default="scrapy crawl site")
+    for option in ("-v", "-e"):
+        parser.add_argument(option, action="append")
+    parser.add_argument("image", choices=["neardup"])
+    parser.add_argument("rest", nargs=argparse.REMAINDER)
+    read = parser.parse_args(arguments)
+    check([*read.entrypoint.split(), *read.rest], monkeypatch)
 
 
 def _require_variable(name: str) -> None:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, text
 
@@ -110,8 +110,13 @@ def assert_nothing_left(crawl: Crawl, run: str = THE_RUN) -> None:
 law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+# The second page of the run lets its first one join a cluster of before: the verdict on the first names the second.
+JOINING = [(OTHER_KEYS[0], TEXTS[3], b"1"), (OTHER_KEYS[1], TEXTS[0], b"1")]
+
+
 @law
 @given(before=pages(KEYS), added=pages(OTHER_KEYS), after=pages(KEYS + OTHER_KEYS), at_once=st.sampled_from([1, 1000]))
+@example(before=[(KEYS[0], TEXTS[2], b"1")], added=JOINING, after=[], at_once=1)
 def test_a_run_that_only_added_documents_is_as_if_it_had_never_been(
     crawl: Crawl, before: list[Seen], added: list[Seen], after: list[Seen], at_once: int
 ) -> None:

@@ -380,7 +380,7 @@ def test_a_leader_that_changes_to_the_known_bytes_of_its_own_duplicate_is_update
     crawl.see("a", TEXT, b"a")
     crawl.see("b", NEAR_TEXT, b"b")
     assert crawl.see("a", body=b"b") == Decision(UPDATED)
-    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", 0, 1.0)
+    assert crawl.see("b", body=b"b") == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
 
 
 def test_bytes_are_known_as_long_as_some_document_has_them(crawl: Crawl) -> None:
@@ -491,8 +491,8 @@ def test_a_duplicate_seen_again_is_the_same_duplicate(crawl: Crawl) -> None:
     crawl.see("a", TEXT)
     near, exact = crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)
     # Nothing was compared anew.
-    assert crawl.see("b", NEAR_TEXT) == replace(near, rule=None)
-    assert crawl.see("c", TEXT) == replace(exact, rule=None)
+    assert crawl.see("b", NEAR_TEXT) == near
+    assert crawl.see("c", TEXT) == exact
 
 
 # Updates
@@ -585,7 +585,7 @@ def test_a_leader_may_change_to_the_text_of_its_own_duplicate(crawl: Crawl) -> N
     crawl.see("a", TEXT)
     crawl.see("b", NEAR_TEXT)
     assert crawl.see("a", NEAR_TEXT) == Decision(UPDATED)
-    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", 0, 1.0)
+    assert crawl.see("b", NEAR_TEXT) == Decision(EXACT, "a", "a", 0, 1.0, Rule.SAME_TEXT)
     assert crawl.see("c", NEAR_TEXT).original == "a"
 
 
@@ -806,7 +806,7 @@ def assert_consistent_whatever_is_seen(crawl: Crawl, on_sqlite: int, on_postgres
         (again,) = crawl.see_all([document])
         assert again is not None
         if decision.verdict.is_duplicate:
-            assert replace(again, matched=None) == replace(decision, matched=None, rule=None)
+            assert replace(again, matched=None) == replace(decision, matched=None)
         else:
             assert again == Decision(UNCHANGED)
 
@@ -882,7 +882,7 @@ def test_what_comes_again_unchanged_in_the_same_run_is_written_once(crawl: Crawl
     decisions = [crawl.see("a", TEXT), crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)]
     assert [crawl.see("a", TEXT).verdict, crawl.see("b", NEAR_TEXT), crawl.see("c", TEXT)] == [
         UNCHANGED,
-        *(replace(decision, rule=None) for decision in decisions[1:]),
+        *decisions[1:],
     ]
     rows = crawl.query(select(schema.verdicts.c.verdict).order_by(schema.verdicts.c.id))
     assert [row.verdict for row in rows] == ["new", "near duplicate", "exact duplicate"]

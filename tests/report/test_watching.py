@@ -109,11 +109,14 @@ def wait_for(terminal: int, text: str) -> str:
 def test_it_goes_on_while_the_run_does_and_ends_with_it(
     deduplicator: Deduplicator, sqlite_url: str, tmp_path: Path
 ) -> None:
+    before = deduplicator.open_run("sunday")
+    deduplicator.decide([document("https://news.example/a", text_of(1))], before)
+    deduplicator.close_run(before, "finished")
     run_id = deduplicator.open_run("monday")
-    deduplicator.decide([document("https://news.example/a", text_of(1))], run_id)
     process, terminal = started(tmp_path, sqlite_url)
     try:
         assert "run monday" in wait_for(terminal, "going on; Ctrl-C")
+        deduplicator.decide([document("https://news.example/a", text_of(1))], run_id)
         deduplicator.decide([document("https://news.example/b", text_of(1))], run_id)
         assert "news.example/b" in wait_for(terminal, "news.example/b")
         deduplicator.close_run(run_id, "finished")

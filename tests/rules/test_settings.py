@@ -76,6 +76,15 @@ def test_a_caution_given_in_code_by_its_name_is_that_caution() -> None:
     assert DedupSettings(**values).caution is Caution.EAGER
 
 
+def test_numbers_given_in_code_as_texts_are_numbers() -> None:
+    values: dict[str, Any] = {"min_jaccard": "0.6", "radius": "10", "lock_timeout": "5"}
+    assert DedupSettings(**values) == DedupSettings(min_jaccard=0.6, radius=10, lock_timeout=5)
+    for name in values:
+        wrong: dict[str, Any] = {name: "many"}
+        with pytest.raises(SettingsError, match=f"DEDUP_{name.upper()} = 'many': expected a"):
+            DedupSettings(**wrong)
+
+
 def test_with_another_caution_come_its_limits() -> None:
     changed = with_changes(DedupSettings(run="monday", radius=3), caution="eager")
     assert changed == DedupSettings(run="monday", radius=3, caution=Caution.EAGER)
@@ -156,6 +165,7 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("radius", ""),
         ("radius", -1),
         ("radius", 65),
+        ("max_compared", 500_001),
         ("radius", 3.7),
         ("radius", [3]),
         ("weak_bits", 11),

@@ -46,6 +46,12 @@ def test_words_that_changed(a: str, b: str, expected: list[tuple[str, str]]) -> 
     assert changed(a, b) == expected
 
 
+def test_long_texts_of_words_that_come_once() -> None:
+    ours = [b"%d" % number for number in range(60_000)]
+    theirs = [*ours[:100], b"x", *ours[103:59_000], *ours[59_001:]]
+    assert find_changes(ours, theirs) == [TokenChange(100, 103, 100, 101), TokenChange(59_000, 59_001, 58_998, 58_998)]
+
+
 def test_both_texts_are_the_same_outside_of_the_changes() -> None:
     random = Random(1)
     for _ in range(500):

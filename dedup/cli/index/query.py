@@ -27,6 +27,7 @@ _RADIUS = 3
 _WIDEST = 15
 _FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
 _NAME_WIDTH = 60
+_HEADINGS = ("found", "distance", "similarity", "verdict", "rule", "leader")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,9 +148,16 @@ def _table(answers: Sequence[tuple[str, list[Hit]]], width: int | None) -> Itera
                 readable(each.key),
                 str(each.distance),
                 "-" if each.similarity is None else similarity(each.similarity),
-                {None: "-", True: "yes", False: "no"}[each.is_duplicate],
+                _verdict(each),
+                each.rule or "-",
                 "" if each.leader is None else fit(readable(each.leader), width and width // 3),
             )
             for each in found
         ]
-        yield from aligned(("found", "distance", "similarity", "duplicate", "leader"), rows, width)
+        yield from aligned(_HEADINGS, rows, width)
+
+
+def _verdict(found: Hit) -> str:
+    if found.is_duplicate:
+        return "duplicate"
+    return "similar" if found.is_similar else "-"

@@ -28,6 +28,7 @@ _FIRST = 1024
 _IN_CACHE = 4096
 # Where more than these are near, it is asked of all at once which can be brought.
 _FEW = 8
+_TOGETHER = 64
 _PLACE_BITS = 32
 _HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
 
@@ -190,6 +191,8 @@ def _look_up(
 ) -> int:
     """Insert the keys of those from `start` to before `end`; return how many there are then."""
     most = _most(radius, keys, found)
+    # To insert each of them into all keys would take longer than to find it.
+    latest, count = np.empty(_TOGETHER, np.int64), 0
     for at in range(start, end, AT_ONCE):
         here = _near(fingerprints, at, query, most)
         if ones(here) > np.uint64(_FEW):
@@ -202,9 +205,11 @@ def _look_up(
             differing = fingerprints[place] ^ query
             distance = signed(ones(differing))
             if distance <= most and is_brought(differing, query, values, counts, kept, exact, exact_ends):
-                found = _insert(keys, found, distance << _PLACE_BITS | place)
-                most = _most(radius, keys, found)
-    return found
+                count = _insert(latest, count, distance << _PLACE_BITS | place)
+                if count == _TOGETHER:
+                    found, count = _merge(keys, found, latest, count), 0
+                    most = _most(radius, keys, found)
+    return _merge(keys, found, latest, count)
 
 
 @compiled
@@ -244,10 +249,31 @@ def _can_be_brought(
 
 @compiled
 def _insert(keys: NDArray[np.int64], count: int, key: int) -> int:
-    """Insert a key in order, in the place of the last one where there is no room; return how many there are."""
-    place = min(count, len(keys) - 1)
+    """Insert a key in order where there is room for it; return how many there are."""
+    place = count
     while place > 0 and keys[place - 1] > key:
         keys[place] = keys[place - 1]
         place -= 1
     keys[place] = key
-    return min(count + 1, len(keys))
+    return count + 1
+
+
+@compiled
+def _merge(keys: NDArray[np.int64], count: int, latest: NDArray[np.int64], further: int) -> int:
+    """Merge further keys, in order as well, into others, as many as there is room for; return how many there are."""
+    merged = min(count + further, len(keys))
+    for _ in range(count + further - merged):
+        if count == 0 or (further > 0 and latest[further - 1] > keys[count - 1]):
+            further -= 1
+        else:
+            count -= 1
+    place = merged
+    while further > 0:
+        place -= 1
+        if count > 0 and keys[count - 1] > latest[further - 1]:
+            count -= 1
+            keys[place] = keys[count]
+        else:
+            further -= 1
+            keys[place] = latest[further]
+    return merged

@@ -14,6 +14,7 @@ from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from dedup.rules.documents import Match, StoredDocument
 from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode
 from dedup.rules.verification import is_comparable, plan_of
 from dedup.signature.signature import Signature, distance
@@ -31,6 +32,8 @@ class Hit:
         distance: how many bits its fingerprint differs in.
         similarity: estimated Jaccard similarity; None where a fingerprint was looked up.
         is_duplicate: whether a document with this text would be dropped because of it; None likewise.
+        is_similar: whether it would be kept as similar to it; None likewise.
+        rule: what decides that, by its short name; None likewise.
         leader: the leader of its cluster, if it is a duplicate.
     """
 
@@ -38,6 +41,8 @@ class Hit:
     distance: int
     similarity: float | None = None
     is_duplicate: bool | None = None
+    is_similar: bool | None = None
+    rule: str | None = None
     leader: str | None = None
 
 
@@ -58,7 +63,7 @@ class Query:
         self._index = saved.fingerprints(plan_of(saved.settings))
 
     def like(self, signature: Signature) -> list[Hit]:
-        """Return the candidates of a text as a crawl finds them: duplicates first, then the most similar.
+        """Return the candidates of a text as a crawl finds them: duplicates first, then similar ones, then others.
 
         Args:
             signature: that of the text, by the scheme of the index.
@@ -71,7 +76,7 @@ class Query:
             candidates = self._index.query(signature.fingerprint, signature.margins, limit)
             numbers = [each.document_id for each in candidates if each.document_id < len(self._saved)]
         found = [self._compared(signature, self._saved.stored(number)) for number in numbers]
-        return sorted(found, key=lambda each: (not each.is_duplicate, -(each.similarity or 0), each.distance))
+        return sorted(found, key=_order)
 
     def _same_text(self, text_digest: bytes) -> list[int]:
         wanted = np.frombuffer(text_digest, np.uint64)
@@ -85,23 +90,26 @@ class Query:
     def _compared(self, signature: Signature, member: StoredDocument) -> Hit:
         leader = member if member.leader_id is None else self._saved.stored(member.leader_id)
         is_same = member.text_digest == signature.text_digest
-
-        is_duplicate = (
-            is_same
-            or self._settings.mode is Mode.PAPER
-            or self._matcher.decide(
-                Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words),
-                Match(leader, member),
-                lambda: self._saved.words(member.id),
-            ).is_duplicate
-        )
+        rule = Rule.SAME_TEXT if is_same else self._rule(signature, Match(leader, member))
         return Hit(
             key=member.key,
             distance=distance(signature.fingerprint, member.fingerprint),
             similarity=1.0 if is_same else compare(signature.sketch, member.sketch).jaccard,
-            is_duplicate=is_duplicate,
+            is_duplicate=rule.is_duplicate,
+            is_similar=rule.is_similar,
+            rule=rule.short,
             leader=None if leader is member else leader.key,
         )
+
+    def _rule(self, signature: Signature, match: Match) -> Rule:
+        if self._settings.mode is Mode.PAPER:
+            return Rule.PAPER
+        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words)
+        return self._matcher.decide(asked, match, lambda: self._saved.words(match.member.id))
+
+
+def _order(hit: Hit) -> tuple[bool, bool, float, int]:
+    return not hit.is_duplicate, not hit.is_similar, -(hit.similarity or 0), hit.distance
 
 
 def find_near(

@@ -161,7 +161,7 @@ def locked(folder: Path) -> Iterator[None]:
 def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
     """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
     return ", ".join(
-        f"{name} {saved.get(name)} instead of {value}"
+        f"{name} {saved[name]} instead of {value}" if name in saved else f"no {name}"
         for name, value in wanted.items()
         if saved.get(name) != value and name != "word_lists"  # the scheme names them, and by what is in them
     )

@@ -33,6 +33,7 @@ _RUNS_NAMED = 5
 
 # Not the bare column: a database might look through all verdicts of the run for those on one document.
 _run_of_verdict = verdicts.c.run_id + 0
+_NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
 
 
 @dataclass(frozen=True)
@@ -203,11 +204,10 @@ def _let_go_of_own(
 
 def _remove_empty(connection: Connection, ids: Collection[int]) -> set[int]:
     """Delete those documents of which nothing is known and nothing is said any more."""
-    naming = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
     empty = select(documents.c.id).where(
         documents.c.id.in_(ids),
         documents.c.text_digest.is_(None),
-        *(~exists().where(column == documents.c.id) for column in naming),
+        *(~exists().where(column == documents.c.id) for column in _NAMING),
     )
     removed = set(connection.scalars(empty))
     if removed:
@@ -229,7 +229,7 @@ def _give_to_others(connection: Connection, ids: Collection[int], run_id: int) -
     # What is left was let go: other runs have verdicts on it, or dropped something because of it.
     newest = [
         select(func.max(_run_of_verdict)).where(column == documents.c.id, _run_of_verdict != run_id).scalar_subquery()
-        for column in (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
+        for column in _NAMING
     ]
     # Where only earlier verdicts of this very run name it, it goes with these.
     other_run = func.coalesce(*newest, run_id)
@@ -247,7 +247,11 @@ def _count(
     taken.removed += len(removed)
     is_done = ~exists().where(verdicts.c.document_id == documents.c.id, _run_of_verdict == run_id)
     is_empty = documents.c.text_digest.is_(None)
-    counts = select(func.sum(case((is_empty, 1), else_=0)), func.sum(case((is_empty, 0), else_=1))).where(
+    # What only earlier verdicts of this very run name goes with these.
+    is_let_go = is_empty & or_(
+        *(exists().where(column == documents.c.id, _run_of_verdict != run_id) for column in _NAMING)
+    )
+    counts = select(func.sum(case((is_let_go, 1), else_=0)), func.sum(case((is_empty, 0), else_=1))).where(
         documents.c.id.in_(decided), is_done
     )
     let_go_of, kept = connection.execute(counts).one()

@@ -1,0 +1,24 @@
+# A crawl in a container: `docker run IMAGE -a url=https://example.com`. See docs/operating.md.
+FROM python:3.11-slim
+
+WORKDIR /app
+COPY requirements/crawl.txt requirements/
+RUN python -m pip install --no-cache-dir --disable-pip-version-check -r requirements/crawl.txt
+
+COPY pyproject.toml README.md LICENSE scrapy.cfg ./
+COPY dedup dedup
+COPY crawler crawler
+COPY settings settings
+RUN python -m pip install --no-cache-dir --disable-pip-version-check --no-build-isolation --no-deps -e .
+# What makes signatures, which the first crawl would wait for.
+RUN dedup warm-up
+
+RUN useradd --create-home --uid 10001 crawler && install --directory --owner crawler /data
+
+# Where Scrapy finds scrapy.cfg, and Python the crawler, from any folder.
+ENV XDG_CONFIG_HOME=/app PYTHONPATH=/app PYTHONUNBUFFERED=1
+USER crawler
+# Database and feeds are written to the folder where a crawl starts.
+WORKDIR /data
+VOLUME /data
+ENTRYPOINT ["scrapy", "crawl", "site"]
