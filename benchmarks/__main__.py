@@ -39,6 +39,8 @@ BENCHMARKS = {
     "frontier": "frontier",
     "kill": "kill",
     "workers": "workers",
+    "report": "report",
+    "picture": "picture",
     "labelled": "labelled.build",
 }
 """The modules by the names of their benchmarks."""

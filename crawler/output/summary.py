@@ -67,7 +67,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         ("saved", _saved(stats)),
         *_workers(stats),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
-        ("report", f"{_report_command(crawler)}   every dropped or similar page, its original and why"),
+        ("report", _report(crawler)),
     ]
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))
@@ -124,6 +124,12 @@ def _not_followed(on_duplicates: int, forbidden: int) -> str:
 def _site(urls: Sequence[str]) -> str:
     named = ", ".join(readable(without_password(url)) for url in urls[:_SITES_NAMED])
     return named if len(urls) <= _SITES_NAMED else f"{named} and {len(urls) - _SITES_NAMED:,} more"
+
+
+def _report(crawler: Crawler) -> str:
+    written = crawler.settings.get("DEDUP_REPORT")
+    where = written if written and Path(written).exists() else _report_command(crawler)
+    return f"{where}   every dropped or similar page, its original and why"
 
 
 def _report_command(crawler: Crawler) -> str:

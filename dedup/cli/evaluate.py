@@ -5,28 +5,40 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dedup.cli.compiling import compile_first
+from dedup.cli.compiling import compile_first, say
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
     read_assignments,
     read_settings_options,
 )
+from dedup.display import counted
 from dedup.errors import InputError, SettingsError
 from dedup.report.evaluation import output
 from dedup.report.evaluation.labelled import LabelledSet, read_set
 from dedup.report.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
 from dedup.report.evaluation.run import SetResult, analyse_documents, pool_results, run_method
 from dedup.signature.schemes import Scheme
+from dedup.sql.database import open_existing_database, url_of
 from dedup.warming import SIGNATURES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR", help="folder with docs.jsonl and pairs.jsonl")
+    parser.add_argument(
+        "folders",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="folder with docs.jsonl and pairs.jsonl; with --database also a file of marks that a report has saved",
+    )
+    parser.add_argument(
+        "--database", metavar="URL", help="where the documents of marks are known: a URL or an SQLite file"
+    )
     add_settings_arguments(parser)
     parser.add_argument(
         "--with",
@@ -60,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     for name in ("limit", "processes"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
-    sets = [read_set(folder, options.limit) for folder in options.folders]
+    sets = [_read(folder, options) for folder in options.folders]
     compile_first("evaluate", *SIGNATURES)
     results = _run(methods, sets, options.processes)
     pooled = [pool_results(each) for each in results]
@@ -73,6 +85,21 @@ def run(options: argparse.Namespace) -> int:
     if options.show_errors and pooled[0].errors:
         print(f"\n{output.differences(pooled[0].errors, options.show_errors)}")
     return 0
+
+
+def _read(path: Path, options: argparse.Namespace) -> LabelledSet:
+    if not path.is_file():
+        return read_set(path, options.limit)
+    if options.database is None:
+        raise InputError(f"{path}: is a file, and no labelled set; of marks of a report say --database, too")
+    # Texts of databases are no business of those who have files.
+    from dedup.report.evaluation.marked import read_marked  # noqa: PLC0415
+
+    with closing(open_existing_database(url_of(options.database))) as database:
+        labelled, left_out = read_marked(path, database)
+    if left_out:
+        say("evaluate", f"{counted(left_out, 'pair')} of {path} left out: neither texts nor words of them are stored")
+    return labelled
 
 
 def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) -> list[list[SetResult]]:

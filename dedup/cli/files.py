@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dropped", type=Path, metavar="FILE", help="write dropped ones, with original and similarity")
     parser.add_argument("--similar", type=Path, metavar="FILE", help="write kept ones that are similar to others")
     parser.add_argument("--clusters", type=Path, metavar="FILE", help="write clusters: leader and keys")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
     add_reading_arguments(parser)
@@ -76,7 +77,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
-    named = {name: path for name in OUTPUTS if (path := getattr(options, name)) is not None}
+    named = {name: path for name in (*OUTPUTS, "report") if (path := getattr(options, name)) is not None}
+    if "report" in named and options.report.suffix.lower() != ".html":
+        raise InputError(f"--report {options.report}: a report is a page; its name must end in .html")
     if options.dry_run:
         if named or options.output or options.save_index:
             raise InputError("--dry-run writes nothing: leave out the outputs, or --dry-run")

@@ -55,13 +55,25 @@ def forget_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Col
         return
     stored = document_rows.find_with_leaders(connection, ids)
     forget(connection, index, scopes, [stored[each] for each in ids])
+    leave_clusters(connection, ids, {stored[each].leader_id for each in ids} - {None} | set(ids))
+
+
+def leave_clusters(connection: Connection, ids: Collection[int], leaders: Collection[int | None]) -> None:
+    """Let documents that have left their clusters be keepers of them no more; whoever leads nobody has none.
+
+    Who is the keeper is asked when a copy comes again.
+
+    Args:
+        connection: inside a writing transaction.
+        ids: the documents.
+        leaders: the leaders of the clusters that they have left.
+    """
     for column in (documents.c.keeper_id, documents.c.exported_id):
         connection.execute(update(documents).where(column.in_(ids)).values({column: _NOBODY}))
     members = documents.alias()
     is_alone = ~exists().where(members.c.leader_id == documents.c.id)
-    leaders = {stored[each].leader_id for each in ids} | set(ids)
     connection.execute(
-        update(documents).where(documents.c.id.in_(leaders - {None}), is_alone).values(keeper_id=None, exported_id=None)
+        update(documents).where(documents.c.id.in_(leaders), is_alone).values(keeper_id=None, exported_id=None)
     )
 
 

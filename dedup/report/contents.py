@@ -194,6 +194,7 @@ class Report:
         similar: every document that was kept and resembles another one, ordered and read like the duplicates: what a
             person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
+        moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
     """
 
     runs: Sequence[str]
@@ -213,3 +214,4 @@ class Report:
     duplicates: Iterator[RelatedRow]
     similar: Iterator[RelatedRow]
     skipped: Iterator[SkippedPage]
+    moments: Iterator[tuple[float, Verdict]]

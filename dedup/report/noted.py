@@ -1,16 +1,17 @@
-"""The report's questions about what runs noted: what was not examined, what was skipped; and which run has anything."""
+"""The report's questions about what runs noted: what was not examined or skipped, and when."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select, true, union_all
 
 from dedup.report.contents import NotExamined, SkippedPage
+from dedup.rules.decision import Verdict
 from dedup.rules.scope import BEFORE_HOST
-from dedup.sql.schema import runs, skipped, unexamined, verdicts
+from dedup.sql.schema import documents, runs, skipped, unexamined, verdicts
 
 _ROWS_AT_ONCE = 1000
 
@@ -62,6 +63,14 @@ def read_skipped(connection: Connection, run: str | None, host: str) -> Generato
     # Who reads only some of them leaves no cursor of the server open.
     with connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}) as rows:
         yield from map(SkippedPage._make, rows)
+
+
+def read_moments(connection: Connection, where: ColumnElement[bool]) -> Iterator[tuple[float, Verdict]]:
+    """Yield when documents were decided, in seconds since 1970, and their verdicts; `where` is on both tables."""
+    decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
+    statement = select(verdicts.c.decided, verdicts.c.verdict).select_from(decided).where(where)
+    for moment, verdict in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}):
+        yield moment, Verdict(verdict)
 
 
 def _skipped(statement: Select[Any], run: str | None, host: str) -> Select[Any]:

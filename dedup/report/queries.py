@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, se
 from dedup.errors import DedupError
 from dedup.ledger.deduplicator import Verdict
 from dedup.report.contents import Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
-from dedup.report.noted import count_skipped, is_of_host, last_run, read_not_examined, read_skipped
+from dedup.report.noted import count_skipped, is_of_host, last_run, read_moments, read_not_examined, read_skipped
 from dedup.rules.decision import DUPLICATES, Kept
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database
@@ -73,6 +73,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 duplicates=_duplicates(connection, where),
                 similar=_similar(connection, where),
                 skipped=skipped,
+                moments=read_moments(connection, where),
             )
 
 

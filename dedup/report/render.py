@@ -6,13 +6,17 @@ import csv
 from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
+from pathlib import Path
 from typing import Any, TextIO
 
+from dedup.errors import SettingsError
 from dedup.progress import track
-from dedup.report.contents import RelatedRow, Report
+from dedup.report.contents import RelatedRow, Report, Selection
 from dedup.report.output import csv_cell, write_json
 from dedup.report.table import table_lines
 from dedup.terminal import width_of, write_lines
+
+_HOSTS_OF_PAGE = 1_000
 
 
 class Format(StrEnum):
@@ -21,10 +25,33 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
+    HTML = "html"
+
+
+def format_of(path: str) -> Format:
+    """Return the format that the name of a file asks for; a table where it has no suffix, or .txt.
+
+    Raises:
+        SettingsError: there is no such format.
+    """
+    suffix = Path(path).suffix.removeprefix(".").lower()
+    if suffix in ("", "txt"):
+        return Format.TABLE
+    if suffix in set(Format):
+        return Format(suffix)
+    raise SettingsError(f"{path}: there is no format {suffix!r} of a report: name it .html, .json, .csv or .txt")
+
+
+def selection_for(output_format: Format) -> Selection:
+    """Return how much of a report is named where nobody says it: a page can be searched, and has room for more."""
+    return Selection(max_hosts=_HOSTS_OF_PAGE) if output_format is Format.HTML else Selection()
 
 
 def write_report(report: Report, output_format: Format, stream: TextIO) -> None:
-    """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one."""
+    """Write an open report, whose rows are used up; a table is cut to the width of the terminal, if it is one.
+
+    Pages are written by `dedup.report.html`.
+    """
     _WRITERS[output_format](report, stream)
 
 
@@ -74,4 +101,8 @@ def _write_csv(report: Report, stream: TextIO) -> None:
         rows.writerow(map(csv_cell, row))
 
 
-_WRITERS = {Format.TABLE: _write_table, Format.JSON: _write_json, Format.CSV: _write_csv}
+_WRITERS = {
+    Format.TABLE: _write_table,
+    Format.JSON: _write_json,
+    Format.CSV: _write_csv,
+}

@@ -215,6 +215,8 @@ class DedupSettings(RuleSettings):
             the database knows; or those seen in a time such as `30d` (s, m, h, d, w) before the run began.
         mark_only: whether duplicates are told of, and passed on all the same.
         batch_size: how many documents at most are decided in one transaction.
+        report: the file that a report on the run is written to at its end, as `.html`, `.json`, `.csv` or `.txt`;
+            empty: none.
     """
 
     enabled: bool = True
@@ -234,6 +236,7 @@ class DedupSettings(RuleSettings):
     memory: Memory = field(default_factory=lambda: FOR_EVER)
     mark_only: bool = False
     batch_size: int = 50
+    report: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

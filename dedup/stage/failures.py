@@ -23,6 +23,7 @@ from dedup.rules.settings import DedupSettings
 from dedup.sql.outages import Outages
 from dedup.stage.items.settings import ItemSettings
 from dedup.stage.project import read_project_settings
+from dedup.stage.reporting import require_report
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -80,12 +81,15 @@ def check_early(settings: BaseSettings) -> None:
     status 0. See `refuse_to_start`.
     """
     try:
-        is_enabled = DedupSettings.read(settings.get).enabled
+        dedup_settings = DedupSettings.read(settings.get)
+        is_enabled = dedup_settings.enabled
         ItemSettings.read(settings.get)
         reactor = settings.get("TWISTED_REACTOR")
         has_reactor = bool(reactor) and settings.getbool("TWISTED_REACTOR_ENABLED", True)
         if is_enabled and has_reactor and not issubclass(load_object(reactor), AsyncioSelectorReactor):
             raise _needs_asyncio()
+        if is_enabled:
+            require_report(dedup_settings)
     except DedupError as error:
         if owns_the_process():
             configure_logging(Settings(settings))  # which its process does a moment later

@@ -23,6 +23,7 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.failures import (
     CrawlStopper,
     close_when_forced,
+    fail_at_the_end,
     read_item_settings,
     read_settings,
     refuse_to_open,
@@ -33,6 +34,7 @@ from dedup.stage.items.marking import Marker
 from dedup.stage.items.settings import OnError
 from dedup.stage.origins import Origins
 from dedup.stage.placement import neighbours
+from dedup.stage.reporting import write_report_of_run
 from dedup.stage.signals import document_dropped, document_kept
 from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
@@ -125,10 +127,22 @@ class NearDuplicatePipeline:
         try:
             goes_on = bool(self._crawler.stats.get_value(RUN_GOES_ON))
             await self._run.end(reason, unexamined, goes_on=goes_on)
+            if not goes_on:
+                await self._write_report()
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
         finally:
             await self._run.close()
+
+    async def _write_report(self) -> None:
+        """Write the report that the project wants, of a run in which anything was seen."""
+        run = self._crawler.stats.get_value("dedup/run")
+        if not self.settings.report or not run:
+            return
+        error = await asyncio.to_thread(write_report_of_run, self.settings, run)
+        if error is not None:
+            logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
+            fail_at_the_end(self._crawler)
 
     async def process_item(self, item: Any) -> Any:
         response = self._origins.response_of(item)

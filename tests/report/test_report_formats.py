@@ -138,7 +138,7 @@ def test_duplicates_are_written_without_being_held_in_memory(crawls: Crawls) -> 
 
     tracemalloc.start()
     try:
-        for output_format in Format:
+        for output_format in set(Format) - {Format.HTML}:  # a page is searched, so it holds what it shows
             written(crawls.deduplicator.database, output_format, Nowhere())
         peak = tracemalloc.get_traced_memory()[1]
     finally:

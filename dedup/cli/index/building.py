@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _build_of_files(options: argparse.Namespace) -> int:
     """Do what `dedup files --save-index` does without other outputs."""
-    outputs = {"output": None, "format": "jsonl", "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
+    outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
     return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
 
 

@@ -147,6 +147,11 @@ class CorpusDeduplicator:
         """Yield the keys of some documents by their numbers."""
         return self._known.keys(numbers)
 
+    def words_of(self, number: int) -> bytes:
+        """Return the words of a document by its number; nothing where they were not kept."""
+        kept = self._known.words(number)
+        return kept and self._source.words(kept)
+
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
         return self._merges.checkpoint()
@@ -168,8 +173,7 @@ class CorpusDeduplicator:
 
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they were not kept."""
-        kept = self._known.words(document.id)
-        return kept and self._source.words(kept)
+        return self.words_of(document.id)
 
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""

@@ -18,6 +18,9 @@ from dedup.corpus.writing.cluster_members import Clusters, Members
 from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
 from dedup.signature.schemes import find_scheme
 
+REPORTED = "report.jsonl"
+"""What a report is made of, in the folder of the state: a line a document that is a copy, or similar."""
+
 
 class Recorder:
     """Records what documents turned out to be.
@@ -46,6 +49,9 @@ class Recorder:
             self._dropped, self._similar = (
                 self._open_related(stack, job.outputs.get(name), outputs.get(name)) for name in ("dropped", "similar")
             )
+            # A report is made of both once all is decided, whether they are outputs or not.
+            reported = folder / REPORTED if "report" in job.outputs else None
+            self._reported = self._open_related(stack, reported, outputs.get("report"))
             self._open = stack.pop_all()
 
     def record(self, batch: SignedBatch, related: Iterable[Related]) -> None:
@@ -58,6 +64,7 @@ class Recorder:
         tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
         for place, decision, leader in related:
             document = RelatedDocument.of(batch.key(place), batch.source(place), decision)
+            self._write(self._reported, document)
             if not decision.verdict.is_duplicate:
                 self.tally.similar += 1
                 self._write(self._similar, document)
@@ -91,12 +98,12 @@ class Recorder:
 
     def checkpoint_outputs(self) -> dict[str, int]:
         """Make safe what was written to the outputs; return where to go on, by what goes into them."""
-        outputs = {"kept": self._kept, "dropped": self._dropped, "similar": self._similar}
+        outputs = {"kept": self._kept, "dropped": self._dropped, "similar": self._similar, "report": self._reported}
         return {name: writer.checkpoint() for name, writer in outputs.items() if writer}
 
     def finish(self) -> None:
         """Give the outputs their names."""
-        for writer in (self._kept, self._dropped, self._similar):
+        for writer in (self._kept, self._dropped, self._similar, self._reported):
             if writer:
                 writer.close()
 

@@ -178,6 +178,11 @@ class _Run:
             if saving:
                 saving.result()
         self._recorder.finish()
+        if "report" in self._job.outputs:
+            # Few want one, and templates take time to load.
+            from dedup.corpus.job.reporting import write_report_of_files  # noqa: PLC0415
+
+            write_report_of_files(self._job, self.tally, self._folder, self._deduplicator)
         largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
         return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
 

@@ -68,18 +68,35 @@ def read_set(folder: Path, limit: int | None = None) -> LabelledSet:
             raise InputError(f"{where}: expected 'id' and either 'text' or 'html', all strings")
         page = None if "text" in line else _read_page(folder / line["html"], where)
         documents[line["id"]] = LabelledDocument(line.get("text"), page, str(line.get("cluster") or line["id"]))
+    path = folder / "pairs.jsonl"
     pairs = []
-    for where, line in _lines(folder / "pairs.jsonl"):
+    for where, pair in _pairs(path):
+        unknown = {pair.a, pair.b} - documents.keys()
+        if unknown and limit is None:
+            raise InputError(f"{where}: no document has the id {min(unknown)!r}")
+        if not unknown:
+            pairs.append(pair)
+    return LabelledSet(folder.resolve().name, documents, pairs)
+
+
+def read_pairs(path: Path) -> list[LabelledPair]:
+    """Read a file of labelled pairs, such as the marks of a report; undecided pairs are left out.
+
+    Raises:
+        InputError: it cannot be read, or is not what it should be.
+    """
+    return [pair for _, pair in _pairs(path)]
+
+
+def _pairs(path: Path) -> Iterator[tuple[str, LabelledPair]]:
+    """Yield the decided pairs of a file, each with where it stands."""
+    for where, line in _lines(path):
         if not isinstance(line.get("a"), str) or not isinstance(line.get("b"), str) or "label" not in line:
             raise InputError(f"{where}: expected 'a', 'b' and 'label'")
         if line["label"] not in (0, 1, None):
             raise InputError(f"{where}: label {line['label']!r}: expected 0, 1 or null")
-        unknown = {line["a"], line["b"]} - documents.keys()
-        if unknown and limit is None:
-            raise InputError(f"{where}: no document has the id {min(unknown)!r}")
-        if line["label"] is not None and not unknown:
-            pairs.append(LabelledPair(line["a"], line["b"], bool(line["label"]), str(line.get("kind") or "")))
-    return LabelledSet(folder.resolve().name, documents, pairs)
+        if line["label"] is not None:
+            yield where, LabelledPair(line["a"], line["b"], bool(line["label"]), str(line.get("kind") or ""))
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

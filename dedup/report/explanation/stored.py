@@ -102,7 +102,7 @@ class Dropped:
 def find_page(database: Database, key: str) -> StoredPage | None:
     """Return what a database knows of a page, by its key, or as `dedup.display.readable` shows it; None: nothing."""
     with database.read() as connection:
-        found = _find(connection, key)
+        found = find_document(connection, key)
         if found is None:
             return None
         made_with = read_made_with(connection, database.name)
@@ -112,7 +112,7 @@ def find_page(database: Database, key: str) -> StoredPage | None:
 def find_dropped(database: Database, key: str) -> Dropped:
     """Return why a page was dropped, or what it resembles; refuse one of which nothing of this is known."""
     with database.read() as connection:
-        page = _find(connection, key)
+        page = find_document(connection, key)
         if page is None:
             raise InputError(f"database {database.name} knows no page {plain(key)}")
         row = _telling_verdict(connection, page)
@@ -163,7 +163,8 @@ def _telling_verdict(connection: Connection, page: StoredDocument) -> Any:
     return found
 
 
-def _find(connection: Connection, key: str) -> StoredDocument | None:
+def find_document(connection: Connection, key: str) -> StoredDocument | None:
+    """Return the document of a key, as it is or as `dedup.display.readable` shows it; None: there is none."""
     # Reports show the letters of all scripts in the place of their escapes.
     for each in dict.fromkeys([key, quote(key, safe=_ASCII, errors="replace")]):
         for given in dict.fromkeys([each, given_key_of(each)]):

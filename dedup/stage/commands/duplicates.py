@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import closing
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scrapy.commands import ScrapyCommand
@@ -89,7 +89,10 @@ class Command(ScrapyCommand):
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
-        selection, output_format = _selection(opts), _format(opts)
+        from dedup.report.render import selection_for
+
+        output_format = _format(opts)
+        selection = _selection(opts, selection_for(output_format))
         _require_one_view(opts)
         assert self.settings is not None
         url = opts.database or read_project_settings(self.settings).database_url
@@ -117,17 +120,21 @@ def _require_one_view(opts: argparse.Namespace) -> None:
 
 
 def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
+    from dedup.report.html.writing import write_in_any_format
     from dedup.report.output import open_output
     from dedup.report.queries import open_report
-    from dedup.report.render import followed, write_report
+    from dedup.report.render import followed
 
     with open_report(database, selection) as report, open_output(output) as stream:
-        write_report(report if stream.isatty() else followed(report), output_format, stream)
+        is_followed = not stream.isatty()
+        told = followed(report) if is_followed else report
+        write_in_any_format(told, database, output_format, stream, is_followed=is_followed)
 
 
 def _write_changes(database: Database, opts: argparse.Namespace, output_format: Format) -> None:
     from dedup.report.changes.queries import open_changes
-    from dedup.report.changes.render import followed, write_changes
+    from dedup.report.changes.render import followed
+    from dedup.report.html.writing import write_changes_in_any_format
     from dedup.report.output import open_output
     from dedup.warming import SIGNATURES, prepare
 
@@ -135,35 +142,31 @@ def _write_changes(database: Database, opts: argparse.Namespace, output_format: 
     prepare(SIGNATURES, lambda line: print(line, file=sys.stderr), sys.stderr)
     first, second = [*opts.changes, "", ""][:_RUNS_COMPARED]
     with open_changes(database, first, second, opts.host) as changes, open_output(opts.output) as stream:
-        write_changes(changes if stream.isatty() else followed(changes), output_format, stream)
+        told = changes if stream.isatty() else followed(changes)
+        write_changes_in_any_format(told, output_format, stream)
 
 
-def _selection(opts: argparse.Namespace) -> Selection:
-    from dedup.report.contents import Selection
-
+def _selection(opts: argparse.Namespace, usual: Selection) -> Selection:
     if opts.run and opts.all_runs:
         raise SettingsError("--run and --all-runs exclude each other: give one of them")
     if opts.top is None:
-        return Selection(opts.run, opts.all_runs, opts.host)
+        return replace(usual, run=opts.run, all_runs=opts.all_runs, host=opts.host)
     if not (opts.top.isascii() and opts.top.isdecimal()):
         raise SettingsError(f"--top {opts.top!r}: expected a whole number from 0 up")
     # A number may have more digits than a database can be asked with.
-    return Selection(opts.run, opts.all_runs, opts.host, *[int(min(float(opts.top), _ALL))] * 3)
+    top = int(min(float(opts.top), _ALL))
+    named = {"max_hosts": top, "max_clusters": top, "max_skipped": top}
+    return replace(usual, run=opts.run, all_runs=opts.all_runs, host=opts.host, **named)
 
 
 def _format(opts: argparse.Namespace) -> Format:
-    from dedup.report.render import Format
+    from dedup.report.render import Format, format_of
 
     if opts.format is None:
-        suffix = Path(opts.output).suffix.removeprefix(".").lower()
-        if suffix in ("", "txt"):
-            return Format.TABLE
-        if suffix in set(Format):
-            return Format(suffix)
-        raise SettingsError(
-            f"-o {opts.output}: there is no format {suffix!r}: name it .json, .csv or .txt, "
-            f"or give --format {', '.join(Format)}"
-        )
+        try:
+            return format_of(opts.output)
+        except SettingsError as error:
+            raise SettingsError(f"-o {error}, or give --format {', '.join(Format)}") from None
     try:
         return Format(opts.format)
     except ValueError:

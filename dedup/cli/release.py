@@ -1,0 +1,71 @@
+"""`dedup release DATABASE --marks FILE`: pages that a person has found to be no copies are stored after all."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from dedup.display import counted, plain, readable
+from dedup.errors import InputError
+from dedup.ledger.release import Released, release
+from dedup.report.evaluation.labelled import read_pairs
+from dedup.report.output import open_output
+from dedup.sql.database import open_existing_database, url_of
+
+_TOLD = {
+    "released": "kept when they are seen again",
+    "kept": "no copies as the database has them: nothing to be done",
+    "moved": "copies of another page by now: left as they are",
+    "unknown": "not known to the database",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.description = (
+        "Release pages that were dropped and are no copies: the next crawl that sees one of them keeps it. "
+        "A dropped page itself is not stored, so it is fetched again for that. If its text is another one by then, "
+        "it is decided anew."
+    )
+    parser.add_argument("database", metavar="DATABASE", help="a URL or an SQLite file, such as crawl.db")
+    parser.add_argument(
+        "--marks",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="what the HTML report saves: JSON Lines with a, the original; b, the dropped page; label, 0: no copy",
+    )
+    parser.add_argument("--json", action="store_true", help="print an object for a program")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Release what is marked as no duplicate, and say what became of each."""
+    pairs = [(pair.a, pair.b) for pair in read_pairs(options.marks) if not pair.is_duplicate]
+    if not pairs:
+        raise InputError(f"{options.marks}: marks no page as not a duplicate (label 0): nothing is to be released")
+    with closing(open_existing_database(url_of(options.database), read_only=False)) as database:
+        outcome = release(database, pairs)
+        if len(outcome.unknown) == len(pairs):
+            raise InputError(f"database {database.name} knows none of the pages of {options.marks}: name another one")
+    with open_output("") as stream:
+        if options.json:
+            json.dump(vars(outcome), stream, indent=2)
+            stream.write("\n")
+            return 0
+        for line in _lines(outcome):
+            stream.write(f"{line}\n")
+    return 0
+
+
+def _lines(outcome: Released) -> Iterator[str]:
+    for name, told in _TOLD.items():
+        keys: list[str] = getattr(outcome, name)
+        if keys:
+            yield f"{name:<10}{counted(len(keys), 'page')}: {told}"
+            yield from (f"{'':10}{readable(plain(key))}" for key in keys)
+    if outcome.released:
+        yield ""
+        yield "Crawl once more: what is released is fetched again then, and stored."

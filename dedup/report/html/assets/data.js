@@ -1,0 +1,119 @@
+"use strict";
+
+/** The pairs of the report, by their numbers; all that is asked of one is looked up in the columns. */
+class Pairs {
+  constructor(data) {
+    this.data = data;
+    this.columns = data.rows;
+    this.size = data.rows.dropped.length;
+    this.cutKeys = new Set(data.keys_cut);
+    this.lowered = null;
+  }
+
+  key(number) {
+    return this.data.keys[number];
+  }
+
+  /** Return a key as people read it: with letters in the place of their escapes. */
+  shown(number) {
+    return this.data.shown[number] ?? this.data.keys[number];
+  }
+
+  get(row) {
+    const { columns: c, data } = this;
+    const word = (list, number) => (number === null ? null : list[number]);
+    return {
+      row,
+      verdict: c.verdicts[c.verdict[row]],
+      distance: c.distance[row],
+      similarity: c.similarity[row],
+      dropped: c.dropped[row],
+      original: c.original[row],
+      matched: c.matched[row],
+      keeper: c.keeper[row],
+      run: c.runs[c.run[row]],
+      decided: c.decided[row],
+      kept: word(c.kept_as, c.kept[row]),
+      rule: word(c.rules, c.rule[row]),
+      host: c.hosts[c.host[row]],
+      isDoubtful: c.doubtful[row] === 1,
+      difference: data.differences[row] ?? null,
+    };
+  }
+
+  isDuplicate(row) {
+    return this.columns.verdicts[this.columns.verdict[row]].endsWith("duplicate");
+  }
+
+  isDropped(row) {
+    return this.isDuplicate(row) && this.columns.kept[row] === null;
+  }
+
+  isMarkable(row) {
+    return !this.cutKeys.has(this.columns.dropped[row]) && !this.cutKeys.has(this.columns.original[row]);
+  }
+
+  /** Return for each key whether a text is part of it, as it is or as it is shown. */
+  search(text) {
+    this.lowered ??= this.data.keys.map((key, number) => `${key}\n${this.data.shown[number] ?? ""}`.toLowerCase());
+    const wanted = text.toLowerCase();
+    return this.lowered.map((key) => key.includes(wanted));
+  }
+
+  /**
+   * Return the numbers of the pairs that a view shows.
+   * @param {string} view look, dropped or similar
+   * @param {Object} filter what the form asks for, empty where it asks for nothing
+   * @param {Marks} marks what a person has said of them
+   */
+  select(view, filter, marks) {
+    const c = this.columns;
+    const found = filter.search ? this.search(filter.search) : null;
+    const host = filter.host === "" ? -1 : c.hosts.indexOf(filter.host);
+    const rule = filter.rule === "" ? -1 : c.rules.indexOf(filter.rule);
+    const selected = [];
+    for (let row = 0; row < this.size; row++) {
+      if (view === "look" ? c.doubtful[row] !== 1 : (view === "similar") === this.isDuplicate(row)) continue;
+      if (found && !found[c.dropped[row]] && !found[c.original[row]]) continue;
+      if (filter.cluster !== null && c.original[row] !== filter.cluster) continue;
+      if (filter.host !== "" && c.host[row] !== host) continue;
+      if (filter.rule !== "" && c.rule[row] !== rule) continue;
+      if (c.similarity[row] < filter.least || c.similarity[row] > filter.most) continue;
+      if (c.decided[row] < filter.from || c.decided[row] >= filter.to) continue;
+      if (filter.verdict !== "" && !this.isOf(row, filter.verdict)) continue;
+      if (filter.mark !== "" && filter.mark !== marks.of(row)) continue;
+      selected.push(row);
+    }
+    return selected;
+  }
+
+  isOf(row, verdict) {
+    return verdict === "kept" ? !this.isDropped(row) : this.columns.verdicts[this.columns.verdict[row]] === verdict;
+  }
+
+  /** Order numbers of pairs; as they come they are the most doubtful first. */
+  order(rows, by) {
+    const c = this.columns;
+    const value = {
+      likely: (row) => -c.similarity[row],
+      cluster: (row) => c.original[row],
+      time: (row) => c.decided[row],
+    }[by];
+    return value ? rows.sort((a, b) => value(a) - value(b) || a - b) : rows;
+  }
+
+  /** Return clusters with their numbers of duplicates, the largest first. */
+  clusters() {
+    const sizes = new Map();
+    for (let row = 0; row < this.size; row++) {
+      if (!this.isDuplicate(row)) continue;
+      const original = this.columns.original[row];
+      const known = sizes.get(original) ?? { original, size: 0, doubtful: 0, least: 1, keeper: this.columns.keeper[row] };
+      known.size += 1;
+      known.doubtful += this.columns.doubtful[row];
+      known.least = Math.min(known.least, this.columns.similarity[row]);
+      sizes.set(original, known);
+    }
+    return [...sizes.values()].sort((a, b) => b.size - a.size || b.doubtful - a.doubtful);
+  }
+}

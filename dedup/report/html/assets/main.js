@@ -1,0 +1,169 @@
+"use strict";
+
+const VIEWS = [
+  { id: "look", title: "Worth a look", panel: "pairs", count: (data) => data.counts.doubtful },
+  { id: "dropped", title: "All copies", panel: "pairs", count: (data) => data.counts.dropped + data.counts.marked },
+  { id: "similar", title: "Similar, kept", panel: "pairs", count: (data) => data.counts.similar },
+  { id: "clusters", title: "Clusters", panel: "clusters", count: () => null },
+  { id: "hosts", title: "Hosts", panel: "hosts", count: (data) => data.host_count },
+  { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
+];
+const ABOUT = {
+  look: "The near copies that came closest to being kept: similarity below .75, or a short text. Open a pair to see which words differ, and to say that it is no copy.",
+  dropped: "Every copy, with its original and the rule that decided.",
+  similar: "These were kept. They resemble another page, but something in them differs that may matter.",
+};
+class ReportPage {
+  constructor(data) {
+    this.data = data;
+    this.pairs = new Pairs(data);
+    this.marks = new Marks(this.pairs);
+    this.marks.changed = () => this.showMarks();
+    this.cluster = null;
+    this.dialog = new PairDialog(byId("pair"), this.pairs, this.marks);
+    this.list = new VirtualList(byId("list"), (row) => pairRow(this.pairs, this.marks, row), (row, place) => this.dialog.open(this.list, place));
+    this.clusterList = new VirtualList(byId("cluster-list"), (cluster) => clusterRow(this.pairs, cluster), (cluster) => this.openCluster(cluster));
+    this.makeTabs();
+    this.makeFilters();
+    byId("export").addEventListener("click", () => this.marks.save());
+    window.addEventListener("keydown", (event) => this.press(event));
+    this.showMarks();
+    this.show(data.counts.doubtful ? "look" : data.counts.dropped ? "dropped" : "numbers");
+  }
+
+  makeTabs() {
+    for (const view of VIEWS) {
+      const count = view.count(this.data);
+      if (view.id === "hosts" && !count) continue;
+      const tab = make("button", { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": view.panel }, view.title, count === null ? null : make("span.count", {}, whole(count)));
+      tab.addEventListener("click", () => this.show(view.id));
+      byId("tabs").append(tab);
+    }
+    byId("tabs").addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const shown = VIEWS.filter((view) => byId(`tab-${view.id}`));
+      const at = shown.findIndex((view) => view.id === this.view);
+      this.show(shown[(at + step + shown.length) % shown.length].id);
+      byId(`tab-${this.view}`).focus();
+    });
+  }
+
+  makeFilters() {
+    const { columns } = this.pairs;
+    const fill = (id, all, words) => byId(id).append(make("option", { value: "" }, all), ...words.map(([value, text]) => make("option", { value }, text)));
+    fill("f-host", "all", [...columns.hosts].sort().map((host) => [host, visible(host) || "(none)"]));
+    fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept all the same"]]);
+    fill("f-rule", "all", [...columns.rules].sort().map((rule) => [rule, rule]));
+    fill("f-mark", "all", [["none", "not looked at"], ["no", "not a duplicate"], ["yes", "rightly dropped"]]);
+    byId("dates").hidden = !columns.decided.some((moment) => moment > 0);
+    byId("filters").addEventListener("input", () => this.refresh());
+    byId("filters").addEventListener("submit", (event) => event.preventDefault());
+    byId("f-clear").addEventListener("click", () => {
+      this.clear();
+      this.refresh();
+    });
+  }
+
+  clear() {
+    byId("filters").reset();
+    this.cluster = null;
+  }
+
+  get filter() {
+    const value = (id) => byId(id).value;
+    const least = parseFloat(value("f-least"));
+    const most = parseFloat(value("f-most"));
+    const day = (text, plus) => new Date(`${text}T00:00:00`).getTime() / 1000 + plus;
+    return {
+      search: value("f-search").trim(),
+      host: byId("f-host").selectedIndex > 0 ? value("f-host") : "",
+      verdict: value("f-verdict"),
+      rule: value("f-rule"),
+      mark: value("f-mark"),
+      least: Number.isNaN(least) ? -1 : least,
+      most: Number.isNaN(most) ? 2 : most,
+      from: value("f-from") ? day(value("f-from"), 0) : -Infinity,
+      to: value("f-to") ? day(value("f-to"), 86_400) : Infinity,
+      cluster: this.cluster,
+    };
+  }
+
+  show(id) {
+    this.view = id;
+    const shown = VIEWS.find((view) => view.id === id);
+    for (const view of VIEWS) {
+      byId(view.panel).hidden = view.panel !== shown.panel;
+      const tab = byId(`tab-${view.id}`);
+      if (!tab) continue;
+      tab.setAttribute("aria-selected", String(view.id === id));
+      tab.tabIndex = view.id === id ? 0 : -1;
+    }
+    byId(shown.panel).setAttribute("aria-labelledby", `tab-${id}`);
+    if (shown.panel === "pairs") this.refresh();
+    if (id === "clusters") this.clusterList.show((this.clusters ??= this.pairs.clusters()));
+    if (id === "hosts" && !byId("hosts").firstChild) byId("hosts").append(hostTable(this.data, this.pairs, (host) => this.openHost(host)));
+    if (id === "numbers" && !byId("numbers").firstChild) this.drawNumbers();
+  }
+
+  drawNumbers() {
+    const charts = chartsOf(this.data, this.pairs);
+    byId("numbers").append(make("div.charts", {}, ...charts.map((chart) => chart.element)), notedTables(this.data));
+    // Only what is in the page has a width to draw in.
+    for (const chart of charts) chart.draw();
+  }
+
+  refresh() {
+    byId("about").textContent = ABOUT[this.view];
+    const filter = this.filter;
+    const rows = this.pairs.order(this.pairs.select(this.view, filter, this.marks), byId("order").value);
+    this.list.show(rows);
+    const cut = this.data.rows_cut;
+    byId("count").textContent = counted(rows.length, "pair") + (cut && this.view !== "look" ? `; the page holds the ${whole(this.pairs.size)} most doubtful, ${whole(cut)} are cut` : "");
+    this.showChip();
+  }
+
+  showChip() {
+    const chip = byId("cluster-chip");
+    chip.hidden = this.cluster === null;
+    if (chip.hidden) return;
+    const leave = make("button.quiet", { type: "button" }, "all clusters");
+    leave.addEventListener("click", () => {
+      this.cluster = null;
+      this.refresh();
+    });
+    chip.replaceChildren("Copies of ", linkOf(this.pairs.key(this.cluster), this.pairs.shown(this.cluster)), " ", leave);
+  }
+
+  openCluster(cluster) {
+    this.clear();
+    this.cluster = cluster.original;
+    this.show("dropped");
+    this.list.focus(0);
+  }
+
+  openHost(host) {
+    this.clear();
+    byId("f-host").value = host;
+    byId("more-filters").open = true;
+    this.show("dropped");
+    byId("f-host").focus();
+  }
+
+  showMarks() {
+    const lines = this.marks.lines().length;
+    byId("marks").hidden = !lines;
+    const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
+    byId("marks-told").textContent = `${counted(lines, "mark")}, ${where}`;
+    if (this.list) this.list.show(this.list.items);
+  }
+
+  press(event) {
+    if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key !== "/" || byId("pairs").hidden) return;
+    event.preventDefault();
+    byId("f-search").focus();
+  }
+}
+
+begin((data) => new ReportPage(data));

@@ -1,0 +1,86 @@
+"use strict";
+
+/** Return a table; columns of numbers stand at the right. */
+function tableOf(caption, headings, rows) {
+  const cell = (tag, value, at) => {
+    const isNumber = headings[at].isNumber;
+    return make(isNumber ? `${tag}.number` : tag, tag === "th" ? { scope: "col" } : {}, value);
+  };
+  return make(
+    "div.scroll",
+    {},
+    make(
+      "table",
+      {},
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, ...headings.map((each, at) => cell("th", each.text, at)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((value, at) => cell("td", value, at))))),
+    ),
+  );
+}
+
+const text = (name) => ({ text: name, isNumber: false });
+const number = (name) => ({ text: name, isNumber: true });
+
+/** Return the hosts as a list of work: what share was dropped, and where a person should look. */
+function hostTable(data, pairs, openHost) {
+  const doubtful = new Map();
+  for (let row = 0; row < pairs.size; row++) {
+    if (pairs.columns.doubtful[row]) {
+      const host = pairs.columns.hosts[pairs.columns.host[row]];
+      doubtful.set(host, (doubtful.get(host) ?? 0) + 1);
+    }
+  }
+  const isOver = new Set(data.over_limit.filter((each) => each.kind === "host").map((each) => each.name));
+  const rows = data.hosts.map(([host, kept, exact, near]) => {
+    const dropped = exact + near;
+    const share = dropped / (kept + dropped);
+    const why = [];
+    if (isOver.has(host)) why.push("over DEDUP_MAX_DROP_SHARE");
+    if (doubtful.get(host)) why.push(`${whole(doubtful.get(host))} worth a look`);
+    const name = make("button.link", { type: "button" }, make("bdi", { dir: "ltr" }, visible(host) || "(none)"));
+    name.addEventListener("click", () => openHost(host));
+    const meter = make("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" });
+    return [name, whole(kept), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, `review: ${why.join(", ")}`) : make("span.muted", {}, "fine")];
+  });
+  const rest = data.host_count - data.hosts.length;
+  return make(
+    "div",
+    {},
+    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Exact"), number("Near"), number("Dropped"), text("")], rows),
+    rest > 0 ? make("p.note", {}, `and ${counted(rest, "more host")}, which are not in this page`) : null,
+  );
+}
+
+/** Return what the run went over, did not examine or skipped. */
+function notedTables(data) {
+  const parts = [];
+  if (data.over_limit.length) {
+    const rows = data.over_limit.map((each) => [each.kind, make("bdi", {}, visible(each.name)), whole(each.documents), whole(each.duplicates)]);
+    parts.push(tableOf("Over a limit: traps, or pages that are no copies", [text("What"), text("Name"), number("Documents"), number("Duplicates")], rows));
+  }
+  if (data.not_examined.length) {
+    const rows = data.not_examined.map((each) => [whole(each.count), visible(each.item_class) || "dict", visible(each.reason), visible(each.fields), each.setting]);
+    parts.push(tableOf("Items that were not examined", [number("Items"), text("Class"), text("Why"), text("It has"), text("Set")], rows));
+  }
+  const skipped = Object.entries(data.skip_counts);
+  if (skipped.length) {
+    parts.push(tableOf("Skipped pages", [text("Why"), number("Pages")], skipped.map(([why, count]) => [visible(why), whole(count)])));
+    const total = skipped.reduce((sum, [, count]) => sum + count, 0);
+    const rows = data.skipped.map(([key, why, detail, referrer]) => [make("bdi", {}, visible(key)), visible(detail ? `${why} (${detail})` : why), make("bdi", {}, visible(referrer))]);
+    parts.push(make("details", {}, make("summary", {}, `Which they are${total > rows.length ? `: the first ${whole(rows.length)}` : ""}`), tableOf("", [text("Page"), text("Why"), text("Linked from")], rows)));
+  }
+  return make("div", {}, ...parts);
+}
+
+/** Return one row of the list of clusters. */
+function clusterRow(pairs, cluster) {
+  const stored = cluster.keeper ?? cluster.original;
+  const doubts = cluster.doubtful ? make("strong.review", {}, `${whole(cluster.doubtful)} worth a look`) : null;
+  return make(
+    "article.row",
+    { "aria-label": counted(cluster.size, "copy").replace("copys", "copies") },
+    make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "copy" : "copies")),
+    make("div.texts", {}, make("div.line", {}, opener(addressOf(pairs.shown(stored)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
+  );
+}

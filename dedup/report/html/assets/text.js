@@ -1,0 +1,54 @@
+"use strict";
+
+/** What could move, hide or turn round what stands beside it: control characters, marks of direction, separators. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
+
+/** Return a text of a stranger with nothing in it that cannot be seen. */
+function visible(text) {
+  return text.replace(INVISIBLE, "\ufffd");
+}
+
+/**
+ * Make an element. What comes from documents stands in it as text, never as markup.
+ * @param {string} tag its name, with classes behind dots: "p.about"
+ * @param {Object} attributes by name; those that are null are left out
+ * @param {...(Node|string|null)} children what stands in it
+ */
+function make(tag, attributes = {}, ...children) {
+  const [name, ...classes] = tag.split(".");
+  const element = document.createElement(name);
+  element.classList.add(...classes);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null) element.setAttribute(key, value);
+  }
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+const whole = (number) => number.toLocaleString("en");
+const similarityOf = (value) => value.toFixed(2).replace(/^0/, "");
+const momentOf = (seconds) => new Date(seconds * 1000).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+const ADDRESS = /^([a-z]+:\/\/)([^/?#]+)(.*)$/is;
+const LINKED = /^https?:\/\//i;
+
+/** Return an address as text whose host gives way first where there is little room. */
+function addressOf(text) {
+  const shown = visible(text);
+  const parts = ADDRESS.exec(shown);
+  if (!parts) return make("bdi.address", { title: shown.slice(0, 500) }, make("span.path", {}, shown));
+  return make("bdi.address", { title: shown.slice(0, 500), dir: "ltr" }, make("span.host", {}, parts[2]), make("span.path", {}, parts[3] || "/"));
+}
+
+/** Return an address that can be opened, if it is one of the web; a click is all that leads there. */
+function linkOf(key, shown) {
+  const content = make("bdi", { dir: "ltr" }, visible(shown));
+  if (!LINKED.test(key)) return content;
+  return make("a", { href: key, rel: "noopener noreferrer", target: "_blank" }, content);
+}
+
+/** Return the button by which a row is opened; those who see click anywhere in the row, or press Enter on it. */
+function opener(...children) {
+  return make("button.open", { type: "button", tabindex: "-1" }, ...children);
+}

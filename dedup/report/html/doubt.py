@@ -1,0 +1,30 @@
+"""Which drops are worth a person's look: those that were closest to being kept."""
+
+from __future__ import annotations
+
+from dedup.ledger.deduplicator import Verdict
+from dedup.report.contents import RelatedRow
+from dedup.rules.rule import Rule
+
+SURE_SIMILARITY = 0.75
+"""From this similarity on a near-duplicate is not listed as doubtful, unless its texts are short."""
+
+_SHORT = Rule.SHORT_ALIKE.short
+
+
+def is_doubtful(row: RelatedRow) -> bool:
+    """Say whether a row is a drop that a person should look at."""
+    if row.verdict is not Verdict.NEAR_DUPLICATE or row.kept is not None:
+        return False
+    return row.similarity < SURE_SIMILARITY or row.rule == _SHORT
+
+
+def order_of_doubt(row: RelatedRow) -> tuple[int, float, int]:
+    """Return what rows are sorted by so that the most doubtful come first: drops, what was kept, exact duplicates."""
+    if row.verdict is Verdict.EXACT_DUPLICATE:
+        group = 3
+    elif row.verdict is not Verdict.NEAR_DUPLICATE:
+        group = 1
+    else:
+        group = 0 if is_doubtful(row) else 2
+    return group, row.similarity, -row.distance

@@ -1,0 +1,227 @@
+"""A report to what the page holds: columns of numbers, and each text once."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from itertools import chain, islice
+from typing import Any
+
+from dedup.ledger.deduplicator import Verdict
+from dedup.report.contents import RelatedRow, Report
+from dedup.report.explanation.words import WordDiff
+from dedup.report.html.doubt import is_doubtful, order_of_doubt
+from dedup.report.html.packing import LONGEST_KEY, Texts, difference_of
+from dedup.rules.rule import Rule
+from dedup.rules.scope import host_of
+
+MOST_ROWS = 200_000
+"""How many pairs a page holds at most, the most doubtful; a browser scrolls through no longer list."""
+
+MOST_COMPARED = 1_000
+"""Of how many pairs, the most doubtful first, the page shows which words differ."""
+
+Compare = Callable[[Sequence[RelatedRow]], Iterator[WordDiff | None]]
+"""Says of rows, in their order, which words of original and document differ; None where that is not known."""
+
+_MOST_SKIPPED = 1_000
+_BARS = 40
+_TICKS_A_SECOND = 10
+_LETTERS_OF_IDENTITY = 16
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the page begins with.
+
+    Attributes:
+        documents: how many documents were decided.
+        dropped: how many of them were dropped.
+        exact: how many of these are exact duplicates.
+        near: how many are near-duplicates.
+        doubtful: how many of the dropped are worth a look.
+        similar: how many were kept and resemble others.
+        marked: how many duplicates were kept all the same.
+        text_bytes: the size of all texts in UTF-8.
+        saved_bytes: that of the dropped ones.
+        are_pages: whether they have addresses.
+    """
+
+    documents: int
+    dropped: int
+    exact: int
+    near: int
+    doubtful: int
+    similar: int
+    marked: int
+    text_bytes: int
+    saved_bytes: int
+    are_pages: bool
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows: the counts of its head, and everything that its script shows, all of which can be JSON."""
+
+    counts: Counts
+    data: dict[str, Any]
+
+
+def page_of(report: Report, compare: Compare) -> Page:
+    """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
+    seen = _Seen()
+    rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
+    texts = Texts()
+    columns = _columns(rows, texts)
+    counts = _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts))
+    skipped = list(_skipped(report))
+    data = {
+        "identity": _identity(report),
+        "runs": list(report.runs),
+        "host": report.host,
+        "counts": asdict(counts),
+        "rules": {rule.short: str(rule) for rule in Rule},
+        "rows": columns,
+        "rows_cut": seen.rows - len(rows),
+        "differences": dict(_differences(rows, compare)),
+        "most_compared": MOST_COMPARED,
+        "hosts": [[host.host, host.kept, host.exact, host.near] for host in report.hosts],
+        "host_count": report.host_count,
+        "over_limit": [asdict(each) for each in report.over_limit],
+        "timeline": _timeline(report),
+        "not_examined": [asdict(each) for each in report.not_examined],
+        "skip_counts": dict(report.skip_counts),
+        "skipped": skipped,
+        # Last, as the columns and the skipped pages number them.
+        "keys": list(texts.all),
+        "shown": texts.shown(),
+        "keys_cut": texts.cut,
+    }
+    return Page(counts, data)
+
+
+@dataclass
+class _Seen:
+    """Counts of all rows, those that the page has no room for too."""
+
+    rows: int = 0
+    doubtful: int = 0
+    similar: int = 0
+
+    def counting(self, rows: Iterable[RelatedRow]) -> Iterator[RelatedRow]:
+        for row in rows:
+            self.rows += 1
+            self.doubtful += is_doubtful(row)
+            self.similar += not row.verdict.is_duplicate
+            yield row
+
+
+def _most_doubtful(rows: Iterable[RelatedRow]) -> list[RelatedRow]:
+    """Return as many rows as a page holds, the most doubtful, and the most doubtful first."""
+    return heapq.nsmallest(MOST_ROWS, rows, key=order_of_doubt)
+
+
+def _counts(report: Report, seen: _Seen, *, are_pages: bool) -> Counts:
+    exact, near = report.totals[Verdict.EXACT_DUPLICATE], report.totals[Verdict.NEAR_DUPLICATE]
+    dropped = exact.documents - exact.kept, near.documents - near.kept
+    return Counts(
+        documents=sum(total.documents for total in report.totals.values()),
+        dropped=sum(dropped),
+        exact=dropped[0],
+        near=dropped[1],
+        doubtful=seen.doubtful,
+        similar=seen.similar,
+        marked=exact.kept + near.kept,
+        text_bytes=sum(total.text_bytes for total in report.totals.values()),
+        saved_bytes=exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes,
+        are_pages=are_pages,
+    )
+
+
+def _columns(rows: list[RelatedRow], texts: Texts) -> dict[str, Any]:
+    """Return the columns of the rows; words of which there are few stand as their numbers in a list beside them."""
+    verdicts: dict[str, int] = {}
+    rules: dict[str, int] = {}
+    kept: dict[str, int] = {}
+    hosts: dict[str, int] = {}
+    runs: dict[str, int] = {}
+    columns: dict[str, Any] = {name: [] for name in _COLUMNS}
+    for row in rows:
+        values = (
+            _numbered(verdicts, row.verdict.value),
+            row.distance,
+            round(row.similarity, 3),
+            texts.number(row.dropped),
+            texts.number(row.original),
+            None if row.matched == row.original else texts.number(row.matched),
+            _numbered(runs, row.run),
+            round(row.decided, 1),
+            None if row.keeper is None else texts.number(row.keeper),
+            None if row.kept is None else _numbered(kept, row.kept),
+            None if row.rule is None else _numbered(rules, row.rule),
+            _numbered(hosts, host_of(row.dropped)),
+            int(is_doubtful(row)),
+        )
+        for name, value in zip(_COLUMNS, values, strict=True):
+            columns[name].append(value)
+    words = {"verdicts": verdicts, "rules": rules, "kept_as": kept, "hosts": hosts, "runs": runs}
+    return columns | {name: list(numbers) for name, numbers in words.items()}
+
+
+_COLUMNS = (
+    "verdict",
+    "distance",
+    "similarity",
+    "dropped",
+    "original",
+    "matched",
+    "run",
+    "decided",
+    "keeper",
+    "kept",
+    "rule",
+    "host",
+    "doubtful",
+)
+
+
+def _numbered(numbers: dict[str, int], word: str) -> int:
+    return numbers.setdefault(word, len(numbers))
+
+
+def _differences(rows: list[RelatedRow], compare: Compare) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what differs between the most doubtful pairs, by the numbers of their rows."""
+    numbers = [number for number, row in enumerate(rows) if row.verdict is not Verdict.EXACT_DUPLICATE][:MOST_COMPARED]
+    for number, found in zip(numbers, compare([rows[each] for each in numbers]), strict=True):
+        if found is not None:
+            yield number, difference_of(found)
+
+
+def _timeline(report: Report) -> dict[str, Any]:
+    """Return how many documents got each verdict in each part of the time of the run."""
+    ticks: Counter[tuple[int, Verdict]] = Counter()
+    for decided, verdict in report.moments:
+        ticks[int(decided * _TICKS_A_SECOND), verdict] += 1
+    if not ticks:
+        return {"start": 0, "seconds": 0, "bars": {}}
+    first, last = min(tick for tick, _ in ticks), max(tick for tick, _ in ticks)
+    width = max(1, -(-(last - first + 1) // _BARS))
+    bars: dict[str, list[int]] = {}
+    for (tick, verdict), count in ticks.items():
+        row = bars.setdefault(verdict.value, [0] * ((last - first) // width + 1))
+        row[(tick - first) // width] += count
+    return {"start": first / _TICKS_A_SECOND, "seconds": width / _TICKS_A_SECOND, "bars": bars}
+
+
+def _skipped(report: Report) -> Iterator[list[str]]:
+    for page in islice(report.skipped, _MOST_SKIPPED):
+        yield [each[:LONGEST_KEY] for each in (page.key, page.reason, page.detail, page.referrer)]
+
+
+def _identity(report: Report) -> str:
+    """Return what the marks of a report are kept under: another report has its own."""
+    told = "\n".join([report.host, *report.runs])
+    return blake2b(told.encode("utf-8", "surrogatepass")).hexdigest()[:_LETTERS_OF_IDENTITY]

@@ -1,0 +1,108 @@
+"""`dedup release`, and `dedup evaluate` on the marks of a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run_dedup
+from tests.crawling import ask, crawl_site_here
+from tests.crawls import Crawls, crawl_twice
+from tests.localsite import LocalSite, Reply, article
+from tests.texts import document, edited
+
+BRIDGE = "https://news.example/zh/%E6%B8%AF%E5%8F%A3%E5%A4%A7%E6%A1%A5.html"
+WIRE = "https://print.example:8080/wire"
+
+
+def marks(folder: Path, *pairs: tuple[str, str, int]) -> Path:
+    path = folder / "marks.jsonl"
+    lines = [json.dumps({"a": a, "b": b, "label": label, "kind": "jaccard"}) for a, b, label in pairs]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    crawls = Crawls(f"sqlite:///{tmp_path / 'crawl.db'}")
+    crawl_twice(crawls)
+    crawls.deduplicator.close()
+    return tmp_path / "crawl.db"
+
+
+def test_marked_page_is_released(database: Path) -> None:
+    path = marks(database.parent, (BRIDGE, WIRE, 0), (BRIDGE, f"{BRIDGE}?sid=81", 1))
+    done = run_dedup("release", "crawl.db", "--marks", path, folder=database.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "released  1 page: kept when they are seen again",
+        f"          {WIRE}",
+        "",
+        "Crawl once more: what is released is fetched again then, and stored.",
+    ]
+
+
+def test_what_was_not_released_is_told_as_an_object(database: Path) -> None:
+    path = marks(database.parent, (BRIDGE, "https://nobody.example/", 0), (WIRE, BRIDGE, 0))
+    done = run_dedup("release", "crawl.db", "--marks", path, "--json", folder=database.parent)
+    assert json.loads(done.stdout) == {
+        "released": [],
+        "kept": [BRIDGE],
+        "moved": [],
+        "unknown": ["https://nobody.example/"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([(BRIDGE, WIRE, 1)], "marks no page as not a duplicate"),
+        ([(BRIDGE, "https://nobody.example/", 0)], "knows none of the pages of"),
+    ],
+)
+def test_marks_that_release_nothing_are_an_error(database: Path, pairs: list[tuple[str, str, int]], told: str) -> None:
+    done = run_dedup("release", "crawl.db", "--marks", marks(database.parent, *pairs), folder=database.parent)
+    assert done.returncode != 0
+    assert told in done.stderr
+
+
+def test_file_that_is_none_is_an_error_of_one_line(database: Path) -> None:
+    done = run_dedup("release", "crawl.db", "--marks", "none.jsonl", folder=database.parent)
+    assert done.returncode != 0
+    assert done.stderr.startswith("error: none.jsonl: cannot be read")
+
+
+@pytest.mark.slow
+def test_released_page_is_fetched_again_and_stored(tmp_path: Path) -> None:
+    text = document(200, "ferry")
+    with LocalSite() as site:
+        site.pages["/"] = article("front", ["/ferry"])
+        site.pages["/ferry"] = article("ferry", ["/copy"], text=text)
+        site.pages["/copy"] = Reply(article("copy", text=edited(text, 6)).encode(), headers={"ETag": '"1"'})
+        url = f"sqlite:///{tmp_path / 'crawl.db'}"
+        settings = {"DEDUP_FOLLOW_DUPLICATES": False}
+        crawl_site_here(url, settings, url=f"{site.url}/")
+        ferry, copy = f"{site.url}/ferry", f"{site.url}/copy"
+        assert [row["url"] for row in ask(url, "SELECT url FROM pages WHERE url LIKE '%copy'")] == []
+        run_dedup("release", "crawl.db", "--marks", marks(tmp_path, (ferry, copy, 0)), folder=tmp_path)
+        crawl_site_here(url, settings, url=f"{site.url}/", recrawl=True)
+        assert [row["url"] for row in ask(url, "SELECT url FROM pages WHERE url LIKE '%copy'")] == [copy]
+
+
+@pytest.mark.slow
+def test_marks_are_evaluated_by_what_the_database_knows(database: Path) -> None:
+    near = "https://print.example:8080/bridge"
+    path = marks(database.parent, (BRIDGE, near, 0), (BRIDGE, f"{BRIDGE}?sid=81", 1), (BRIDGE, "https://x.example/", 0))
+    done = run_dedup("evaluate", path, "--database", "crawl.db", "--json", folder=database.parent)
+    assert done.returncode == 0
+    assert "1 pair of" in done.stderr
+    found = json.loads(done.stdout)["all"]
+    assert (found["pairs"], found["precision"], found["recall"]) == (2, 0.5, 1.0)
+
+
+def test_marks_without_a_database_are_an_error(database: Path) -> None:
+    done = run_dedup("evaluate", marks(database.parent, (BRIDGE, WIRE, 0)), folder=database.parent)
+    assert done.returncode != 0
+    assert "of marks of a report say --database, too" in done.stderr

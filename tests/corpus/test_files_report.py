@@ -1,0 +1,82 @@
+"""`dedup files --report`: the page on a run over files."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run_dedup
+from tests.corpus.test_files_command import FORM, LINES, OTHER, TEXT, many, write
+from tests.report.html.test_model import data_in, keys_of
+from tests.texts import filled_in
+from tests.waiting import HANG
+
+pytestmark = pytest.mark.slow
+
+
+def test_report_shows_what_was_dropped_and_which_words_differ(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*LINES, {"id": "f", "text": FORM}, {"id": "g", "text": filled_in(FORM)}])
+    done = run_dedup("files", "in.jsonl", "--report", "report.html", folder=tmp_path)
+    assert done.returncode == 0
+    assert "written     report.html" in done.stdout
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "2 of 6 documents dropped" in html
+    data = data_in(tmp_path / "report.html")
+    assert sorted(data["keys"]) == ["a", "b", "f", "g"]
+    assert (data["counts"]["exact"], data["counts"]["near"], data["counts"]["similar"]) == (1, 1, 1)
+    first = data["differences"]["1"]
+    assert first["removed"] == first["added"] == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "report.html"]
+
+
+def test_report_stands_beside_other_outputs(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    run_dedup("files", "in.jsonl", "-o", "out", "--report", "out/report.html", folder=tmp_path)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "clusters.jsonl",
+        "dropped.jsonl",
+        "kept.jsonl",
+        "report.html",
+        "similar.jsonl",
+    ]
+
+
+def test_run_that_goes_on_reports_what_it_did_before_too(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", many(20_000))
+    command = [sys.executable, "-m", "dedup", "files", "in.jsonl", "--dropped", "dropped.jsonl"]
+    command += ["--report", "report.html", "--checkpoint", ".01", "--processes", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    state = tmp_path / ".dropped.jsonl.state" / "checkpoint.json"
+    while process.poll() is None and not state.exists():
+        pass
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=HANG)
+    assert state.exists(), "it ended before it was killed"
+    done = run_dedup(*command[3:], folder=tmp_path)
+    assert "going on behind" in done.stderr
+    dropped = [
+        json.loads(line)["key"] for line in (tmp_path / "dropped.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    data = data_in(tmp_path / "report.html")
+    verdicts = [data["rows"]["verdicts"][each] for each in data["rows"]["verdict"]]
+    reported = [data["keys"][key] for key, told in zip(data["rows"]["dropped"], verdicts, strict=True) if "dup" in told]
+    assert sorted(reported) == sorted(dropped)
+    assert len(dropped) > 1_000
+
+
+def test_names_that_say_another_format_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [{"id": "a", "text": TEXT}, {"id": "b", "text": OTHER}])
+    done = run_dedup("files", "in.jsonl", "--report", "report.json", folder=tmp_path)
+    assert done.returncode != 0
+    assert done.stderr == "error: --report report.json: a report is a page; its name must end in .html\n"
+
+
+def test_order_of_the_page_is_that_of_doubt(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    run_dedup("files", "in.jsonl", "--report", "report.html", folder=tmp_path)
+    assert keys_of(data_in(tmp_path / "report.html")) == ["b", "a"]

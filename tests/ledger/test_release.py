@@ -1,0 +1,93 @@
+"""Documents that a person has found to be no copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dedup import Verdict
+from dedup.ledger.release import release
+from tests.crawls import text_of
+from tests.deciding import Crawl
+
+FERRY, COPY, OTHER = "https://news.example/ferry", "https://news.example/copy", "https://news.example/other"
+
+
+@pytest.fixture
+def crawl(database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(database_url)
+    crawl.see(FERRY, text_of(1))
+    crawl.see(COPY, text_of(1, changed=2), b"bytes")
+    yield crawl
+    crawl.database.close()
+
+
+def test_released_document_is_kept_when_it_is_seen_again(crawl: Crawl) -> None:
+    assert release(crawl.database, [(FERRY, COPY)]).released == [COPY]
+    crawl.run = crawl.deduplicator.open_run("next")
+    decision = crawl.see(COPY, text_of(1, changed=2), b"bytes")
+    assert (decision.verdict, decision.original) == (Verdict.UNCHANGED, None)
+
+
+def test_without_release_it_stays_a_copy(crawl: Crawl) -> None:
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(COPY, text_of(1, changed=2), b"bytes").original == FERRY
+
+
+def test_released_exact_copy_is_kept_too(crawl: Crawl) -> None:
+    crawl.see(OTHER, text_of(1))
+    release(crawl.database, [(FERRY, OTHER)])
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(OTHER, text_of(1)).original is None
+
+
+def test_its_bytes_are_not_taken_for_seen(crawl: Crawl) -> None:
+    body = crawl.document(COPY, None, b"bytes").body_digest
+    assert body is not None
+    assert crawl.deduplicator.known_bodies([body])
+    release(crawl.database, [(FERRY, COPY)])
+    assert not crawl.deduplicator.known_bodies([body])
+
+
+def test_with_another_text_it_is_decided_anew(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(COPY, text_of(1)).original == FERRY
+
+
+def test_another_copy_of_both_joins_them_no_more(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.see(COPY, text_of(1, changed=2))
+    crawl.see(OTHER, text_of(1, changed=1))
+    assert crawl.see(COPY, text_of(1, changed=2)).original is None
+
+
+def test_other_copies_stay_copies(crawl: Crawl) -> None:
+    crawl.see(OTHER, text_of(1, changed=1))
+    release(crawl.database, [(FERRY, COPY)])
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(OTHER, text_of(1, changed=1)).original == FERRY
+
+
+def test_what_cannot_be_released_is_told(crawl: Crawl) -> None:
+    outcome = release(crawl.database, [(FERRY, OTHER), (COPY, FERRY), (OTHER, COPY), (FERRY, COPY), (FERRY, COPY)])
+    assert (outcome.unknown, outcome.kept, outcome.moved, outcome.released) == ([OTHER], [FERRY], [COPY], [COPY])
+
+
+def test_release_twice_does_nothing_more(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    assert release(crawl.database, [(FERRY, COPY)]).kept == [COPY]
+
+
+def test_keeper_that_is_released_leaves_its_place(database_url: str) -> None:
+    crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
+    crawl.see(FERRY, text_of(1))
+    crawl.see(COPY, f"{text_of(1, changed=2)} and some words more")
+    assert crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id
+    release(crawl.database, [(FERRY, COPY)])
+    assert crawl.stored()[FERRY].keeper_id is None
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert not crawl.see(FERRY, text_of(1)).outcome.is_replaced
+    crawl.database.close()

@@ -1,0 +1,71 @@
+"""Reports without a database, and the pages that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dedup.report.contents import HostTotal, RelatedRow, Report, Total
+from dedup.report.explanation.words import Place, WordDiff
+from dedup.report.html.model import Compare
+from dedup.report.html.page import write_page
+from dedup.rules.decision import Kept, Verdict
+from dedup.rules.scope import host_of
+
+NEAR, EXACT, SIMILAR = Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.SIMILAR
+DAY = 86_400
+NOON = 20_000 * DAY + DAY / 2
+FERRY = WordDiff(1, 1, 2, [Place(3, "at noon the", "ferry", "night bus", "leaves", 1, 2)])
+
+
+def row(dropped: str, original: str = "https://news.example/ferry", **values: Any) -> RelatedRow:
+    given = {"verdict": NEAR, "distance": 3, "similarity": 0.9, "matched": original, "run": "monday"}
+    given |= {"decided": NOON, "keeper": None, "kept": None, "rule": "jaccard", **values}
+    return RelatedRow(dropped=dropped, original=original, **given)
+
+
+def report_of(*rows: RelatedRow, new: int = 10, **values: Any) -> Report:
+    duplicates = [each for each in rows if each.verdict.is_duplicate]
+    totals = dict.fromkeys(Verdict, Total()) | {Verdict.NEW: Total(new, new * 100)}
+    for verdict in (NEAR, EXACT):
+        own = [each for each in duplicates if each.verdict is verdict]
+        kept = sum(each.kept is not None for each in own)
+        totals[verdict] = Total(len(own), len(own) * 100, kept=kept, kept_bytes=kept * 100)
+    hosts = sorted({host_of(each.dropped) for each in duplicates})
+    given: dict[str, Any] = {
+        "runs": ["monday"],
+        "host": "",
+        "totals": totals,
+        "hosts": [HostTotal(host, 1, 0, sum(host_of(each.dropped) == host for each in duplicates)) for host in hosts],
+        "host_count": len(hosts),
+        "clusters": [],
+        "cluster_count": 0,
+        "keepers": [],
+        "keeper_count": 0,
+        "over_limit": [],
+        "kept": dict.fromkeys(Kept, 0),
+        "not_examined": [],
+        "skip_counts": {},
+        "max_skipped": 0,
+        "duplicates": iter(duplicates),
+        "similar": iter([each for each in rows if not each.verdict.is_duplicate]),
+        "skipped": iter(()),
+        "moments": iter([(each.decided, each.verdict) for each in rows]),
+    }
+    return Report(**{**given, **values})
+
+
+def differing_by(difference: WordDiff | None) -> Compare:
+    return lambda rows: iter([difference] * len(rows))
+
+
+def write(folder: Path, report: Report, difference: WordDiff | None = FERRY) -> Path:
+    path = folder / "report.html"
+    with path.open("w", encoding="utf-8") as stream:
+        write_page(report, differing_by(difference), stream)
+    return path
+
+
+def many(count: int) -> Sequence[RelatedRow]:
+    return [row(f"https://news.example/copy-{number}", similarity=0.8 + number / count / 10) for number in range(count)]

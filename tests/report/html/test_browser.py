@@ -1,0 +1,358 @@
+"""The page in Chromium: what a person does with it, and what a hostile field cannot do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedup.report.contents import NotExamined, OverLimit, Report, SkippedPage
+from dedup.report.evaluation.labelled import LabelledPair, read_pairs
+from dedup.report.explanation.words import Place, WordDiff
+from tests.report.html.browsing import OpenFile, Seen, needs_chromium
+from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, report_of, row, write
+
+pytestmark = needs_chromium
+
+ROWS = (
+    row("https://news.example/sure", similarity=0.95),
+    row("https://news.example/doubtful", similarity=0.56, distance=9),
+    row("https://www.example/less", similarity=0.7, decided=NOON + 3 * DAY),
+    row("https://www.example/same", verdict=EXACT, similarity=1.0, distance=0, rule="same_text"),
+    row("https://news.example/other", "https://news.example/two", verdict=SIMILAR, similarity=0.6, rule="replaced"),
+    row("https://news.example/%E6%B8%AF", "https://news.example/two", similarity=0.97),
+)
+
+Open = Callable[..., Seen]
+
+
+@pytest.fixture
+def open_page(open_file: OpenFile, tmp_path: Path) -> Open:
+    def open_it(report: Report, difference: WordDiff = FERRY, **options: Any) -> Seen:
+        return open_file(write(tmp_path, report, difference), **options)
+
+    return open_it
+
+
+# What is seen
+
+
+def test_most_doubtful_drop_is_the_first_thing_in_the_list(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    assert seen.keys() == ["doubtful", "less"]
+    told = seen.page.inner_text("#list .row >> nth=0")
+    for text in (".56", "9 bits", "jaccard", "ferry → night bus"):
+        assert text in told
+
+
+def test_nothing_is_logged_and_nothing_but_the_page_is_asked_for(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS, over_limit=[OverLimit("host", "www.example", 300, 290, "monday")]))
+    for view in ("look", "dropped", "similar", "clusters", "hosts", "numbers"):
+        seen.view(view)
+    seen.view("dropped")
+    seen.open_row(0)
+    assert seen.messages == []
+    assert len(seen.requests) == 1
+
+
+def test_each_view_shows_its_own(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.view("dropped")
+    assert seen.keys() == ["doubtful", "less", "sure", "港", "same"]
+    seen.view("similar")
+    assert seen.keys() == ["other"]
+    seen.view("hosts")
+    assert "review: 1 worth a look" in seen.page.inner_text("#hosts")
+    seen.view("numbers")
+    seen.page.wait_for_function("() => document.querySelectorAll('#numbers svg').length === 3")
+
+
+def test_cluster_opens_with_its_copies(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.view("clusters")
+    assert seen.page.locator("#cluster-list .row").count() == 2
+    seen.page.click("#cluster-list .row >> nth=1", position={"x": 10, "y": 10})
+    assert seen.keys() == ["港"]
+    seen.page.click("#cluster-chip button")
+    assert len(seen.keys()) == 5
+
+
+def test_report_without_drops_says_so(open_page: Open) -> None:
+    seen = open_page(report_of())
+    assert seen.page.inner_text("h1") == "0 of 10 documents dropped"
+    assert seen.messages == []
+
+
+# Filters
+
+
+@pytest.mark.parametrize(
+    ("fill", "left"),
+    [
+        (lambda page: page.fill("#f-search", "DOUBT"), ["doubtful"]),
+        (lambda page: page.fill("#f-search", "港"), ["港"]),
+        (lambda page: page.fill("#f-search", "%e6%b8"), ["港"]),
+        (lambda page: page.fill("#f-search", "example/two"), ["港"]),
+        (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
+        (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
+        (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
+        (lambda page: page.fill("#f-least", "0.96"), ["港", "same"]),
+        (lambda page: page.fill("#f-most", "0.6"), ["doubtful"]),
+        (lambda page: page.fill("#f-from", "2024-10-06"), ["less"]),
+        (lambda page: page.fill("#f-to", "2024-10-05"), ["doubtful", "sure", "港", "same"]),
+        (lambda page: page.select_option("#order", "likely"), ["same", "港", "sure", "less", "doubtful"]),
+    ],
+)
+def test_filter(open_page: Open, fill: Callable[[Any], None], left: list[str]) -> None:
+    seen = open_page(report_of(*ROWS), timezone_id="UTC")
+    seen.view("dropped")
+    seen.open_filters()
+    fill(seen.page)
+    assert seen.keys() == left
+    assert seen.page.inner_text("#count") == ("1 pair" if len(left) == 1 else f"{len(left)} pairs")
+    seen.page.click("#f-clear")
+    assert len(seen.keys()) == 5
+
+
+def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
+    seen = open_page(report_of(*many(5_000)))
+    seen.view("dropped")
+    assert seen.page.locator("#list .row").count() < 30
+    seen.page.evaluate("() => scrollTo(0, document.body.scrollHeight)")
+    seen.page.wait_for_selector("#list .row[aria-posinset='5000']")
+    assert seen.page.locator("#list .row").count() < 30
+    assert seen.page.locator("#list .row[aria-posinset='1']").count() == 0
+    assert seen.keys()[-1] == "copy-4999"
+
+
+def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dedup.report.html.model.MOST_ROWS", 4)
+    seen = open_page(report_of(*many(10)))
+    seen.view("dropped")
+    assert seen.page.inner_text("#count") == "4 pairs; the page holds the 4 most doubtful, 6 are cut"
+
+
+# A pair
+
+
+def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.open_row(0)
+    dialog = seen.page.locator("dialog")
+    assert dialog.locator("del").all_text_contents() == ["ferry"]
+    assert dialog.locator("ins").all_text_contents() == ["night bus"]
+    told = dialog.inner_text()
+    for text in ("https://news.example/doubtful", "jaccard: estimated Jaccard", ".56", "9 bits of 64"):
+        assert text in told
+
+
+def test_keyboard_alone_does_it(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    keys = seen.page.keyboard
+    seen.page.focus("#list .row >> nth=0")
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    assert "https://www.example/less" in seen.page.inner_text("dialog")
+    keys.press("ArrowLeft")
+    assert "https://news.example/doubtful" in seen.page.inner_text("dialog")
+    keys.press("n")
+    keys.press("Escape")
+    seen.page.wait_for_function("() => document.activeElement.dataset.place === '0'")
+    assert seen.page.get_attribute("#list .row >> nth=0", "data-said") == "no"
+    keys.press("/")
+    assert seen.page.evaluate("() => document.activeElement.id") == "f-search"
+
+
+# Marks
+
+
+def mark(seen: Seen, at: int, said: str) -> None:
+    seen.open_row(at)
+    seen.page.click(f'dialog button.mark[data-said="{said}"]')
+    seen.page.keyboard.press("Escape")
+
+
+def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open, tmp_path: Path) -> None:
+    seen = open_page(report_of(*ROWS))
+    mark(seen, 0, "no")
+    mark(seen, 1, "yes")
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert seen.page.inner_text("#marks-told") == "2 marks, kept in this browser"
+    with seen.page.expect_download() as download:
+        seen.page.click("#export")
+    saved = tmp_path / "marks.jsonl"
+    download.value.save_as(saved)
+    assert read_pairs(saved) == [
+        LabelledPair("https://news.example/ferry", "https://news.example/doubtful", is_duplicate=False, kind="jaccard"),
+        LabelledPair("https://news.example/ferry", "https://www.example/less", is_duplicate=True, kind="jaccard"),
+    ]
+    assert seen.messages == []
+
+
+def test_mark_that_is_given_twice_is_taken_back(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    mark(seen, 0, "no")
+    mark(seen, 0, "no")
+    assert seen.page.is_hidden("#marks")
+
+
+def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> None:
+    forbidden = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } });"
+    seen = open_page(report_of(*ROWS), before=forbidden)
+    mark(seen, 0, "no")
+    assert seen.page.inner_text("#marks-told") == "1 mark, not kept when this page is closed: save them"
+    assert seen.messages == []
+
+
+# What strangers write
+
+HOSTILE = (
+    "https://evil.example/<script>document.title='owned'</script>",
+    'https://evil.example/"><img src=x onerror="document.title=\'owned\'">',
+    "javascript:document.title='owned'",
+    "data:text/html,<script>document.title='owned'</script>",
+    "https://evil.example/\u202egnp.exe",
+    "https://evil.example/\x1b[31mred\x07\x00\x9b",
+    '=HYPERLINK("https://evil.example/")',
+    "https://evil.example/{{ 7*7 }}${7*7}</script>",
+    f"https://evil.example/{'long' * 250_000}",
+)
+
+
+def test_hostile_fields_are_text(open_page: Open) -> None:
+    evil = HOSTILE[0]
+    difference = WordDiff(1, 1, 1, [Place(0, evil, HOSTILE[1], HOSTILE[4], HOSTILE[5], 1, 1)])
+    rows = [row(key, similarity=0.56, rule=evil, run=evil) for key in HOSTILE]
+    report = report_of(
+        *rows,
+        runs=[evil],
+        host=HOSTILE[1],
+        skip_counts={evil: 1},
+        skipped=iter([SkippedPage(HOSTILE[4], evil, HOSTILE[1], HOSTILE[2], "monday")]),
+        not_examined=[NotExamined(evil, 1, HOSTILE[1], HOSTILE[5])],
+        over_limit=[OverLimit("host", evil, 1, 1, "monday")],
+    )
+    seen = open_page(report, difference=difference)
+    title = seen.page.title()
+    for view in ("dropped", "clusters", "hosts", "numbers", "look"):
+        seen.view(view)
+    shown = seen.keys()
+    assert "<script>document.title='owned'</script>" in shown
+    for place in range(len(HOSTILE)):
+        seen.open_row(place)
+        assert not seen.page.locator("dialog a:not([href^='https://'])").count()
+        seen.page.keyboard.press("Escape")
+    assert seen.page.title() == title
+    assert "owned" not in title.replace("document.title='owned'", "")
+    assert seen.page.locator("main img, main script, dialog img, dialog script").count() == 0
+    text = seen.page.inner_text("body")
+    assert not set(text) & set("\u202e\x1b\x07\x00\x9b")
+    assert seen.messages == []
+    assert len(seen.requests) == 1
+
+
+def test_key_that_is_cut_cannot_be_marked(open_page: Open) -> None:
+    seen = open_page(report_of(row(HOSTILE[-1], similarity=0.56)))
+    seen.open_row(0)
+    assert seen.page.locator("dialog button.mark:disabled").count() == 2
+
+
+def test_policy_forbids_what_the_page_does_not_need(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    tried = """async () => {
+        const script = document.createElement("script");
+        let isRefused = false;
+        try {
+            script.textContent = "document.title = 'owned'";
+            document.body.append(script);
+        } catch {
+            isRefused = true;
+        }
+        const asked = await fetch("http://127.0.0.1:9/").then(() => "answered", () => "refused");
+        const picture = new Image();
+        const drawn = new Promise((told) => {
+            picture.onload = () => told("drawn");
+            picture.onerror = () => told("refused");
+        });
+        picture.src = "http://127.0.0.1:9/x.png";
+        return [isRefused || document.title !== "owned", asked, await drawn];
+    }"""
+    assert seen.page.evaluate(tried) == [True, "refused", "refused"]
+    refused = [message for message in seen.messages if "Content Security Policy" in message or "Trusted" in message]
+    assert len(refused) >= 2
+
+
+# Everywhere
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_is_wider_than_the_screen(open_page: Open, width: int) -> None:
+    long_ones = [row(f"https://{'long.' * 30}example/{'x' * 300}", similarity=0.6)]
+    seen = open_page(report_of(*ROWS, *long_ones), viewport={"width": width, "height": 800})
+    for view in ("look", "dropped", "similar", "clusters", "hosts", "numbers"):
+        seen.view(view)
+        assert seen.page.evaluate("() => document.documentElement.scrollWidth") <= width, view
+    seen.view("look")
+    seen.open_row(0)
+    assert seen.page.evaluate("() => document.querySelector('dialog').scrollWidth") <= width
+
+
+def test_dark_mode_is_dark(open_page: Open) -> None:
+    brightness = "() => getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).map(Number)"
+    light = open_page(report_of(*ROWS), color_scheme="light").page.evaluate(brightness)
+    dark = open_page(report_of(*ROWS), color_scheme="dark").page.evaluate(brightness)
+    assert min(light) > 200
+    assert max(dark) < 60
+
+
+def test_print_has_the_rows_one_below_the_other(open_page: Open) -> None:
+    seen = open_page(report_of(*many(500)))
+    seen.view("dropped")
+    seen.page.emulate_media(media="print")
+    seen.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert seen.page.locator("#list .row").count() == 300
+    assert "and 200 more, which are not printed" in seen.page.inner_text("#list")
+    assert seen.page.evaluate("() => getComputedStyle(document.querySelector('#list .row')).position") == "static"
+    seen.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert seen.page.locator("#list .row").count() < 40
+
+
+def test_every_control_has_a_name_and_every_row_a_role(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.open_row(0)
+    nameless = """() => [...document.querySelectorAll("button, input, select, [role=img], dialog, [role=list]")]
+        .filter((each) => !(each.textContent.trim() && each.tagName === "BUTTON") && !each.labels?.length
+            && !each.ariaLabel && !each.getAttribute("aria-labelledby"))
+        .map((each) => each.outerHTML)"""
+    assert seen.page.evaluate(nameless) == []
+    first = seen.page.locator("#list .row").first
+    assert [first.get_attribute(name) for name in ("role", "aria-setsize", "aria-posinset")] == ["listitem", "2", "1"]
+    assert seen.page.get_attribute("#tab-look", "aria-selected") == "true"
+
+
+def test_row_opens_by_a_button_for_those_who_do_not_see_it(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.page.get_by_role("listitem").nth(1).get_by_role("button").click()
+    assert "https://www.example/less" in seen.page.inner_text("dialog")
+
+
+def test_data_that_is_not_whole_is_told(browser: Any, tmp_path: Path) -> None:
+    path = write(tmp_path, report_of(*ROWS))
+    html = path.read_text(encoding="utf-8")
+    path.write_text(html.replace('id="data">', 'id="data">AAAA'), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("#trouble:not([hidden])")
+    assert "write the report once more" in page.inner_text("#trouble")
+    page.close()
+
+
+def test_marks_are_json_whatever_is_in_the_keys(open_page: Open) -> None:
+    seen = open_page(report_of(row('https://evil.example/"\n\u2028', similarity=0.56)))
+    mark(seen, 0, "no")
+    kept = seen.page.evaluate("() => Object.values(localStorage)[0]")
+    assert json.loads(json.loads(kept)[0][0])[1] == 'https://evil.example/"\n\u2028'

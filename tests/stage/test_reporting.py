@@ -1,0 +1,80 @@
+"""DEDUP_REPORT: the report that a crawl writes at its end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dedup import DedupSettings
+from dedup.errors import SettingsError
+from dedup.stage.reporting import require_report, write_report_of_run
+from tests.crawling import ExitedError, crawl_here
+from tests.crawls import Crawls, crawl_twice, text_of
+from tests.passing import ADDONS, ItemsSpider
+
+ITEMS = [{"url": f"https://news.example/{number}", "text": text_of(1)} for number in range(3)]
+
+
+def crawl(folder: Path, report: str, items: object = ITEMS, **settings: object) -> list[str]:
+    database = f"sqlite:///{folder / 'crawl.db'}"
+    values = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, "DEDUP_REPORT": report, **settings}
+    return crawl_here(ItemsSpider, values, items=items).messages
+
+
+def test_crawl_writes_its_report(tmp_path: Path) -> None:
+    messages = crawl(tmp_path, str(tmp_path / "report.html"), DEDUP_RUN="first")
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "2 of 3 pages dropped" in html
+    assert "run first" in html
+    assert f"report written: {tmp_path / 'report.html'}" in messages
+
+
+def test_name_of_the_file_says_the_format(tmp_path: Path) -> None:
+    crawl(tmp_path, str(tmp_path / "report.json"))
+    found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert len(found["duplicates"]) == 2
+
+
+def test_report_is_that_of_this_run(tmp_path: Path) -> None:
+    crawl(tmp_path, "", DEDUP_RUN="first")
+    other = [{"url": "https://news.example/other", "text": text_of(2)}]
+    crawl(tmp_path, str(tmp_path / "report.json"), other, DEDUP_RUN="second")
+    found = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert (found["runs"], found["duplicates"]) == (["second"], [])
+
+
+def test_crawl_without_items_writes_none(tmp_path: Path) -> None:
+    crawl(tmp_path, str(tmp_path / "report.html"), [])
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("report.pdf", r"DEDUP_REPORT = report.pdf: there is no format 'pdf' of a report: name it \.html"),
+        ("none/report.html", "DEDUP_REPORT = 'none/report.html': its folder is not there; make it first"),
+    ],
+)
+def test_report_that_cannot_be_written_is_refused_before_the_crawl(tmp_path: Path, name: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        require_report(DedupSettings(report=name))
+    with pytest.raises(ExitedError) as ended:
+        crawl(tmp_path, name)
+    assert ended.value.status == 2
+
+
+def test_report_that_fails_leaves_the_crawl_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    messages = crawl(tmp_path, str(tmp_path / "report.html"))
+    assert any(message.startswith("no report: cannot write") for message in messages)
+
+
+def test_failure_is_returned(sqlite_url: str, tmp_path: Path) -> None:
+    crawls = Crawls(sqlite_url)
+    crawl_twice(crawls)
+    crawls.deduplicator.close()
+    settings = DedupSettings(database_url=sqlite_url, report=str(tmp_path / "report.html"))
+    assert write_report_of_run(settings, "tuesday") is None
+    assert "holds no run 'sunday'" in str(write_report_of_run(settings, "sunday"))
