@@ -62,7 +62,8 @@ def interrupt(process: Popen[str], site: LocalSite, condition: Callable[[], bool
 
 
 def begin(database: Path, site: LocalSite, *options: str, **arguments: object) -> Popen[str]:
-    settings = {"DEDUP_DATABASE_URL": url_of(database), "CONCURRENT_REQUESTS_PER_DOMAIN": 4}
+    # What is dealt with is written when the next request is taken: not while all of them wait for the site.
+    settings = {"DEDUP_DATABASE_URL": url_of(database), "CONCURRENT_REQUESTS_PER_DOMAIN": 4, "DOWNLOAD_TIMEOUT": 2}
     return start(crawl_command({"url": f"{site.url}/", **arguments}, settings, options))
 
 
