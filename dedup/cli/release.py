@@ -16,7 +16,7 @@ from dedup.report.output import open_output
 from dedup.sql.database import open_existing_database, url_of
 
 _TOLD = {
-    "released": "kept when they are seen again",
+    "released": "kept when seen again",
     "kept": "no copies as the database has them: nothing to be done",
     "moved": "copies of another page by now: left as they are",
     "unknown": "not known to the database",

@@ -37,7 +37,7 @@ def test_marked_page_is_released(database: Path) -> None:
     done = run_dedup("release", "crawl.db", "--marks", path, folder=database.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "released  1 page: kept when they are seen again",
+        "released  1 page: kept when seen again",
         f"          {WIRE}",
         "",
         "Crawl once more: what is released is fetched again then, and stored.",
