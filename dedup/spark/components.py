@@ -7,24 +7,29 @@ say whose verdicts can depend on whose.
 
 from __future__ import annotations
 
+from itertools import count
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from dedup.spark.steps import Steps
 
-def components_of(candidates: DataFrame) -> DataFrame:
+
+def components_of(candidates: DataFrame, steps: Steps) -> DataFrame:
     """Return of each document that has a candidate, or is one, the smallest `id` of its `component`.
 
     Args:
         candidates: what `dedup.spark.candidates.candidates_of` returns.
+        steps: keeps what each round returns.
     """
     # An edge points from the later to the earlier document.
-    edges = candidates.select("id", f.explode("candidates").alias("other")).persist()
+    edges = candidates.select("id", f.explode("candidates").alias("other"))
     before, now = None, _mark_of(edges)
-    while before != now:
-        further = _towards_smallest(_from_all(edges)).persist()
-        before, now = now, _mark_of(further)
-        edges.unpersist()
-        edges = further
+    for number in count(1):
+        if before == now:
+            break
+        edges = steps.keep(f"components-{number}", _towards_smallest(_from_all(edges)))
+        before, now = now, _mark_of(edges)
     members = edges.select("id", f.col("other").alias("component"))
     first = edges.select(f.col("other").alias("id"), f.col("other").alias("component"))
     return members.union(first).distinct()
@@ -48,5 +53,5 @@ def _towards_smallest(edges: DataFrame) -> DataFrame:
 
 def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
     """Return what edges have in common with others only if they are the same."""
-    count, mark = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).first()
-    return count, mark
+    found = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).first()
+    return found[0], found[1]

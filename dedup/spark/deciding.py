@@ -36,6 +36,7 @@ from dedup.signature.signature import distance
 from dedup.signature.sketch import Sketch, compare
 from dedup.spark.components import components_of
 from dedup.spark.signing import signatures_of
+from dedup.spark.steps import Steps
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, rule string,"
@@ -69,20 +70,22 @@ class _Standing(NamedTuple):
     leader: int
 
 
-def decide(documents: DataFrame, candidates: DataFrame, settings: RuleSettings) -> DataFrame:
+def decide(documents: DataFrame, candidates: DataFrame, settings: RuleSettings, steps: Steps) -> DataFrame:
     """Decide the documents that have candidates.
 
     Args:
         documents: id, key and text of each, also of others.
         candidates: what `dedup.spark.candidates.candidates_of` returns.
         settings: how matches are decided.
+        steps: keeps what is made on the way.
 
     Returns:
         Rows of two kinds: those with a `verdict` are duplicates, or similar to others. Those with `standings` say of a
         document that is in another one's cluster in whose it was since which document was decided, the last in the
         end.
     """
-    in_doubt = components_of(candidates).join(candidates, "id", "left").join(documents.select("id", "key", "text"), "id")
+    in_doubt = components_of(candidates, steps).join(candidates, "id", "left")
+    in_doubt = in_doubt.join(documents.select("id", "key", "text"), "id")
     # All of a component in one task, whatever Spark makes of the number of tasks.
     together = in_doubt.repartition("component").sortWithinPartitions("id")
     return together.select("id", "key", "text", "candidates").mapInArrow(partial(_decide, settings=settings), _COLUMNS)

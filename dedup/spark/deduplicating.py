@@ -15,6 +15,7 @@ from dedup.spark.candidates import candidates_of
 from dedup.spark.contents import contents_of, copies_of
 from dedup.spark.deciding import decide
 from dedup.spark.signing import sign
+from dedup.spark.steps import Steps
 
 _RELATED = ("id", "key", "original", "matched", "verdict", "distance", "similarity", "rule")
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
@@ -32,27 +33,22 @@ class Deduplicated:
         similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
-        steps: what was kept on the way; to be freed by `unpersist` once all is written.
     """
 
     kept: DataFrame
     dropped: DataFrame
     similar: DataFrame
     clusters: DataFrame
-    steps: tuple[DataFrame, ...]
-
-    def unpersist(self) -> None:
-        """Free what Spark has kept on the way."""
-        for step in self.steps:
-            step.unpersist()
 
 
-def deduplicate(documents: DataFrame, settings: RuleSettings | None = None) -> Deduplicated:
+def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None = None) -> Deduplicated:
     """Find the duplicates among documents: the same ones as `dedup files` finds among them in the order of their ids.
 
     Args:
         documents: `id` (a long of its own for each, which says what comes before what), `key`, `text`, and whatever
             else goes with them.
+        work: a folder for what is kept between the steps, a path that Spark can write and all executors can read. It
+            has to stay until what is returned has been written.
         settings: how they are decided; by default as everywhere.
 
     Raises:
@@ -63,14 +59,15 @@ def deduplicate(documents: DataFrame, settings: RuleSettings | None = None) -> D
     if settings.mode is Mode.PAPER:
         raise SettingsError("mode paper: decides by what was dropped before, one after the other; take `dedup files`")
     _require_columns(documents)
-    signed = sign(documents, settings).persist()
+    steps = Steps(work)
+    signed = steps.keep("signed", sign(documents, settings))
     _require_ids(signed)
-    contents = contents_of(signed).persist()
-    copies = copies_of(signed, contents).persist()
-    candidates = candidates_of(contents, settings).persist()
-    decided = decide(documents, candidates, settings).persist()
+    contents = steps.keep("contents", contents_of(signed))
+    copies = copies_of(signed, contents)
+    candidates = steps.keep("candidates", candidates_of(contents, settings))
+    decided = steps.keep("decided", decide(documents, candidates, settings, steps))
     standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
-    copied = _copied(copies, standings).persist()
+    copied = steps.keep("copied", _copied(copies, standings))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
     is_duplicate = f.col("verdict").isin([each.value for each in DUPLICATES])
     further = documents.drop("key", "text")
@@ -81,7 +78,6 @@ def deduplicate(documents: DataFrame, settings: RuleSettings | None = None) -> D
         dropped=dropped.join(further, "id"),
         similar=found.where(~is_duplicate).join(further, "id"),
         clusters=clusters,
-        steps=(signed, contents, copies, candidates, decided, copied),
     )
 
 
