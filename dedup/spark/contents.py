@@ -22,11 +22,11 @@ def contents_of(signed: DataFrame) -> DataFrame:
 
 
 def copies_of(signed: DataFrame, contents: DataFrame) -> DataFrame:
-    """Return the documents with the text of an earlier one: `id`, `key`, and `first` and `first_key` of that."""
-    first = contents.select(*_DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"))
+    """Return the documents with the text of an earlier one: `id`, `key`, and `first`, `first_key`, `tokens` of that."""
+    first = contents.select(*_DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
     return (
         signed.select("id", "key", *_DIGEST)
         .join(first, _DIGEST)
         .where(f.col("id") != f.col("first"))
-        .select("id", "key", "first", "first_key")
+        .select("id", "key", "first", "first_key", "tokens")
     )

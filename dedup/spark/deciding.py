@@ -14,10 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
@@ -39,8 +37,8 @@ from dedup.spark.signing import signatures_of
 from dedup.spark.steps import Steps
 
 _COLUMNS = (
-    "id long, key string, original string, matched string, verdict string, distance int, similarity double, rule string,"
-    "standings array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
+    "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
+    "rule string, standings array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
 )
 _STANDING = {
     "since": pa.int64(),

@@ -18,6 +18,7 @@ from dedup.spark.signing import sign
 from dedup.spark.steps import Steps
 
 _RELATED = ("id", "key", "original", "matched", "verdict", "distance", "similarity", "rule")
+_IDENTITY = "identity"
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
 
 
@@ -29,7 +30,7 @@ class Deduplicated:
         kept: those that are kept, all their columns, with the id of the leader of their cluster as `cluster`, and its
             `cluster_size`.
         dropped: copies: `id`, `key`, the leader of the cluster (`original`) and the member that they were found by
-            (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, and the further columns of the documents.
+            (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, and further columns of the documents.
         similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
@@ -46,7 +47,7 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
 
     Args:
         documents: `id` (a long of its own for each, which says what comes before what), `key`, `text`, and whatever
-            else goes with them.
+            else goes with them; with `identity`, 16 bytes or null, texts without words are copies where it is the same.
         work: a folder for what is kept between the steps, a path that Spark can write and all executors can read. It
             has to stay until what is returned has been written.
         settings: how they are decided; by default as everywhere.
@@ -70,11 +71,11 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
     copied = steps.keep("copied", _copied(copies, standings))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
     is_duplicate = f.col("verdict").isin([each.value for each in DUPLICATES])
-    further = documents.drop("key", "text")
+    further = documents.drop("key", "text", _IDENTITY)
     dropped = found.where(is_duplicate).union(copied.select(*_RELATED))
     clusters = _clusters(standings, copied)
     return Deduplicated(
-        kept=_kept(documents, dropped, clusters),
+        kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
         dropped=dropped.join(further, "id"),
         similar=found.where(~is_duplicate).join(further, "id"),
         clusters=clusters,
@@ -93,7 +94,9 @@ def _require_ids(signed: DataFrame) -> None:
     # Verdicts depend on what comes first.
     twice = signed.groupBy("id").count().where(f.col("id").isNull() | (f.col("count") > 1)).first()
     if twice is not None:
-        raise InputError(f"column id: {twice['id']} stands in {twice['count']:,} rows: expected a number of its own in each")
+        raise InputError(
+            f"column id: {twice['id']} stands in {twice['count']:,} rows: expected a number of its own in each"
+        )
 
 
 def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
@@ -112,7 +115,7 @@ def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
         f.when(is_first, Verdict.EXACT_DUPLICATE.value).otherwise(Verdict.NEAR_DUPLICATE.value).alias("verdict"),
         _else("then.distance", f.lit(0)).alias("distance"),
         _else("then.similarity", f.lit(1.0)).alias("similarity"),
-        f.lit(Rule.SAME_TEXT.short).alias("rule"),
+        f.when(f.col("tokens") > 0, Rule.SAME_TEXT.short).otherwise(Rule.SAME_BYTES.short).alias("rule"),
         _else("last.leader", f.col("first")).alias("cluster"),
         _else("last.leader_key", f.col("first_key")).alias("leader"),
     )
@@ -128,7 +131,9 @@ def _clusters(standings: DataFrame, copied: DataFrame) -> DataFrame:
     members = last.select(f.col("last.leader").alias("cluster"), f.col("last.leader_key").alias("leader"), "id", "key")
     members = members.union(copied.select(*columns))
     leaders = members.select("cluster", "leader").distinct()
-    return members.union(leaders.select("cluster", "leader", f.col("cluster").alias("id"), f.col("leader").alias("key")))
+    return members.union(
+        leaders.select("cluster", "leader", f.col("cluster").alias("id"), f.col("leader").alias("key"))
+    )
 
 
 def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
@@ -24,14 +25,16 @@ def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
     """Make the signatures of documents.
 
     Args:
-        documents: id, key and text of each.
+        documents: id, key and text of each. Where there is a column `identity`, texts without words are the same if
+            it is.
         settings: the scheme.
 
     Returns:
         A row a document: id and key, digest (`low`, `high`; 0 for a text without words), fingerprint, sketch
         (`minima`, `shingles`, `tokens`) and `margins`.
     """
-    return documents.select("id", "key", "text").mapInArrow(partial(_sign, scheme_name=settings.scheme), _COLUMNS)
+    wanted = [name for name in ("id", "key", "text", "identity") if name in documents.columns]
+    return documents.select(*wanted).mapInArrow(partial(_sign, scheme_name=settings.scheme), _COLUMNS)
 
 
 def signatures_of(batch: pa.RecordBatch, scheme_name: str, *, with_words: bool) -> Signatures:
@@ -42,6 +45,8 @@ def signatures_of(batch: pa.RecordBatch, scheme_name: str, *, with_words: bool) 
 def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows: Any = signatures_of(batch, scheme_name, with_words=False).rows
+        if "identity" in batch.schema.names:
+            _identify(rows, batch.column("identity"))
         columns = {
             "id": batch.column("id"),
             "key": batch.column("key"),
@@ -54,3 +59,10 @@ def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.Re
             "margins": binaries(rows["margins"]),
         }
         yield pa.RecordBatch.from_pydict(columns)
+
+
+def _identify(rows: Any, identities: pa.Array) -> None:
+    """Have identities stand for texts without words; see `dedup.corpus.signing.signed.identity_of`."""
+    for place, identity in enumerate(identities.to_pylist()):
+        if identity is not None and not rows["tokens"][place]:
+            rows["digest"][place] = np.frombuffer(identity, np.uint64)
