@@ -49,11 +49,12 @@ def run(options: argparse.Namespace) -> int:
     conf = dict(_properties(options.conf))
     try:
         # Few have pyspark.
-        from dedup.spark import deduplicate  # noqa: PLC0415
+        from dedup.spark.deduplicating import deduplicate, require_checked  # noqa: PLC0415
         from dedup.spark.reading import read  # noqa: PLC0415
         from dedup.spark.session import session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
+    require_checked(settings)
     compile_first("spark", *SIGNATURES, "files")
     fields = ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
     output = options.output.absolute()
@@ -61,12 +62,12 @@ def run(options: argparse.Namespace) -> int:
         items = read(spark, found.files, fields)
         documents = items.where(items.reason.isNull()).drop("reason")
         rejected = items.where(items.reason.isNotNull()).select("source", "reason")
+        _require_documents(documents, rejected)
         try:
-            result = deduplicate(documents, f"{(output / _WORK).as_uri()}", settings)
-            for name, frame in zip(
-                _OUTPUTS, (result.kept, result.dropped, result.similar, result.clusters, rejected), strict=True
-            ):
-                frame.write.mode("overwrite").parquet((output / name).as_uri())
+            result = deduplicate(documents, (output / _WORK).as_uri(), settings)
+            frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
+            for path, frame in zip(_paths(output), frames, strict=True):
+                frame.write.mode("overwrite").parquet(path.as_uri())
         finally:
             shutil.rmtree(output / _WORK, ignore_errors=True)
         report = _report(spark, output)
@@ -75,6 +76,13 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(report, options.output)
     return 0
+
+
+def _require_documents(documents: Any, rejected: Any) -> None:
+    """Refuse to write where nothing could be read: a wrong name of a field would pass for an empty corpus."""
+    if documents.isEmpty() and (first := rejected.first()) is not None:
+        reason = f"{plain(first['source'])}: {plain(first['reason'])}"
+        raise InputError(f"no document could be read, and nothing is written: {reason}")
 
 
 def _paths(output: Path) -> Iterator[Path]:

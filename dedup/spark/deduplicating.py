@@ -57,8 +57,7 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
         SettingsError: a setting has no meaning here, such as the mode of the paper.
     """
     settings = settings or RuleSettings()
-    if settings.mode is Mode.PAPER:
-        raise SettingsError("mode paper: decides by what was dropped before, one after the other; take `dedup files`")
+    require_checked(settings)
     _require_columns(documents)
     steps = Steps(work)
     signed = steps.keep("signed", sign(documents, settings))
@@ -80,6 +79,16 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
         similar=found.where(~is_duplicate).join(further, "id"),
         clusters=clusters,
     )
+
+
+def require_checked(settings: RuleSettings) -> None:
+    """Refuse the mode of the paper: whether a document is looked for there depends on all verdicts before.
+
+    Raises:
+        SettingsError: it is asked for.
+    """
+    if settings.mode is Mode.PAPER:
+        raise SettingsError("mode paper: decides by what was dropped before, one after the other; take `dedup files`")
 
 
 def _require_columns(documents: DataFrame) -> None:
