@@ -46,10 +46,13 @@ def candidates_of(contents: DataFrame, settings: RuleSettings) -> DataFrame:
     comparable = contents.where(f.col("tokens") >= fewest_tokens(settings))
     without = find_scheme(settings.scheme).without_features
     comparable = comparable.where(f.col("fingerprint") != int(np.uint64(without).astype(np.int64)))
-    near = _closest(_probed(comparable, Flips.of(plan)), _stored(comparable), plan.radius, settings.max_candidates)
+    closest = _closest(_probed(comparable, Flips.of(plan)), _stored(comparable), plan.radius, settings.max_candidates)
+    theirs = comparable.select(f.col("id").alias("candidate"), *_SKETCH)
+    near = f.collect_list(f.struct("distance", "candidate", *_SKETCH))
+    near_ones = closest.join(theirs, "candidate").groupBy("query").agg(f.array_sort(near).alias("near"))
     asked = comparable.select(f.col("id").alias("query"), *_SKETCH)
     rank = partial(_rank, settings=settings)
-    return near.join(asked, "query").mapInArrow(rank, "id long, candidates array<long>")
+    return near_ones.join(asked, "query").mapInArrow(rank, "id long, candidates array<long>")
 
 
 def _probed(contents: DataFrame, flips: Flips) -> DataFrame:
@@ -83,10 +86,10 @@ def _explode(batches: Iterable[pa.RecordBatch], flips: Flips) -> Iterator[pa.Rec
 
 
 def _stored(contents: DataFrame) -> DataFrame:
-    """Return a row a table: the `block` that a document stands under, its fingerprint and its sketch."""
+    """Return a row a table: the `block` that a document stands under, and its fingerprint."""
     blocks = f.array(*(_block_of(f.col("fingerprint"), table) for table in range(BLOCKS)))
     stored = f.col("id").alias("candidate")
-    return contents.select(f.explode(blocks).alias("block"), stored, "fingerprint", *_SKETCH)
+    return contents.select(f.explode(blocks).alias("block"), stored, "fingerprint")
 
 
 def _block_of(fingerprint: Column, table: int) -> Column:
@@ -95,22 +98,20 @@ def _block_of(fingerprint: Column, table: int) -> Column:
 
 
 def _closest(probed: DataFrame, stored: DataFrame, radius: int, count: int) -> DataFrame:
-    """Return of each `query` what is `near`: the closest earlier documents, each once, with their sketches."""
+    """Return of each `query` the closest earlier documents, each once: `candidate` and `distance`."""
     differing = f.col("asked").bitwiseXOR(f.col("fingerprint"))
-    distance = f.bit_count(differing)
     # Sorted, both sides may be larger than memory, and neither goes to all executors.
     brought = (
         probed.join(stored.hint("merge"), "block")
         .where((f.col("candidate") < f.col("query")) & (differing.bitwiseAND(f.col("kept")) == 0))
-        .select("query", distance.alias("distance"), "candidate", *_SKETCH)
+        .select("query", f.bit_count(differing).alias("distance"), "candidate")
         .where(f.col("distance") <= radius)
     )
-    # A document that several probes bring has the same rank each time. Where a rank is bounded, Spark leaves out
-    # what is beyond before anything is moved, so that no more than these are held for any document.
+    # A document that several probes bring has the same rank each time. Where a rank is bounded, each task leaves out
+    # what is beyond before anything is moved. Of texts that crowd so much is brought that sketches join only here.
     rank = f.dense_rank().over(Window.partitionBy("query").orderBy("distance", "candidate"))
     wanted = brought.withColumn("rank", rank).where(f.col("rank") <= count)
-    near = f.collect_set(f.struct("distance", "candidate", *_SKETCH))
-    return wanted.groupBy("query").agg(f.array_sort(near).alias("near"))
+    return wanted.select("query", "distance", "candidate").distinct()
 
 
 def _rank(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
