@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
         from dedup.spark.deduplicating import deduplicate, require_checked  # noqa: PLC0415
         from dedup.spark.reading import read  # noqa: PLC0415
         from dedup.spark.session import session  # noqa: PLC0415
+        from dedup.spark.steps import Steps  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
     require_checked(settings)
@@ -59,23 +60,32 @@ def run(options: argparse.Namespace) -> int:
     fields = ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
     output = options.output.absolute()
     with session(conf) as spark:
-        items = read(spark, found.files, fields)
-        documents = items.where(items.reason.isNull()).drop("reason")
-        rejected = items.where(items.reason.isNotNull()).select("source", "reason")
-        _require_documents(documents, rejected)
+        work = (output / _WORK).as_uri()
         try:
-            result = deduplicate(documents, (output / _WORK).as_uri(), settings)
+            # Pages are extracted once, however many steps need their texts.
+            items = Steps(work).keep("read", read(spark, found.files, fields))
+            documents = items.where(items.reason.isNull()).drop("reason")
+            rejected = items.where(items.reason.isNotNull()).select("source", "reason")
+            _require_documents(documents, rejected)
+            result = deduplicate(documents, work, settings)
             frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
             for path, frame in zip(_paths(output), frames, strict=True):
                 frame.write.mode("overwrite").parquet(path.as_uri())
         finally:
-            shutil.rmtree(output / _WORK, ignore_errors=True)
+            _remove(output)
         report = _report(spark, output)
     if options.json:
         print(json.dumps(report))
     else:
         _print(report, options.output)
     return 0
+
+
+def _remove(output: Path) -> None:
+    """Remove what was kept on the way, and the folder itself where nothing else is in it."""
+    shutil.rmtree(output / _WORK, ignore_errors=True)
+    if output.is_dir() and not any(output.iterdir()):
+        output.rmdir()
 
 
 def _require_documents(documents: Any, rejected: Any) -> None:
