@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dedup.cli.compiling import say
-from dedup.cli.settings_options import make_settings, read_settings_options
+from dedup.cli.settings_options import rule_settings
 from dedup.corpus.job.job import Job
 from dedup.corpus.job.run import run_job
 from dedup.corpus.job.summary import summary_lines, summary_object
@@ -21,9 +21,7 @@ from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile, FoundFiles
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.corpus.writing.outputs import discard_part
-from dedup.errors import InputError, SettingsError
-from dedup.rules.settings import RuleSettings
-from dedup.signature.signature import BITS
+from dedup.errors import InputError
 
 _INTERRUPTED = 130
 
@@ -57,7 +55,7 @@ def deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[st
 
 def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> Job:
     """Read the arguments, and check everything that can be checked before any work starts."""
-    settings = _settings(options)
+    settings = rule_settings(options)
     if found.ignored:
         say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
     state = _state(outputs, options.save_index)
@@ -74,14 +72,6 @@ def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path
         against=options.against,
         save_index=options.save_index,
     )
-
-
-def _settings(options: argparse.Namespace) -> RuleSettings:
-    given = read_settings_options(options)
-    settings, scheme = make_settings(given)
-    if scheme.bits != BITS:
-        raise SettingsError(f"--scheme {given['scheme']}: expected a scheme of {BITS} bits")
-    return settings
 
 
 def _state(outputs: dict[str, Path], save_index: Path | None) -> Path | None:

@@ -45,16 +45,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say how documents are read and signed."""
-    defaults = ReadOptions()
-    parser.add_argument("--text-field", default=defaults.text_field, metavar="NAME", help="field of the text")
-    parser.add_argument("--html-field", default=defaults.html_field, metavar="NAME", help="of HTML without a text")
-    parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id or key, else file and line")
-    parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
+    add_field_arguments(parser)
     parser.add_argument("--limit", type=int, metavar="N", help="read only the first documents")
     parser.add_argument("--processes", type=int, metavar="N", help="how many make signatures (default: one a core)")
     parser.add_argument(
         "--checkpoint", type=float, default=30.0, metavar="SECONDS", help="how often the state is saved"
     )
+
+
+def add_field_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say how documents are found in files."""
+    defaults = ReadOptions()
+    parser.add_argument("--text-field", default=defaults.text_field, metavar="NAME", help="field of the text")
+    parser.add_argument("--html-field", default=defaults.html_field, metavar="NAME", help="of HTML without a text")
+    parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id or key, else file and line")
+    parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
 
 
 def run(options: argparse.Namespace) -> int:

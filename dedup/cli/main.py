@@ -23,6 +23,7 @@ _COMMANDS = {
     "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
     "release": "let pages that were dropped and are no copies be stored after all",
     "runs": "list the runs of a database, or take one back",
+    "spark": "keep one of all near-duplicates in files that fit no one machine, by a job of Spark",
     "upgrade": "upgrade a database that an earlier version of this program made",
     "warm-up": "compile now what would else be compiled at its first use, such as when an image is made",
 }

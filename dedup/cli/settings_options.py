@@ -93,3 +93,16 @@ def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
     if scheme.bits != BITS:
         del given["DEDUP_SCHEME"]
     return RuleSettings.read(given.get), scheme
+
+
+def rule_settings(options: argparse.Namespace) -> RuleSettings:
+    """Make settings of the options for documents that are looked up in tables.
+
+    Raises:
+        SettingsError: the fingerprints of the scheme are of another width.
+    """
+    given = read_settings_options(options)
+    settings, scheme = make_settings(given)
+    if scheme.bits != BITS:
+        raise SettingsError(f"--scheme {given['scheme']}: expected a scheme of {BITS} bits")
+    return settings

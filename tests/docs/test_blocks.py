@@ -136,7 +136,8 @@ def _with_output() -> list[Any]:
     return [
         pytest.param(block, after.text if after is not None and after.language == "output" else None, id=str(block))
         for block, after in following
-        if block.language == "python"
+        # Those with a session of Spark are run in tests/spark.
+        if block.language == "python" and block.mark != "spark"
     ]
 
 

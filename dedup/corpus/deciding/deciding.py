@@ -20,6 +20,7 @@ from dedup.corpus.candidates.candidates import Candidates
 from dedup.corpus.candidates.look_up import Closest, Stored
 from dedup.corpus.deciding.batch_kernel import COPY, TWIN, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
+from dedup.corpus.deciding.clusters import KnownClusters
 from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.deciding.mutual_probing import compiled_brings
 from dedup.corpus.deciding.shared_shingles import bounds
@@ -27,13 +28,12 @@ from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
-from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.documents import Content
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
 from dedup.signature.schemes import find_scheme
-from dedup.signature.sketch import Sketch
 
 
 class Related(NamedTuple):
@@ -80,6 +80,7 @@ class CorpusDeduplicator:
         self._matcher = Matcher(settings, brings, bounds)
         self._known = KnownDocuments(folder, lengths)
         self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
+        self._clusters = KnownClusters(self._known, self._merges, self._source)
         if len(self._known):
             self._index.add_many(*self._known.indexed)
 
@@ -149,8 +150,7 @@ class CorpusDeduplicator:
 
     def words_of(self, number: int) -> bytes:
         """Return the words of a document by its number; nothing where they were not kept."""
-        kept = self._known.words(number)
-        return kept and self._source.words(kept)
+        return self._clusters.words_of(number)
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
@@ -162,32 +162,9 @@ class CorpusDeduplicator:
         self._merges.close()
         self._index.close()
 
-    def match(self, number: int) -> Match:
-        """Return a document and the leader of its cluster."""
-        member = self._known.stored(number)
-        return Match(member if member.leader_id is None else self._known.stored(member.leader_id), member)
-
-    def leader_of(self, number: int) -> int:
-        """Return the number of the leader of a document's cluster, which may be its own."""
-        return self._known.leader_of(number)
-
-    def words(self, document: StoredDocument) -> bytes:
-        """Return the words of a document; nothing where they were not kept."""
-        return self.words_of(document.id)
-
-    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
-        """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
-        members = self._merges.movable(joined.id)
-        return None if members is None else [self._known.sketch(number) for number in members]
-
     def _asked(self, signed: Signed, key: str) -> Asked:
         words = partial(self._source.words, signed.words)
         return Asked(signed.fingerprint, signed.margins, signed.sketch, words, key)
-
-    def _merge(self, match: Match | None) -> None:
-        """Let clusters that a document shows to be one be one."""
-        if match is not None and match.joined is not None:
-            self._merges.join(match.joined.id, match.leader.id)
 
     def _decide_some(
         self,
@@ -227,8 +204,10 @@ class CorpusDeduplicator:
                 start = place
             if place < end:
                 signed = batch.signed(place)
-                answer = self._matcher.find_among(self._asked(signed, batch.key(place)), candidates.tolist(), self)
-                self._merge(answer.match)
+                answer = self._matcher.find_among(
+                    self._asked(signed, batch.key(place)), candidates.tolist(), self._clusters
+                )
+                self._clusters.join(answer.match)
                 leader = NOWHERE if answer.match is None else answer.match.leader.id
                 if found := answer.match or answer.similar:
                     content = _content(signed.text_digest, signed)

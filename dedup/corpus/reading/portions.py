@@ -58,7 +58,7 @@ def read_portions(
         start_after: see `read_documents`.
         with_words: whether the words are wanted of documents that stand in a range of lines.
     """
-    for are_lines, some in groupby(_remaining(files, start_after), lambda each: _has_ranges(each[0])):
+    for are_lines, some in groupby(_remaining(files, start_after), lambda each: has_ranges(each[0])):
         if not are_lines:
             yield from gather(_read_all(some, options))
             continue
@@ -97,13 +97,28 @@ def first_documents(items: Iterable[Item], count: int) -> Iterator[Item]:
 
 def _read_all(files: Iterable[tuple[CorpusFile, int, Position | None]], options: ReadOptions) -> Iterator[Item]:
     for file, number, after in files:
-        try:
-            yield from _reader(file)(file, number, options, after)
-        except OSError as error:
-            yield _unreadable(file, number, error)
+        yield from read_file(file, number, options, after)
 
 
-def _has_ranges(file: CorpusFile) -> bool:
+def read_file(
+    file: CorpusFile, number: int, options: ReadOptions, start_after: Position | None = None
+) -> Iterator[Item]:
+    """Read the documents of a file; see `read_documents`.
+
+    Args:
+        file: the file.
+        number: its number in the corpus.
+        options: how documents are found in it.
+        start_after: see `read_documents`.
+    """
+    try:
+        yield from _reader(file)(file, number, options, start_after)
+    except OSError as error:
+        yield _unreadable(file, number, error)
+
+
+def has_ranges(file: CorpusFile) -> bool:
+    """Say whether any process can read any lines of a file, see `LineRange`."""
     return file.format == "jsonl" and not file.compression
 
 

@@ -1,0 +1,7 @@
+"""The stage on Spark: corpora that fit no one machine. What is here needs the extra `spark`."""
+
+from __future__ import annotations
+
+from dedup.spark.deduplicating import Deduplicated, deduplicate
+
+__all__ = ["Deduplicated", "deduplicate"]

@@ -1,0 +1,209 @@
+"""What candidates turn out to be: documents that can have to do with each other, decided one after the other.
+
+A task has whole components, its documents in the order of their ids, and decides them by the `Matcher` that decides
+crawls and files. It has some 140 bytes of a document in memory; words are in a temporary file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from dedup.corpus.deciding.cluster_merges import ClusterMerges
+from dedup.corpus.deciding.clusters import KnownClusters
+from dedup.corpus.deciding.known import KnownDocuments, Lengths
+from dedup.corpus.deciding.mutual_probing import compiled_brings
+from dedup.corpus.deciding.shared_shingles import bounds
+from dedup.corpus.signing.signed import Signed
+from dedup.corpus.signing.words import WordSource
+from dedup.rules.decision import Decision, Verdict, decision_of
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Content
+from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.settings import RuleSettings
+from dedup.rules.verification import plan_of
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import distance
+from dedup.signature.sketch import Sketch, compare
+from dedup.spark.components import components_of
+from dedup.spark.signing import signatures_of
+from dedup.spark.steps import Steps
+
+_COLUMNS = (
+    "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
+    "rule string, standings array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
+)
+_STANDING = {
+    "since": pa.int64(),
+    "leader": pa.int64(),
+    "leader_key": pa.string(),
+    "distance": pa.int32(),
+    "similarity": pa.float64(),
+}
+_ROW = {
+    "id": pa.int64(),
+    "key": pa.string(),
+    "original": pa.string(),
+    "matched": pa.string(),
+    "verdict": pa.string(),
+    "distance": pa.int32(),
+    "similarity": pa.float64(),
+    "rule": pa.string(),
+    "standings": pa.list_(pa.struct(_STANDING)),
+}
+_ROWS = 4096
+
+
+class _Standing(NamedTuple):
+    """Whom a document belongs to, by the number of the leader, and the id of the document since which it does."""
+
+    since: int
+    leader: int
+
+
+def decide(documents: DataFrame, candidates: DataFrame, settings: RuleSettings, steps: Steps) -> DataFrame:
+    """Decide the documents that have candidates.
+
+    Args:
+        documents: id, key and text of each, also of others.
+        candidates: what `dedup.spark.candidates.candidates_of` returns.
+        settings: how matches are decided.
+        steps: keeps what is made on the way.
+
+    Returns:
+        Rows of two kinds: those with a `verdict` are duplicates, or similar to others. Those with `standings` say of a
+        document that is in another one's cluster in whose it was since which document was decided, the last in the
+        end.
+    """
+    in_doubt = components_of(candidates, steps).join(candidates, "id", "left")
+    in_doubt = in_doubt.join(documents.select("id", "key", "text"), "id")
+    # All of a component in one task, whatever Spark makes of the number of tasks.
+    together = in_doubt.repartition("component").sortWithinPartitions("id")
+    return together.select("id", "key", "text", "candidates").mapInArrow(partial(_decide, settings=settings), _COLUMNS)
+
+
+def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
+    with tempfile.TemporaryDirectory(prefix="dedup-") as folder, closing(_Task(settings, Path(folder))) as task:
+        for batch in batches:
+            yield from _packed(task.decide(batch))
+        yield from _packed(task.standings())
+
+
+def _packed(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
+    rows = list(rows)
+    for start in range(0, len(rows), _ROWS):
+        yield pa.RecordBatch.from_pylist(rows[start : start + _ROWS], pa.schema(_ROW))
+
+
+class _Task:
+    """The documents of a task: what they turn out to be, in the order of their ids.
+
+    Args:
+        settings: how they are decided.
+        folder: where is kept what does not stand in memory.
+    """
+
+    def __init__(self, settings: RuleSettings, folder: Path) -> None:
+        self._settings = settings
+        self._scheme = find_scheme(settings.scheme)
+        brings = compiled_brings(plan_of(settings), self._scheme)
+        self._matcher = Matcher(settings, brings, bounds)
+        self._source = WordSource(scheme_name=settings.scheme)
+        self._known = KnownDocuments(folder)
+        self._merges = ClusterMerges(self._known, folder, Lengths())
+        self._clusters = KnownClusters(self._known, self._merges, self._source)
+        self._ids: list[int] = []
+        self._standings: dict[int, list[_Standing]] = {}
+
+    def close(self) -> None:
+        """Close the files."""
+        self._known.close()
+        self._merges.close()
+
+    def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+        """Yield what the documents of a batch are, where they are duplicates, or similar to others."""
+        signatures = signatures_of(batch, self._settings.scheme, with_words=True)
+        columns = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
+        for number, key, candidates, row, words in zip(*columns, signatures.rows, signatures.words, strict=True):
+            decision = self._decide(number, key, candidates or (), _signed(row, words))
+            if decision is not None:
+                yield {
+                    "id": number,
+                    "key": key,
+                    "original": decision.original,
+                    "matched": decision.matched,
+                    "verdict": decision.verdict.value,
+                    "distance": decision.distance,
+                    "similarity": decision.similarity,
+                    "rule": decision.rule and decision.rule.short,
+                }
+
+    def standings(self) -> Iterator[dict[str, Any]]:
+        """Yield in whose clusters documents were, and are."""
+        for number, standings in self._standings.items():
+            entries = [self._standing(number, each) for each in standings]
+            yield {"id": self._ids[number], "key": self._known.key(number), "standings": entries}
+
+    def _decide(self, id_: int, key: str, candidates: Sequence[int], signed: Signed) -> Decision | None:
+        answer = NOTHING_ALIKE
+        if candidates:
+            ranked = [bisect_left(self._ids, each) for each in candidates]
+            asked = Asked(
+                signed.fingerprint, signed.margins, signed.sketch, partial(self._source.words, signed.words), key
+            )
+            answer = self._matcher.find_among(asked, ranked, self._clusters)
+        self._enter(id_, key, signed, answer)
+        if not (answer.match or answer.similar):
+            return None
+        content = Content(signed.text_digest, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
+        return decision_of(Verdict.NEW, content, answer)
+
+    def _enter(self, id_: int, key: str, signed: Signed, answer: Answer) -> None:
+        """Know a document, and join what it shows to be one."""
+        match = answer.match
+        if match is not None and match.joined is not None:
+            joined = match.joined.id
+            for number in (joined, *(self._merges.movable(joined) or ())):
+                self._stand(number, _Standing(id_, match.leader.id))
+            self._clusters.join(match)
+        leader = None if match is None else match.leader.id
+        has_words = signed.sketch.tokens <= self._settings.max_compared
+        number = self._known.add(key, signed.text_digest, signed, leader, indexed=True, words=has_words)
+        self._ids.append(id_)
+        if leader is not None:
+            self._stand(number, _Standing(id_, leader))
+
+    def _stand(self, number: int, standing: _Standing) -> None:
+        self._standings.setdefault(number, []).append(standing)
+
+    def _standing(self, number: int, standing: _Standing) -> dict[str, Any]:
+        """Return whom a document belongs to, with the distance and similarity of the two."""
+        rows, leader = self._known.rows, standing.leader
+        return {
+            "since": standing.since,
+            "leader": self._ids[leader],
+            "leader_key": self._known.key(leader),
+            "distance": distance(int(rows["fingerprint"][number]), int(rows["fingerprint"][leader])),
+            "similarity": compare(self._known.sketch(number), self._known.sketch(leader)).jaccard,
+        }
+
+
+def _signed(row: Any, words: bytes) -> Signed:
+    sketch = Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"]))
+    return Signed(
+        row["digest"].tobytes(),
+        None,
+        int(row["fingerprint"]),
+        row["margins"].tobytes(),
+        sketch,
+        words,
+        int(row["text_bytes"]),
+        None,
+    )

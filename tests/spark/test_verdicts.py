@@ -1,0 +1,154 @@
+"""The verdicts of Spark are those of `dedup files`, however documents are spread, and in whatever order they lie."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from dedup.errors import InputError, SettingsError
+from dedup.rules.settings import RuleSettings
+from tests.commands import run_dedup
+from tests.corpus.test_files_verdicts import corpus
+from tests.ledger.test_joining import STORIES
+from tests.texts import CHINESE, ENGLISH, document, edited
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+RELATED = ("key", "original", "matched", "verdict", "distance", "similarity", "rule")
+BASE = document(60, "base")
+# Two clusters that a later document shows to be one, with copies of their members before and after it.
+JOINED = [STORIES[name] for name in ("a", "b", "twin", "c", "twin", "later", "twin")]
+# Far more than are looked at are near.
+ALIKE = [f"{BASE} {BASE} {BASE} {document(100, i)}" for i in range(40)]
+# Of each only the one before is near.
+CHAIN = [document(150, "chain")]
+for step in range(12):
+    CHAIN.append(edited(CHAIN[-1], 12, step))
+
+SPREAD = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1"}
+
+
+@pytest.mark.parametrize(
+    ("partitions", "values", "properties"),
+    [(1, {}, {}), (2, {"max_candidates": 2}, {}), (7, {"caution": "eager"}, SPREAD)],
+    ids=["1", "2", "7"],
+)
+def test_verdicts_are_those_of_files(
+    spark: Any, tmp_path: Path, partitions: int, values: dict[str, Any], properties: dict[str, str]
+) -> None:
+    texts = [each if isinstance(each, str) else "" for each in corpus(("spark", partitions), 150)]
+    texts += [*JOINED, *ALIKE, *map(edited, ALIKE[::7], [4] * 6), *CHAIN, ENGLISH, CHINESE, ENGLISH.upper()]
+    documents = [(number, key_of(number), text) for number, text in enumerate(texts)]
+    expected = of_files(documents, values, tmp_path)
+    assert {row["rule"] for row in expected["dropped"]} >= {"same_text", "jaccard"}
+    Random(partitions).shuffle(documents)
+    with set_in(spark, properties):
+        frame = spark.createDataFrame(documents, "id long, key string, text string").repartition(partitions)
+        found = of_spark(frame, values, tmp_path)
+    assert found == expected
+    assert {row["original"] for row in expected["dropped"] if row["matched"] == key_of(151)} == {
+        key_of(150),
+        key_of(151),
+    }
+
+
+def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> None:
+    from dedup.spark import deduplicate
+
+    rows = [(place * 10, "same", text, place) for place, text in enumerate([*JOINED, "", ""])]
+    frame = spark.createDataFrame(rows, "id long, key string, text string, place int")
+    result = deduplicate(frame, str(tmp_path))
+    kept = {row.place: (row.id, row.cluster, row.cluster_size) for row in result.kept.collect()}
+    # The second was kept before it was known to belong to the first.
+    assert kept == {0: (0, 0, 7), 1: (10, 0, 7), 7: (70, 70, 1), 8: (80, 80, 1)}
+    assert sorted(row.id for row in result.clusters.collect()) == [0, 10, 20, 30, 40, 50, 60]
+    assert {row.id: row.place for row in result.dropped.collect()} == {20: 2, 30: 3, 40: 4, 50: 5, 60: 6}
+
+
+def test_documents_are_put_together_by_chains_of_candidates(spark: Any, tmp_path: Path) -> None:
+    from dedup.spark.components import components_of
+    from dedup.spark.steps import Steps
+
+    path = [(number, [number - 7]) for number in range(8, 90) if number % 7 == 1]
+    star = [(number, [3, *range(100, number, 40)]) for number in range(101, 200)]
+    candidates = spark.createDataFrame([*path, *star, (5, [4])], "id long, candidates array<long>")
+    found = {row.id: row.component for row in components_of(candidates, Steps(str(tmp_path))).collect()}
+    expected = dict.fromkeys([1, *(number for number, _ in path)], 1)
+    assert found == expected | dict.fromkeys([3, *range(100, 200)], 3) | {4: 4, 5: 4}
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "message"),
+    [
+        ("id long, key string", [(1, "a")], "column text is missing"),
+        ("id string, key string, text string", [("1", "a", "")], "column id is string: expected bigint"),
+        ("id long, key string, text string", [(1, "a", ""), (1, "b", "")], "column id: 1 stands in 2 rows"),
+    ],
+)
+def test_what_has_no_order_is_refused(spark: Any, tmp_path: Path, columns: str, rows: Any, message: str) -> None:
+    from dedup.spark import deduplicate
+
+    with pytest.raises(InputError, match=message):
+        deduplicate(spark.createDataFrame(rows, columns), str(tmp_path))
+
+
+def test_the_mode_of_the_paper_is_refused(spark: Any, tmp_path: Path) -> None:
+    from dedup.spark import deduplicate
+
+    frame = spark.createDataFrame([(1, "a", "")], "id long, key string, text string")
+    with pytest.raises(SettingsError, match="dedup files"):
+        deduplicate(frame, str(tmp_path), RuleSettings(mode="paper"))
+
+
+def key_of(number: int) -> str:
+    """Return an address: of every three two are siblings."""
+    return f"https://shop.example/product/{number}" if number % 3 else f"https://host{number % 7}.example/{number}"
+
+
+def of_files(documents: Sequence[tuple[int, str, str]], values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    lines = [json.dumps({"id": key, "text": text}) + "\n" for _, key, text in documents]
+    (folder / "in.jsonl").write_text("".join(lines), encoding="utf-8")
+    given = [f"--set={name}={value}" for name, value in values.items()]
+    done = run_dedup("files", "in.jsonl", "-o", "out", *given, folder=folder)
+    assert done.returncode == 0, done.stderr
+
+    def rows(name: str) -> list[dict[str, Any]]:
+        text = (folder / "out" / f"{name}.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    return {
+        "kept": sorted(row["id"] for row in rows("kept")),
+        "clusters": sorted([row["leader"], key] for row in rows("clusters") for key in row["keys"]),
+        **{name: related(rows(name)) for name in ("dropped", "similar")},
+    }
+
+
+def of_spark(frame: Any, values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    from dedup.spark import deduplicate
+
+    result = deduplicate(frame, str(folder / "work"), RuleSettings(**values))
+    return {
+        "kept": sorted(row.key for row in result.kept.collect()),
+        "clusters": sorted([row.leader, row.key] for row in result.clusters.collect()),
+        "dropped": related(row.asDict() for row in result.dropped.collect()),
+        "similar": related(row.asDict() for row in result.similar.collect()),
+    }
+
+
+def related(rows: Any) -> list[dict[str, Any]]:
+    return sorted(({name: row[name] for name in RELATED} for row in rows), key=lambda row: row["key"])
+
+
+@contextmanager
+def set_in(spark: Any, properties: dict[str, str]) -> Iterator[None]:
+    for name, value in properties.items():
+        spark.conf.set(name, value)
+    yield
+    for name in properties:
+        spark.conf.unset(name)
