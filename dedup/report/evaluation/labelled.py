@@ -18,6 +18,7 @@ from typing import Any
 from dedup.errors import InputError
 
 _GZIP = b"\x1f\x8b"
+_OF_A_SET = "; a labelled set has docs.jsonl and pairs.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def read_set(folder: Path, limit: int | None = None) -> LabelledSet:
         InputError: a file is missing or is not what it should be.
     """
     documents: dict[str, LabelledDocument] = {}
-    for where, line in _lines(folder / "docs.jsonl"):
+    for where, line in _lines(folder / "docs.jsonl", _OF_A_SET):
         if limit is not None and len(documents) >= limit:
             break
         if not isinstance(line.get("id"), str) or not isinstance(line.get("text", line.get("html")), str):
@@ -70,7 +71,7 @@ def read_set(folder: Path, limit: int | None = None) -> LabelledSet:
         documents[line["id"]] = LabelledDocument(line.get("text"), page, str(line.get("cluster") or line["id"]))
     path = folder / "pairs.jsonl"
     pairs = []
-    for where, pair in _pairs(path):
+    for where, pair in _pairs(path, _OF_A_SET):
         unknown = {pair.a, pair.b} - documents.keys()
         if unknown and limit is None:
             raise InputError(f"{where}: no document has the id {min(unknown)!r}")
@@ -88,9 +89,9 @@ def read_pairs(path: Path) -> list[LabelledPair]:
     return [pair for _, pair in _pairs(path)]
 
 
-def _pairs(path: Path) -> Iterator[tuple[str, LabelledPair]]:
+def _pairs(path: Path, hint: str = "") -> Iterator[tuple[str, LabelledPair]]:
     """Yield the decided pairs of a file, each with where it stands."""
-    for where, line in _lines(path):
+    for where, line in _lines(path, hint):
         if not isinstance(line.get("a"), str) or not isinstance(line.get("b"), str) or "label" not in line:
             raise InputError(f"{where}: expected 'a', 'b' and 'label'")
         if line["label"] not in (0, 1, None):
@@ -99,18 +100,23 @@ def _pairs(path: Path) -> Iterator[tuple[str, LabelledPair]]:
             yield where, LabelledPair(line["a"], line["b"], bool(line["label"]), str(line.get("kind") or ""))
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of a JSON Lines file, each with where it stands."""
+def _lines(path: Path, hint: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a JSON Lines file, each with where it stands; a hint is told if it cannot be read."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        # Editors begin files with a mark. `splitlines` would cut strings at U+2028, which browsers do not escape.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); a labelled set has docs.jsonl and pairs.jsonl") from None
+        raise InputError(f"{path}: cannot be read ({error}){hint}") from None
     for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
         where = f"{path}, line {number}"
         try:
             value = json.loads(line)
         except ValueError:
             raise InputError(f"{where}: not JSON") from None
+        except RecursionError:
+            raise InputError(f"{where}: not usable JSON: nested too deeply") from None
         if not isinstance(value, dict):
             raise InputError(f"{where}: expected an object")
         yield where, value

@@ -1,0 +1,46 @@
+"""Files of labelled pairs, as browsers, editors and strangers write them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dedup.errors import InputError
+from dedup.report.evaluation.labelled import read_pairs
+
+PAIR = '{"a": "http://x.example/%s", "b": "http://x.example/b", "label": 0}'
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "marks.jsonl"
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+@pytest.mark.parametrize("letter", ["\u2028", "\u2029", "\x85"])
+def test_only_a_line_feed_ends_a_line(letter: str, tmp_path: Path) -> None:
+    (pair,) = read_pairs(written(tmp_path, PAIR % letter + "\n"))
+    assert pair.a == f"http://x.example/{letter}"
+
+
+@pytest.mark.parametrize("text", ["\ufeff" + PAIR + "\r\n", PAIR + "\n\n", "\n" + PAIR])
+def test_what_editors_add_is_passed_over(text: str, tmp_path: Path) -> None:
+    assert len(read_pairs(written(tmp_path, text))) == 1
+
+
+def test_lines_are_counted_with_empty_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 3: not JSON"):
+        read_pairs(written(tmp_path, PAIR + "\n\nnothing\n"))
+
+
+@pytest.mark.parametrize("start", ["[", '{"a": ['])
+def test_deep_nesting_is_refused_in_one_line(start: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 1: not usable JSON: nested too deeply"):
+        read_pairs(written(tmp_path, start + "[" * 200_000))
+
+
+def test_a_missing_file_of_pairs_is_not_told_to_be_a_set(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read_pairs(tmp_path / "nothing.jsonl")
+    assert "labelled set" not in str(refused.value)
