@@ -68,4 +68,4 @@ def _lines(outcome: Released) -> Iterator[str]:
             yield from (f"{'':10}{readable(plain(key))}" for key in keys)
     if outcome.released:
         yield ""
-        yield "Crawl once more: what is released is fetched again then, and stored."
+        yield "Crawl once more (-a recrawl=true): what is released is fetched again then, and stored."

@@ -8,6 +8,8 @@ import pytest
 
 from dedup.errors import InputError
 from dedup.report.evaluation.labelled import read_pairs
+from dedup.report.evaluation.marked import read_marked
+from dedup.sql.database import Database
 
 PAIR = '{"a": "http://x.example/%s", "b": "http://x.example/b", "label": 0}'
 
@@ -44,3 +46,10 @@ def test_a_missing_file_of_pairs_is_not_told_to_be_a_set(tmp_path: Path) -> None
     with pytest.raises(InputError) as refused:
         read_pairs(tmp_path / "nothing.jsonl")
     assert "labelled set" not in str(refused.value)
+
+
+def test_a_file_without_marks_says_so(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'crawl.db'}")
+    with pytest.raises(InputError, match="no marks; mark pairs in a report"):
+        read_marked(written(tmp_path, "\n"), database)
+    database.close()

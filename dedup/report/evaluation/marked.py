@@ -25,6 +25,8 @@ def read_marked(path: Path, database: Database) -> tuple[LabelledSet, int]:
         InputError: the file is not what it should be, or no pair is left.
     """
     pairs = read_pairs(path)
+    if not pairs:
+        raise InputError(f"{path}: no marks; mark pairs in a report, and save them")
     texts = {key: _text_of(database, key) for key in dict.fromkeys(key for pair in pairs for key in (pair.a, pair.b))}
     known = [pair for pair in pairs if texts[pair.a] is not None and texts[pair.b] is not None]
     if not known:
