@@ -24,14 +24,9 @@ class Exported:
     Args:
         path: the file, or the folder that Spark wrote.
 
-    Attributes:
-        settings: those that it was made with.
-
     Raises:
         InputError: it cannot be read, or is none that was exported.
     """
-
-    settings: RuleSettings
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -40,7 +35,12 @@ class Exported:
             about = _about_folder(path) if path.is_dir() else _about_file(path, is_parquet=self._is_parquet)
         except OSError as error:
             raise InputError(f"{path}: cannot be read ({error.strerror or error}); check the name") from None
-        self._format, self.settings = read_about(str(path), about)
+        self._about = read_about(str(path), about)
+
+    @property
+    def settings(self) -> RuleSettings:
+        """The settings that it was made with."""
+        return self._about.settings
 
     def rows(self) -> Iterator[tuple[str, Row]]:
         """Yield all rows, each with the words that say where it stands.
@@ -48,7 +48,7 @@ class Exported:
         Raises:
             InputError: a row is not what it should be.
         """
-        read = reader_of(self._format, is_parquet=self._is_parquet)
+        read = reader_of(self._about.format, is_parquet=self._is_parquet)
         found = chain.from_iterable(map(_of_parquet, self._parts())) if self._is_parquet else _of_jsonl(self._path)
         for place, (where, values) in enumerate(found):
             try:

@@ -103,8 +103,22 @@ def write_about(named_settings: Mapping[str, str]) -> dict[str, Any]:
     return {"format": FORMAT, "settings": dict(named_settings)}
 
 
-def read_about(source: str, text: str | bytes) -> tuple[int, RuleSettings]:
-    """Return format and settings of rows.
+class About(NamedTuple):
+    """What is said of all rows.
+
+    Attributes:
+        format: the version of the form.
+        named_settings: the settings that the index was made with, as `write_about` takes them.
+        settings: the same.
+    """
+
+    format: int
+    named_settings: dict[str, str]
+    settings: RuleSettings
+
+
+def read_about(source: str, text: str | bytes) -> About:
+    """Return what is said of all rows.
 
     Args:
         source: where the rows are, for messages.
@@ -118,7 +132,7 @@ def read_about(source: str, text: str | bytes) -> tuple[int, RuleSettings]:
         version = about["format"]
         if version not in (_FIRST_FORMAT, FORMAT):
             raise InputError(f"{source}: export format {version!r}, and this version reads {FORMAT}")
-        return version, settings_of(about["settings"])
+        return About(version, about["settings"], settings_of(about["settings"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise no_export(source) from None
     except SettingsError as error:
