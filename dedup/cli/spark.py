@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
         "Keep one of all near-duplicates in files, by a job of Spark: the same ones as `dedup files` keeps. What is "
-        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths."
+        "written is Parquet. With `spark-submit`, on many machines: all of them need the same paths, or such as "
+        "hdfs://... and s3a://..., which Spark reads and writes."
     )
-    parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="where it is written")
+    parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is written, a folder or its URL")
     parser.add_argument("--force", action="store_true", help="overwrite what is there")
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
@@ -43,14 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Deduplicate and print the report."""
     settings = rule_settings(options)
-    found = find_files(options.inputs)
-    if not options.force and (there := [path for path in _paths(options.output) if path.exists()]):
-        raise InputError(f"{there[0]}: is there already; write elsewhere, or give --force to overwrite it")
+    is_remote = _are_urls(options.inputs)
+    files = [] if is_remote else find_files(options.inputs).files
+    if not (_is_url(options.output) or options.force):
+        _require_free(options.output, os.path.exists)
     conf = dict(_properties(options.conf))
     try:
         # Few have pyspark.
+        from dedup.spark import hadoop  # noqa: PLC0415
         from dedup.spark.deduplicating import deduplicate, require_checked  # noqa: PLC0415
         from dedup.spark.reading import read  # noqa: PLC0415
+        from dedup.spark.remote import find_remote_files, read_remote  # noqa: PLC0415
         from dedup.spark.session import session  # noqa: PLC0415
         from dedup.spark.steps import Steps  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -58,22 +63,31 @@ def run(options: argparse.Namespace) -> int:
     require_checked(settings)
     compile_first("spark", *SIGNATURES, "files")
     fields = ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
-    output = options.output.absolute()
+    root = _root(options.output)
     with session(conf) as spark:
-        work = (output / _WORK).as_uri()
+        if _is_url(options.output) and not options.force:
+            _require_free(options.output, partial(hadoop.exists, spark))
+        work = f"{root}/{_WORK}"
         try:
+            if is_remote:
+                found = read_remote(spark, options.inputs, find_remote_files(spark, options.inputs), fields)
+            else:
+                found = read(spark, files, fields)
             # Pages are extracted once, however many steps need their texts.
-            items = Steps(work).keep("read", read(spark, found.files, fields))
+            items = Steps(work).keep("read", found)
             documents = items.where(items.reason.isNull()).drop("reason")
             rejected = items.where(items.reason.isNotNull()).select("source", "reason")
             _require_documents(documents, rejected)
             result = deduplicate(documents, work, settings)
             frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
-            for path, frame in zip(_paths(output), frames, strict=True):
-                frame.write.mode("overwrite").parquet(path.as_uri())
+            for name, frame in zip(_OUTPUTS, frames, strict=True):
+                frame.write.mode("overwrite").parquet(f"{root}/{name}")
         finally:
-            _remove(output)
-        report = _report(spark, output)
+            hadoop.remove(spark, work)
+            # Nothing could be written.
+            if hadoop.is_empty_folder(spark, root):
+                hadoop.remove(spark, root)
+        report = _report(spark, root)
     if options.json:
         print(json.dumps(report))
     else:
@@ -81,11 +95,27 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _remove(output: Path) -> None:
-    """Remove what was kept on the way, and the folder itself where nothing else is in it."""
-    shutil.rmtree(output / _WORK, ignore_errors=True)
-    if output.is_dir() and not any(output.iterdir()):
-        output.rmdir()
+def _is_url(path: str) -> bool:
+    """Say whether a path is for Spark to read or write."""
+    return "://" in path
+
+
+def _are_urls(inputs: list[str]) -> bool:
+    kinds = set(map(_is_url, inputs))
+    if len(kinds) > 1:
+        raise InputError("inputs with a scheme, and others: give all of them with one, such as file:///data/a.jsonl")
+    return kinds == {True}
+
+
+def _root(output: str) -> str:
+    """Return a folder as Spark has it: not as a URI, in which a space would be another letter."""
+    return output.rstrip("/") if _is_url(output) else f"file://{Path(output).absolute()}"
+
+
+def _require_free(output: str, exists: Callable[[str], bool]) -> None:
+    for path in (f"{output.rstrip('/')}/{name}" for name in _OUTPUTS):
+        if exists(path):
+            raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
 
 
 def _require_documents(documents: Any, rejected: Any) -> None:
@@ -93,10 +123,6 @@ def _require_documents(documents: Any, rejected: Any) -> None:
     if documents.isEmpty() and (first := rejected.first()) is not None:
         reason = f"{plain(first['source'])}: {plain(first['reason'])}"
         raise InputError(f"no document could be read, and nothing is written: {reason}")
-
-
-def _paths(output: Path) -> Iterator[Path]:
-    return (output / name for name in _OUTPUTS)
 
 
 def _properties(given: list[str]) -> Iterator[tuple[str, str]]:
@@ -107,9 +133,9 @@ def _properties(given: list[str]) -> Iterator[tuple[str, str]]:
         yield name.strip(), value.strip()
 
 
-def _report(spark: Any, output: Path) -> dict[str, int]:
+def _report(spark: Any, root: str) -> dict[str, int]:
     """Count what was written."""
-    frames = {name: spark.read.parquet((output / name).as_uri()) for name in _OUTPUTS}
+    frames = {name: spark.read.parquet(f"{root}/{name}") for name in _OUTPUTS}
     verdicts = {row["verdict"]: row["count"] for row in frames["dropped"].groupBy("verdict").count().collect()}
     return {
         "kept": frames["kept"].count(),
@@ -120,11 +146,11 @@ def _report(spark: Any, output: Path) -> dict[str, int]:
     }
 
 
-def _print(report: dict[str, int], output: Path) -> None:
+def _print(report: dict[str, int], output: str) -> None:
     dropped = report["exact"] + report["near"]
     print(f"read        {counted(report['kept'] + dropped, 'document')}")
     print(f"kept        {counted(report['kept'], 'document')}   {report['similar']:,} similar to others")
     print(f"dropped     {counted(dropped, 'document')}   {report['exact']:,} exact, {report['near']:,} near")
     if report["rejected"]:
-        print(f"rejected    {report['rejected']:,}, with reasons in {plain(str(output / 'rejected'))}")
-    print(f"written     {', '.join(plain(str(path)) for path in _paths(output))}")
+        print(f"rejected    {report['rejected']:,}, with reasons in {plain(f'{output}/rejected')}")
+    print(f"written     {', '.join(plain(f'{output}/{name}') for name in _OUTPUTS)}")
