@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 SETTINGS = RuleSettings(max_compared=300)
 # The last one shows the two clusters before it to be one.
-TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 150)]
+TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 60)]
 TEXTS += [STORIES[name] for name in ("a", "b", "twin", "c", "later")] + [document(400, 1), document(400, 1) + " more"]
 
 
@@ -113,6 +113,9 @@ def test_an_increment_goes_behind_what_is_known(spark: Any, of_spark: Path, tmp_
     from dedup.spark.signing import sign
 
     known = load_index(spark, str(of_spark), SETTINGS, below=-10)
+    # What is not asked for is not read.
+    plan = known.select("id", "fingerprint")._jdf.queryExecution().executedPlan().toString()
+    assert "ReadSchema: struct<number:bigint,fingerprint:bigint>" in plan
     assert known.selectExpr("max(id)").first()[0] == -11
     new = spark.createDataFrame(
         [(-10, "new", document(90, 9)), (5, "other", document(90, 10))], "id long, key string, text string"

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "them as their originals. If it is stopped, the same command goes on."
     )
     parser.add_argument(
-        "index", type=Path, metavar="INDEX", help="a folder, what was exported of one, or that of Spark"
+        "index", type=Path, metavar="INDEX", help="a folder, what was exported of one, or what Spark wrote"
     )
     parser.add_argument("database", metavar="DATABASE", help="a new one: a URL, or an SQLite file")
     parser.add_argument("--json", action="store_true", help="print an object for a program")
