@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
     require_checked(settings)
-    compile_first("spark", *SIGNATURES, "files")
+    compile_first("spark", *SIGNATURES, "files", "spark")
     fields = ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
     output = options.output.absolute()
     with session(conf) as spark:

@@ -64,7 +64,7 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
     _require_ids(signed)
     contents = steps.keep("contents", contents_of(signed))
     copies = copies_of(signed, contents)
-    candidates = steps.keep("candidates", candidates_of(contents, settings))
+    candidates = steps.keep("candidates", candidates_of(contents, contents, settings))
     decided = steps.keep("decided", decide(documents, candidates, settings, steps))
     standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
     copied = steps.keep("copied", _copied(copies, standings))
