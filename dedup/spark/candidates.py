@@ -27,7 +27,9 @@ from dedup.rules.verification import fewest_tokens, plan_of
 from dedup.signature.schemes import find_scheme
 from dedup.spark.comparing import FOUND, compare, merge
 
-_SKETCH = ("minima", "shingles", "tokens")
+STORED = ("id", "fingerprint", "minima", "shingles", "tokens")
+"""The columns of documents among which is looked."""
+
 # Of each 350 bytes are in memory.
 _MOST_STORED = 500_000
 _TASKS_A_CORE = 4
@@ -42,7 +44,7 @@ def candidates_of(asked: DataFrame, stored: DataFrame, settings: RuleSettings) -
 
     Args:
         asked: the contents that are looked around, see `dedup.spark.contents.contents_of`.
-        stored: those among which is looked for earlier ones, by id.
+        stored: those among which is looked for earlier ones, by id; the columns `STORED`.
         settings: how far is looked, and how many are wanted.
 
     Returns:
@@ -56,9 +58,8 @@ def candidates_of(asked: DataFrame, stored: DataFrame, settings: RuleSettings) -
     grid = _Grid.of(asked, stored)
     if grid is None:
         return asked.sparkSession.createDataFrame([], "id long, candidates array<long>")
-    columns = ("id", "fingerprint", *_SKETCH)
-    sent = stored.select(grid.of_stored(), f.lit(False).alias("is_asked"), *columns, f.lit(None).alias("margins"))
-    sent = sent.union(asked.select(grid.of_asked(), f.lit(True).alias("is_asked"), *columns, "margins"))
+    sent = stored.select(grid.of_stored(), f.lit(False).alias("is_asked"), *STORED, f.lit(None).alias("margins"))
+    sent = sent.union(asked.select(grid.of_asked(), f.lit(True).alias("is_asked"), *STORED, "margins"))
     tasks = sent.repartition(grid.tasks, "task").sortWithinPartitions("task", "is_asked", "id")
     found = tasks.mapInArrow(partial(compare, settings=settings), FOUND)
     together = found.repartition("query").sortWithinPartitions("query", "task")

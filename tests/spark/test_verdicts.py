@@ -78,7 +78,8 @@ def test_documents_are_put_together_by_chains_of_candidates(spark: Any, tmp_path
     path = [(number, [number - 7]) for number in range(8, 90) if number % 7 == 1]
     star = [(number, [3, *range(100, number, 40)]) for number in range(101, 200)]
     candidates = spark.createDataFrame([*path, *star, (5, [4])], "id long, candidates array<long>")
-    found = {row.id: row.component for row in components_of(candidates, Steps(str(tmp_path))).collect()}
+    edges = candidates.selectExpr("id", "explode(candidates) as other")
+    found = {row.id: row.component for row in components_of(edges, Steps(str(tmp_path))).collect()}
     expected = dict.fromkeys([1, *(number for number, _ in path)], 1)
     assert found == expected | dict.fromkeys([3, *range(100, 200)], 3) | {4: 4, 5: 4}
 
