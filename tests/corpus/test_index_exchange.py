@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,14 +57,68 @@ def test_the_rows_are_for_other_programs_too(saved: Path, tmp_path: Path) -> Non
     index("export", saved, "-o", tmp_path / "rows.jsonl")
     index("export", saved, "-o", tmp_path / "rows.parquet")
     about, *rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert about["dedup index"]["format"] == 1
+    assert about["dedup index"]["format"] == 2
     assert about["dedup index"]["settings"]["scheme"].startswith("2:pairs/")
     assert [row["key"] for row in rows] == [key for key, _ in DOCUMENTS]
     # By fingerprints within three bits alone it is none.
     leader = 0 if about["dedup index"]["settings"]["mode"] == "checked" else None
     assert [row["leader"] for row in rows] == [None, leader, None, None, None, None]
+    assert [row["number"] for row in rows] == [0, 1, 2, 3, 4, 5]
     assert len(rows[0]["fingerprint"]) == 16
-    assert pq.read_table(tmp_path / "rows.parquet").to_pylist() == rows
+    bits = ("digest", "fingerprint", "minima")
+    of_parquet = pq.read_table(tmp_path / "rows.parquet").to_pylist()
+    assert [{name: row[name] for name in row if name not in bits} for row in rows] == [
+        {name: row[name] for name in row if name not in (*bits, "low", "high")} for row in of_parquet
+    ]
+    assert [row["minima"].hex() for row in of_parquet] == [row["minima"] for row in rows]
+    assert [f"{row['fingerprint'] & (1 << 64) - 1:016x}" for row in of_parquet] == [row["fingerprint"] for row in rows]
+    halves = [(row["low"], row["high"]) for row in of_parquet]
+    assert [struct.pack("<qq", *both).hex() for both in halves] == [row["digest"] for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_what_an_earlier_version_exported_is_read(saved: Path, tmp_path: Path, kind: str) -> None:
+    index("export", saved, "-o", tmp_path / "rows.jsonl")
+    about, *rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    about["dedup index"]["format"] = 1
+    for row in rows:
+        row.pop("number")
+    if kind == "jsonl":
+        lines = [json.dumps(row) + "\n" for row in (about, *rows)]
+        (tmp_path / "rows.jsonl").write_text("".join(lines), encoding="utf-8")
+    else:
+        table = pa.Table.from_pylist(rows).replace_schema_metadata({"dedup index": json.dumps(about["dedup index"])})
+        pq.write_table(table, tmp_path / "rows.parquet")
+    assert index("import", tmp_path / f"rows.{kind}", "-o", tmp_path / "again") == 0
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
+
+
+def test_parts_that_spark_writes_are_one_index(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index("export", saved, "-o", tmp_path / "rows.parquet")
+    table = pq.read_table(tmp_path / "rows.parquet")
+    # Numbers of Spark have gaps, and may be below 0.
+    numbers = [-5, 1 << 40, (1 << 40) + 1, 5 << 40, 1 << 60, 1 << 61]
+    leaders = [None if leader is None else numbers[leader] for leader in table["leader"].to_pylist()]
+    table = table.set_column(0, "number", pa.array(numbers)).set_column(
+        table.schema.get_field_index("leader"), "leader", pa.array(leaders, pa.int64())
+    )
+    folder = tmp_path / "of_spark"
+    (folder / "rows").mkdir(parents=True)
+    (folder / "about").mkdir()
+    for name, start, count in (("c", 0, 3), ("b", 3, 0), ("a", 3, 3)):
+        pq.write_table(table.slice(start, count), folder / "rows" / f"part-{name}.parquet")
+    capsys.readouterr()
+    assert index("import", folder, "-o", tmp_path / "again") == 2
+    assert "of_spark: not an exported index" in capsys.readouterr().err
+    (folder / "about" / "part-00000").write_bytes(table.schema.metadata[b"dedup index"] + b"\n")
+    assert index("import", folder, "-o", tmp_path / "again") == 0
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
+    # What stands in two parts is one row too many.
+    pq.write_table(table.slice(4), folder / "rows" / "part-d.parquet")
+    assert index("import", folder, "-o", tmp_path / "again", "--force") == 2
+    assert "part-d.parquet: row 1: number" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -83,14 +138,17 @@ def rows(tmp_path: Path) -> list[Any]:
         (lambda rows: rows[2].update(tokens=-1), "line 3: tokens '-1' is not what it should be"),
         (lambda rows: rows[2].update(shingles=1 << 32), "line 3: shingles '4294967296' is not what it should be"),
         (lambda rows: rows[2].update(tokens=True), "line 3: tokens 'True' is not what it should be"),
-        (lambda rows: rows[2].update(leader=1), "line 3: leader '1' is not what it should be"),
+        (lambda rows: rows[2].update(leader=1), "line 3: leader '1' is not the number of a row before"),
+        (lambda rows: rows[2].update(leader="0"), "line 3: leader '0' is not what it should be"),
+        (lambda rows: rows[2].update(number=0), "line 3: number 0 does not come after 0"),
+        (lambda rows: rows[2].pop("number"), "line 3: no 'number'"),
         (lambda rows: rows[3].update(leader=1), "line 4: leader 1 is led by another document"),
         (lambda rows: rows[2].update(indexed=1), "line 3: indexed '1' is not what it should be"),
         (lambda rows: rows[2].update(words=7), "line 3: words '7' is not what it should be"),
         (lambda rows: rows[2].update(key=7), "line 3: key '7' is not what it should be"),
         (lambda rows: rows[2].pop("key"), "line 3: no 'key'"),
         (lambda rows: rows.insert(2, [1]), "line 3: not an object"),
-        (lambda rows: rows[0]["dedup index"].update(format=9), "export format 9, and this version reads 1"),
+        (lambda rows: rows[0]["dedup index"].update(format=9), "export format 9, and this version reads 2"),
         (lambda rows: rows[0]["dedup index"]["settings"].update(radius="no"), "its settings cannot be used: "),
         (lambda rows: rows[0]["dedup index"]["settings"].update(scheme="3:x"), "scheme '3:x' is not known"),
         (lambda rows: rows.pop(0), "not an exported index"),

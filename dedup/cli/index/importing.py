@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dedup.corpus.saved.exchange import add_rows, read_settings
+from dedup.corpus.saved.exchange import add_rows
+from dedup.corpus.saved.exported import Exported
 from dedup.corpus.saved.folder import new_index, require_free
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="what `dedup index export` wrote, .jsonl or .parquet")
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help="what `dedup index export` wrote, .jsonl or .parquet, or the folder of an index that Spark wrote",
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="INDEX", help="the folder to make")
     parser.add_argument("--force", action="store_true", help="overwrite an index")
 
@@ -19,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Import an index."""
     require_free(options.output, force=options.force)
-    settings = read_settings(options.file)
-    with new_index(options.output, settings, force=options.force) as known:
-        count = add_rows(options.file, known)
+    exported = Exported(options.file)
+    with new_index(options.output, exported.settings, force=options.force) as known:
+        count = add_rows(exported, known)
     print(f"{options.output}: {count:,} documents")
     return 0

@@ -129,18 +129,31 @@ def known_from(folder: Path, settings: RuleSettings, target: Path) -> Lengths:
     saved = Checkpoint.load(folder)
     if saved is None or not saved.is_read:
         raise InputError(f"{folder}: no index; give a folder that --save-index made")
-    wanted = about_settings(settings)
-    if unknown := [name for name in wanted if name not in saved.about["settings"] and name != "word_lists"]:
-        names = ", ".join(unknown)
-        raise InputError(f"{folder}: made by an earlier version, which had no {names}; build the index again")
-    settings_differ = differing_settings(saved.about["settings"], wanted)
-    if settings_differ:
-        raise InputError(f"{folder}: made with other settings ({settings_differ}); give the same ones")
+    require_made_with(str(folder), saved.about["settings"], settings)
     for name in FILES:
         if not (folder / name).is_file() or (folder / name).stat().st_size < getattr(saved.lengths, name):
             raise InputError(f"{folder / name}: not there or too short; build the index again")
         shutil.copyfile(folder / name, target / name)
     return saved.lengths._replace(earlier=saved.lengths.documents // ROW.itemsize)
+
+
+def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:
+    """Refuse to begin with an index that was made with other settings.
+
+    Args:
+        index: where it is, for the message.
+        saved: its settings, as `about_settings` returns them.
+        settings: those that are wanted.
+
+    Raises:
+        InputError: they are not the same.
+    """
+    wanted = about_settings(settings)
+    if unknown := [name for name in wanted if name not in saved and name != "word_lists"]:
+        names = ", ".join(unknown)
+        raise InputError(f"{index}: made by an earlier version, which had no {names}; build the index again")
+    if settings_differ := differing_settings(saved, wanted):
+        raise InputError(f"{index}: made with other settings ({settings_differ}); give the same ones")
 
 
 @contextmanager

@@ -1,0 +1,201 @@
+"""The exported form of an index: what a row and the line about all of them hold, in JSONL, in Parquet, on Spark.
+
+A row a document, by rising `number`s that may have gaps: `key`, its content's digest, `fingerprint`, `minima`,
+`tokens`, `shingles`, `leader` (the number of a row before), `indexed` (whether it stands in the tables), `words` (a
+line feed between them). JSONL has `digest`, `fingerprint` and `minima` in hexadecimal. Parquet has bits as Spark has
+them: the halves of the digest as `low` and `high`, and the fingerprint, are longs with a sign, `minima` are bytes.
+
+Rows of format 1 have no number, which is their place, from 0, and hexadecimal in Parquet, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from dedup.corpus.saved.folder import settings_of
+from dedup.errors import InputError, SettingsError
+from dedup.rules.settings import RuleSettings
+
+FORMAT = 2
+
+NAME = "dedup index"
+"""Of the line about all rows: the key of its object in JSONL, and of the metadata in Parquet."""
+
+COLUMNS = {
+    "number": "int64",
+    "key": "string",
+    "low": "int64",
+    "high": "int64",
+    "fingerprint": "int64",
+    "minima": "binary",
+    "tokens": "int64",
+    "shingles": "int64",
+    "leader": "int64",
+    "indexed": "bool",
+    "words": "large_string",
+}
+"""The columns of Parquet and their types, by the names that Arrow has for them."""
+
+ROWS = "rows"
+"""The folder of the parts in what Spark writes."""
+
+ABOUT = "about"
+"""The folder of the line about all rows there, written last."""
+
+_FIRST_FORMAT = 1
+_HEX_DIGITS = {"digest": 32, "fingerprint": 16, "minima": 128}
+_MINIMA_BYTES = 64
+_DIGEST = struct.Struct("<qq")
+_FINGERPRINT = struct.Struct("<q")
+_MOST_COUNTED = 1 << 32
+
+
+class Row(NamedTuple):
+    """A document of an index.
+
+    Attributes:
+        number: which one it is.
+        key: what it is called.
+        digest: that of its content, 16 bytes.
+        fingerprint: 64 bits, unsigned.
+        minima: those of its sketch, 64 bytes.
+        tokens: how many its text has.
+        shingles: how many these make.
+        leader: the number of the leader of its cluster, if it is a duplicate.
+        indexed: whether it stands in the tables.
+        words: its tokens with a line feed between them; None where they are not kept.
+    """
+
+    number: int
+    key: str
+    digest: bytes
+    fingerprint: int
+    minima: bytes
+    tokens: int
+    shingles: int
+    leader: int | None
+    indexed: bool
+    words: str | None
+
+    def in_jsonl(self) -> dict[str, Any]:
+        """Return the object of a line."""
+        bits = {"digest": self.digest.hex(), "fingerprint": f"{self.fingerprint:016x}", "minima": self.minima.hex()}
+        return self._asdict() | bits
+
+    def in_parquet(self) -> dict[str, Any]:
+        """Return the values by column."""
+        low, high = _DIGEST.unpack(self.digest)
+        (fingerprint,) = _FINGERPRINT.unpack(self.fingerprint.to_bytes(8, "little"))
+        values = self._asdict() | {"low": low, "high": high, "fingerprint": fingerprint}
+        return {name: values[name] for name in COLUMNS}
+
+
+def write_about(named_settings: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is said of all rows.
+
+    Args:
+        named_settings: what `dedup.corpus.state.checkpoint.about_settings` returns.
+    """
+    return {"format": FORMAT, "settings": dict(named_settings)}
+
+
+class About(NamedTuple):
+    """What is said of all rows.
+
+    Attributes:
+        format: the version of the form.
+        named_settings: the settings that the index was made with, as `write_about` takes them.
+        settings: the same.
+    """
+
+    format: int
+    named_settings: dict[str, str]
+    settings: RuleSettings
+
+
+def read_about(source: str, text: str | bytes) -> About:
+    """Return what is said of all rows.
+
+    Args:
+        source: where the rows are, for messages.
+        text: the JSON of what `write_about` returned.
+
+    Raises:
+        InputError: it is something else, or of a later version.
+    """
+    try:
+        about = json.loads(text)
+        version = about["format"]
+        if version not in (_FIRST_FORMAT, FORMAT):
+            raise InputError(f"{source}: export format {version!r}, and this version reads {FORMAT}")
+        return About(version, about["settings"], settings_of(about["settings"]))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise no_export(source) from None
+    except SettingsError as error:
+        raise InputError(f"{source}: its settings cannot be used: {error}") from None
+
+
+def no_export(source: str) -> InputError:
+    """Return what is said of anything else than exported rows."""
+    return InputError(f"{source}: not an exported index; give what `dedup index export` or `dedup spark` wrote")
+
+
+def reader_of(version: int, *, is_parquet: bool) -> Callable[[Any, int], Row]:
+    """Return what makes rows of an object of JSON, or of values by column, and the place of it, from 0.
+
+    It raises ValueError, KeyError, TypeError or AttributeError where something is not what it should be.
+    """
+
+    def read(values: Any, place: int) -> Row:
+        if not isinstance(values, dict):
+            raise TypeError("not an object")
+        is_hex = version == _FIRST_FORMAT or not is_parquet
+        digest, fingerprint, minima = (_of_hex if is_hex else _of_bits)(values)
+        return Row(
+            place if version == _FIRST_FORMAT else _checked(values, "number", _is_long),
+            _checked(values, "key", lambda value: isinstance(value, str)),
+            digest,
+            fingerprint,
+            minima,
+            _checked(values, "tokens", _is_count),
+            _checked(values, "shingles", _is_count),
+            _checked(values, "leader", lambda value: value is None or _is_long(value)),
+            _checked(values, "indexed", lambda value: isinstance(value, bool)),
+            _checked(values, "words", lambda value: value is None or (isinstance(value, str) and value)),
+        )
+
+    return read
+
+
+def _of_hex(values: dict[str, Any]) -> tuple[bytes, int, bytes]:
+    digest, fingerprint, minima = (bytes.fromhex(_checked(values, name, _is_hex(name))) for name in _HEX_DIGITS)
+    return digest, int.from_bytes(fingerprint), minima
+
+
+def _of_bits(values: dict[str, Any]) -> tuple[bytes, int, bytes]:
+    low, high, fingerprint = (_checked(values, name, _is_long) for name in ("low", "high", "fingerprint"))
+    minima = _checked(values, "minima", lambda value: isinstance(value, bytes) and len(value) == _MINIMA_BYTES)
+    return _DIGEST.pack(low, high), int.from_bytes(_FINGERPRINT.pack(fingerprint), "little"), minima
+
+
+def _checked(values: dict[str, Any], name: str, is_right: Callable[[Any], object]) -> Any:
+    value = values[name]
+    if not is_right(value):
+        raise ValueError(f"{name} {str(value)[:40]!r} is not what it should be")
+    return value
+
+
+def _is_hex(name: str) -> Callable[[Any], object]:
+    return lambda value: isinstance(value, str) and re.fullmatch(f"[0-9a-f]{{{_HEX_DIGITS[name]}}}", value)
+
+
+def _is_long(value: Any) -> bool:
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < _MOST_COUNTED

@@ -1,0 +1,69 @@
+"""Paths of Hadoop (`hdfs://`, `s3a://`, `file:///`, whatever Spark knows): what is there, as Spark sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from dedup.errors import InputError
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Say whether something is there.
+
+    Raises:
+        InputError: its file system cannot be reached, or is none that Spark knows.
+    """
+    with _opened(spark, path) as (system, place):
+        return bool(system.exists(place))
+
+
+def is_folder(spark: SparkSession, path: str) -> bool:
+    """Say whether a folder is there; see `exists`."""
+    with _opened(spark, path) as (system, place):
+        return bool(system.exists(place) and system.getFileStatus(place).isDirectory())
+
+
+def remove(spark: SparkSession, path: str) -> None:
+    """Remove a file, or a folder with all that is in it, if it is there; see `exists`."""
+    with _opened(spark, path) as (system, place):
+        system.delete(place, True)
+
+
+def parquet_metadata(spark: SparkSession, path: str) -> dict[str, str]:
+    """Return what whoever wrote a Parquet file has noted in it, by key.
+
+    Raises:
+        InputError: it cannot be read, or is no Parquet file.
+    """
+    with _opened(spark, path) as (_, place):
+        hadoop = _gateway(spark).org.apache.parquet.hadoop
+        conf = _configuration(spark)
+        reader = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(place, conf))
+        try:
+            return dict(reader.getFooter().getFileMetaData().getKeyValueMetaData())
+        finally:
+            reader.close()
+
+
+def _gateway(spark: SparkSession) -> Any:
+    return spark.sparkContext._jvm  # noqa: SLF001 -- there is no other way to Hadoop from Python
+
+
+def _configuration(spark: SparkSession) -> Any:
+    return spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+
+
+@contextmanager
+def _opened(spark: SparkSession, path: str) -> Iterator[tuple[Any, Any]]:
+    """Give the file system of a path, and the path as Hadoop has it; what they raise is said in one line."""
+    try:
+        place = _gateway(spark).org.apache.hadoop.fs.Path(path)
+        yield place.getFileSystem(_configuration(spark)), place
+    except Py4JJavaError as error:
+        reason = str(error.java_exception.getMessage() or error.java_exception.toString()).splitlines()[0]
+        raise InputError(f"{path}: {reason}; check the name, and what Spark needs to reach it") from None
