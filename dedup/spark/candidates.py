@@ -17,15 +17,14 @@ from functools import partial
 from math import ceil, sqrt
 from typing import NamedTuple
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from dedup.index.memory.index import require_design
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import fewest_tokens, plan_of
-from dedup.signature.schemes import find_scheme
+from dedup.rules.verification import plan_of
 from dedup.spark.comparing import FOUND, compare, merge
+from dedup.spark.contents import is_comparable
 
 STORED = ("id", "fingerprint", "minima", "shingles", "tokens")
 """The columns of documents among which is looked."""
@@ -54,7 +53,7 @@ def candidates_of(asked: DataFrame, stored: DataFrame, settings: RuleSettings) -
         SettingsError: the table design is none that there are probes for.
     """
     require_design(plan_of(settings))
-    asked, stored = _comparable(asked, settings), _comparable(stored, settings)
+    asked, stored = (each.where(is_comparable(settings)) for each in (asked, stored))
     grid = _Grid.of(asked, stored)
     if grid is None:
         return asked.sparkSession.createDataFrame([], "id long, candidates array<long>")
@@ -64,11 +63,6 @@ def candidates_of(asked: DataFrame, stored: DataFrame, settings: RuleSettings) -
     found = tasks.mapInArrow(partial(compare, settings=settings), FOUND)
     together = found.repartition("query").sortWithinPartitions("query", "task")
     return together.mapInArrow(partial(merge, settings=settings), "id long, candidates array<long>")
-
-
-def _comparable(contents: DataFrame, settings: RuleSettings) -> DataFrame:
-    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
-    return contents.where((f.col("tokens") >= fewest_tokens(settings)) & (f.col("fingerprint") != without))
 
 
 class _Grid(NamedTuple):

@@ -14,6 +14,7 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark.candidates import STORED, candidates_of
 from dedup.spark.contents import contents_of, copies_of
 from dedup.spark.deciding import decide
+from dedup.spark.index import index_rows
 from dedup.spark.known import Known
 from dedup.spark.rows import named_by
 from dedup.spark.signing import sign
@@ -36,15 +37,15 @@ class Deduplicated:
         similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
-        contents: what is to be known of the documents: of each content that is new the columns
-            `dedup.spark.known.COLUMNS`, but for words.
+        index: what is to be known of the documents, for `dedup.spark.save_index`: of each content that is new a row of
+            the columns `dedup.spark.known.COLUMNS`, with ids behind those of the earlier index.
     """
 
     kept: DataFrame
     dropped: DataFrame
     similar: DataFrame
     clusters: DataFrame
-    contents: DataFrame
+    index: DataFrame
 
 
 def deduplicate(
@@ -58,8 +59,8 @@ def deduplicate(
         work: a folder for what is kept between the steps, a path that Spark can write and all executors can read. It
             has to stay until what is returned has been written.
         settings: how they are decided; by default as everywhere.
-        against: the documents of an earlier index, of which new ones may be copies too: of the columns
-            `dedup.spark.known.COLUMNS`. Its ids are its own: all its documents count as earlier.
+        against: the documents of an earlier index, of which new ones may be copies too, as `dedup.spark.load_index`
+            returns them. All of them count as earlier, whatever their ids.
 
     Raises:
         InputError: a column is missing or of another type, or an id comes twice or is null.
@@ -90,7 +91,7 @@ def deduplicate(
         dropped=dropped.join(named_by(dropped, further), "id"),
         similar=similar.join(named_by(similar, further), "id"),
         clusters=clusters,
-        contents=_with_leaders(contents, standings),
+        index=known.behind(index_rows(_with_leaders(contents, standings), documents, settings)),
     )
 
 

@@ -28,10 +28,10 @@ def is_folder(spark: SparkSession, path: str) -> bool:
         return bool(system.exists(place) and system.getFileStatus(place).isDirectory())
 
 
-def remove(spark: SparkSession, path: str) -> None:
-    """Remove a file, or a folder with all that is in it, if it is there; see `exists`."""
+def names_in(spark: SparkSession, path: str) -> list[str]:
+    """Return the names of what is in a folder; see `exists`."""
     with _opened(spark, path) as (system, place):
-        system.delete(place, True)
+        return [status.getPath().getName() for status in system.listStatus(place)]
 
 
 def parquet_metadata(spark: SparkSession, path: str) -> dict[str, str]:

@@ -10,14 +10,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from dedup.errors import InputError
 from dedup.signature.sketch import Sketch, compare
 
 COLUMNS = (
-    "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
-    "leader long, words string"
+    "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
+    "leader long, indexed boolean, words string"
 )
-"""Of each content one document, as `dedup.spark.contents` has them, with the id of the leader of its cluster if that is
-another one, and its words with a line feed between them; null where they are not kept."""
+"""Of each content one document, as `dedup.spark.contents` has them: with the id of the leader of its cluster if that is
+another one, whether it can be a near-duplicate, and its words with a line feed between them, null where they are not
+kept."""
 
 STANDINGS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
 """In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
@@ -35,9 +37,15 @@ STANDINGS_TYPE = pa.list_(
 )
 """The same, as Arrow has it."""
 
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _SKETCH = ("minima", "shingles", "tokens")
 _COMPARED = ("fingerprint", *_SKETCH)
 _OF_LEADER = ("leader", "leader_key", "distance")
+
+
+def names_of(columns: str) -> list[str]:
+    """Return the names of columns that are given with their types."""
+    return [column.split()[0] for column in columns.split(", ")]
 
 
 @dataclass(frozen=True)
@@ -47,10 +55,12 @@ class Known:
     Attributes:
         rows: of the columns `COLUMNS`.
         end: all their ids are smaller, and those of new documents are not.
+        shift: by how much their ids in the index are larger.
     """
 
     rows: DataFrame
     end: int
+    shift: int
 
     @classmethod
     def before(cls, rows: DataFrame | None, signed: DataFrame) -> Known:
@@ -59,13 +69,31 @@ class Known:
         Args:
             rows: of the columns `COLUMNS`; None: nothing is known.
             signed: the new documents; their `id`.
+
+        Raises:
+            InputError: the ids of both together do not fit into a long.
         """
         if rows is None:
-            return cls(signed.sparkSession.createDataFrame([], COLUMNS), -(1 << 63))
-        smallest = signed.agg(f.min("id")).collect()[0][0] or 0
-        largest = rows.agg(f.max("id")).collect()[0][0] or 0
+            return cls(signed.sparkSession.createDataFrame([], COLUMNS), _LEAST, 0)
+        [(smallest, last)] = signed.agg(f.min("id"), f.max("id")).collect()
+        [(first, largest)] = rows.agg(f.min("id"), f.max("id")).collect()
+        if None in {smallest, largest}:
+            return cls(rows, _LEAST if smallest is None else smallest, 0)
         shift = largest + 1 - smallest
-        return cls(rows.withColumns({name: f.col(name) - shift for name in ("id", "leader")}), smallest)
+        if first - shift < _LEAST or last + shift > _MOST:
+            raise InputError(
+                f"column id: {smallest} to {last} do not fit behind those of the earlier index, up to {largest}; "
+                "give smaller ones"
+            )
+        return cls(rows.withColumns({name: f.col(name) - shift for name in ("id", "leader")}), smallest, shift)
+
+    def behind(self, rows: DataFrame) -> DataFrame:
+        """Return rows of new documents with the ids that they have in the index behind those that are known.
+
+        Args:
+            rows: their `id` and `leader`, and other columns.
+        """
+        return rows.withColumns({name: f.col(name) + self.shift for name in ("id", "leader")})
 
     def with_leaders(self, needed: DataFrame) -> DataFrame:
         """Return known documents with the leaders of their clusters, once for each component that needs them.
