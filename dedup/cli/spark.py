@@ -17,6 +17,7 @@ from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.formats import KNOWN
 from dedup.display import counted, plain
 from dedup.errors import InputError
+from dedup.rules.decision import Verdict
 from dedup.warming import SIGNATURES
 
 _OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
@@ -31,6 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="where it is written")
+    parser.add_argument(
+        "--against",
+        metavar="INDEX",
+        help="what an index knows counts as earlier documents: a folder of --save-index, "
+        "or a file .parquet of `dedup index export`",
+    )
+    parser.add_argument(
+        "--save-index",
+        metavar="INDEX",
+        help="write what is known then, for --against and `dedup index import`; where "
+        "it is the index of --against, only what is new is added to it",
+    )
     parser.add_argument("--force", action="store_true", help="overwrite what is there")
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
@@ -50,6 +63,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         # Few have pyspark.
         from dedup.spark.deduplicating import deduplicate, require_checked  # noqa: PLC0415
+        from dedup.spark.index import load_index, require_free, save_index  # noqa: PLC0415
         from dedup.spark.reading import read  # noqa: PLC0415
         from dedup.spark.session import session  # noqa: PLC0415
         from dedup.spark.steps import Steps  # noqa: PLC0415
@@ -61,16 +75,24 @@ def run(options: argparse.Namespace) -> int:
     output = options.output.absolute()
     with session(conf) as spark:
         work = (output / _WORK).as_uri()
+        against, index = (each and _uri(each) for each in (options.against, options.save_index))
+        known = load_index(spark, against, settings) if against else None
+        if index and index != against:
+            require_free(spark, index)
         try:
             # Pages are extracted once, however many steps need their texts.
             items = Steps(work).keep("read", read(spark, found.files, fields))
             documents = items.where(items.reason.isNull()).drop("reason")
             rejected = items.where(items.reason.isNotNull()).select("source", "reason")
             _require_documents(documents, rejected)
-            result = deduplicate(documents, work, settings)
+            result = deduplicate(documents, work, settings, known)
             frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
             for path, frame in zip(_paths(output), frames, strict=True):
                 frame.write.mode("overwrite").parquet(path.as_uri())
+            if index:
+                if known is not None and index != against:
+                    save_index(known, index, settings)
+                save_index(result.index, index, settings)
         finally:
             _remove(output)
         report = _report(spark, output)
@@ -79,6 +101,11 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(report, options.output)
     return 0
+
+
+def _uri(path: str) -> str:
+    """Return a path as Spark takes it: without a scheme it is one of this machine."""
+    return path.rstrip("/") if "://" in path else Path(path).absolute().as_uri()
 
 
 def _remove(output: Path) -> None:
@@ -113,8 +140,8 @@ def _report(spark: Any, output: Path) -> dict[str, int]:
     verdicts = {row["verdict"]: row["count"] for row in frames["dropped"].groupBy("verdict").count().collect()}
     return {
         "kept": frames["kept"].count(),
-        "exact": verdicts.get("exact duplicate", 0),
-        "near": verdicts.get("near duplicate", 0),
+        "exact": verdicts.get(Verdict.EXACT_DUPLICATE.value, 0),
+        "near": verdicts.get(Verdict.NEAR_DUPLICATE.value, 0),
         "similar": frames["similar"].count(),
         "rejected": frames["rejected"].count(),
     }

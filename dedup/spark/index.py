@@ -56,6 +56,16 @@ def index_rows(contents: DataFrame, documents: DataFrame, settings: RuleSettings
     return with_texts.mapInArrow(partial(_with_words, scheme_name=settings.scheme), COLUMNS)
 
 
+def require_free(spark: SparkSession, path: str) -> None:
+    """Refuse to write an index where something is.
+
+    Raises:
+        InputError: something is there, or it cannot be reached.
+    """
+    if hadoop.exists(spark, path):
+        raise InputError(f"{path}: is there already; remove it, or give it as --against too, to add to it")
+
+
 def save_index(rows: DataFrame, path: str, settings: RuleSettings | None = None) -> None:
     """Write an index as a folder that `load_index` and `dedup index import` read, or add to the one that is there.
 
