@@ -99,6 +99,9 @@ _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 CANCELLING = "cancelling"
 """The outcome of a run that is being taken back."""
 
+LOADED = "loaded"
+"""The outcome of a run whose documents come from a saved index: it has no verdicts."""
+
 _SET_KEEPER = update(documents).where(documents.c.id == bindparam("leader")).values(keeper_id=bindparam("keeper"))
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
 _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))

@@ -56,7 +56,7 @@ def index_rows(contents: DataFrame, documents: DataFrame, settings: RuleSettings
     return with_texts.mapInArrow(partial(_with_words, scheme_name=settings.scheme), COLUMNS)
 
 
-def require_free(spark: SparkSession, path: str) -> None:
+def require_free_index(spark: SparkSession, path: str) -> None:
     """Refuse to write an index where something is.
 
     Raises:

@@ -18,7 +18,7 @@ from dedup.corpus.signing.signed import page_identity
 from dedup.signature.batch import encoded
 from dedup.signature.signature import digest
 
-_COLUMNS = "id long, key string, text string, identity binary, source string, reason string"
+COLUMNS = "id long, key string, text string, identity binary, source string, reason string"
 _ROW = {
     "id": pa.int64(),
     "key": pa.string(),
@@ -52,7 +52,7 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
     portions = [(pickle.dumps((portion, options)),) for portion in _portions(files, options)]
     tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in files) // _BYTES_A_TASK))
     spread = spark.createDataFrame(portions, "portion binary").repartition(tasks)
-    return spread.mapInArrow(_read, _COLUMNS)
+    return spread.mapInArrow(_read, COLUMNS)
 
 
 def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Portion]:
@@ -64,7 +64,12 @@ def _portions(files: Sequence[CorpusFile], options: ReadOptions) -> Iterator[_Po
 
 
 def _read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    rows = (_row(item) for batch in batches for packed in batch.column(0) for item in _items(packed.as_py()))
+    return rows_of_items(item for batch in batches for packed in batch.column(0) for item in _items(packed.as_py()))
+
+
+def rows_of_items(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
+    """Yield what was read as rows of `COLUMNS`, some at a time."""
+    rows = map(_row, items)
     while some := list(islice(rows, _ROWS)):
         yield pa.RecordBatch.from_pylist(some, pa.schema(_ROW))
 

@@ -18,6 +18,9 @@ from dedup.sql.outages import is_outage
 DEDUP_WRITERS = 0x6E656172
 """The lock of those who write verdicts and index. Any number serves, as long as it is always the same one."""
 
+LOADING = "loading"
+"""What the index is called, among the properties of a database, of which only a part has been loaded."""
+
 # What a scheme says of the word lists that it depends on; the version is another where there are any.
 _WORD_LISTS = re.compile("^[12]:|:(stop|only|dict)=[0-9a-f]+")
 
@@ -108,7 +111,13 @@ class Database:
 
 
 def open_dedup_database(  # noqa: PLR0917
-    url: str, scheme: str, design: str, lock_timeout: float = 60.0, scope: str = "all", word_lists: str = ""
+    url: str,
+    scheme: str,
+    design: str,
+    lock_timeout: float = 60.0,
+    scope: str = "all",
+    word_lists: str = "",
+    loading: str = "",
 ) -> Database:
     """Open a database for deduplication; make its tables if it has none.
 
@@ -119,13 +128,14 @@ def open_dedup_database(  # noqa: PLR0917
         lock_timeout: seconds to wait for another writer.
         scope: where duplicates are looked for.
         word_lists: those that the scheme depends on, packed, to be stored with it.
+        loading: a saved index that it is made of: only whoever loads it opens it until that is done.
 
     Raises:
         DatabaseError: the database cannot be reached, read or written.
         IncompatibleDatabaseError: it was made with another scheme, design, scope or schema.
     """
     database = Database(url, lock_timeout)
-    wanted = {"scheme": scheme, "table design": design, "scope": scope}
+    wanted = {"scheme": scheme, "table design": design, "scope": scope} | ({LOADING: loading} if loading else {})
     try:
         with database.write() as connection:
             found = _properties(connection)
@@ -188,6 +198,12 @@ def _properties(connection: Connection) -> dict[str, str]:
 
 def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
     versions.require_current(name, found.get(versions.NAME))
+    if LOADING in found and LOADING not in wanted:
+        raise IncompatibleDatabaseError(
+            f"database {name} holds a part of an index: repeat `dedup index load`, which goes on, or name another one"
+        )
+    if found.get(LOADING) != wanted.get(LOADING):
+        raise IncompatibleDatabaseError(f"database {name} is there already: an index is loaded into a new one")
     for key, value in wanted.items():
         if found.get(key) == value:
             continue

@@ -14,6 +14,7 @@ _COMMANDS = {
     "verify": ("verifying", "read all of an index and check it"),
     "export": ("exporting", "write an index as JSONL or Parquet"),
     "import": ("importing", "make an index of what was exported"),
+    "load": ("loading", "make the database of a crawl that knows the documents of an index"),
 }
 
 

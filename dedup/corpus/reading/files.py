@@ -75,7 +75,7 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
             key_start = len(_printable(os.path.join(str(Path(path)), ""))) if len(inputs) == 1 else 0  # noqa: PTH118
             before = len(files)
             for inner in _walk(path):
-                file = _check(inner, key_start)
+                file = check_file(inner, _printable(inner), key_start)
                 if file is None:
                     ignored.append(_printable(inner))
                 else:
@@ -83,7 +83,7 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
             if len(files) == before:
                 raise InputError(f"{_printable(path)}: no file of a known format in this folder; known are {KNOWN}")
         else:
-            file = _check(path, 0)
+            file = check_file(path, _printable(path), 0)
             if file is None:
                 raise InputError(f"{_printable(path)}: not a known format by its name; known are {KNOWN}")
             files.append(file)
@@ -108,8 +108,13 @@ def _walk(folder: str) -> Iterator[str]:
         waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118 -- a million files
 
 
-def _check(path: str, key_start: int) -> CorpusFile | None:
+def check_file(path: str, name: str, key_start: int) -> CorpusFile | None:
     """Describe a file, having opened it; None if its name is of no known format.
+
+    Args:
+        path: where it is.
+        name: what it is called in messages.
+        key_start: see `CorpusFile`.
 
     Raises:
         InputError: it cannot be opened, or is not what its name says.
@@ -118,7 +123,6 @@ def _check(path: str, key_start: int) -> CorpusFile | None:
     if format_ is None:
         return None
     status = _status(path)
-    name = _printable(path)
     if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{name}: neither a file nor a folder; write it to a file first")
     try:
@@ -136,6 +140,11 @@ def _check(path: str, key_start: int) -> CorpusFile | None:
     if format_.is_checked:
         import_module(f"dedup.corpus.reading.{format_.module}").check(path, name)
     return CorpusFile(path, name, key_start, format_.module, compression, status.st_size)
+
+
+def has_known_format(path: str) -> bool:
+    """Say whether a file is of a known format by its name."""
+    return _format_of(path)[0] is not None
 
 
 def _format_of(path: str) -> tuple[Format | None, str]:

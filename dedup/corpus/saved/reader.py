@@ -111,9 +111,9 @@ class SavedIndex:
         """Return a document as the rules for verdicts want it."""
         return stored_document(number, self.rows[number], self.key(number))
 
-    def documents(self) -> Iterator[tuple[StoredDocument, Signed]]:
-        """Yield all documents in their order, each as it is stored and as it can be added elsewhere."""
-        for start in range(0, len(self), _ROWS_AT_ONCE):
+    def documents(self, first: int = 0) -> Iterator[tuple[StoredDocument, Signed]]:
+        """Yield all documents from a number on, each as it is stored and as it can be added elsewhere."""
+        for start in range(first, len(self), _ROWS_AT_ONCE):
             # A copy of some: what was read of the file itself would count as memory of this process.
             for number, row in enumerate(self.rows[start : start + _ROWS_AT_ONCE].copy(), start):
                 document = stored_document(number, row, self._key_at(int(row["key"])))

@@ -117,6 +117,8 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
             last = select(runs.c.name).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(_RUNS_NAMED)
             names = ", ".join(map(repr, connection.scalars(last))) or "none"
             raise DedupError(f"database {database.name} holds no run {name!r}: the last ones are {names}")
+        if run.outcome == document_rows.LOADED:
+            raise DedupError(f"run {name!r} is what was loaded of an index: crawl into a new database to be without it")
         if run.finished is None and not force:
             raise DedupError(
                 f"run {name!r} has not ended: stop the crawl first; if it was killed and nobody is at work on it, "

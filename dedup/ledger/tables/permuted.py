@@ -10,15 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
+from dedup.index.design import TableDesign
 from dedup.index.probes import ProbePlan
 from dedup.index.protocol import Candidate
 from dedup.ledger.tables.journal import Change, Journal, changes
+from dedup.progress import Progress
 from dedup.signature.signature import BITS
+from dedup.sql.database import Database
 from dedup.sql.schema import fingerprints, to_signed
 
 # A fingerprint in the range of a probe differs from `near` below the prefix only, so that what
@@ -72,6 +76,7 @@ _DELETE = delete(fingerprints).where(
 )
 
 _AT_ONCE = 50_000
+_COUNT = select(func.count()).select_from(fingerprints).where(fingerprints.c.table_number == bindparam("number"))
 _FIRST_TABLE = (
     select(fingerprints.c.document_id, fingerprints.c.permuted)
     .where(fingerprints.c.table_number == 0)
@@ -143,6 +148,42 @@ class SqlIndex:
         widths = (probes.lows ^ probes.highs).tolist()
         values = (f"({table},{free},?,?,?)" for table, free in zip(probes.tables.tolist(), widths, strict=True))
         return _SQLITE_QUERY.format(values=",".join(values))
+
+
+def fill_tables(
+    database: Database, design: TableDesign, ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]
+) -> None:
+    """Fill the tables of a new database; whoever is interrupted calls it again with the same.
+
+    Each table is written from its beginning to its end, which takes a fraction of the time of one document after the
+    other. The journal has the last document alone: nobody follows it yet.
+
+    Args:
+        database: nobody else writes to it.
+        design: that of its tables.
+        ids: documents.
+        fingerprints: theirs, as many.
+    """
+    with Progress("filling tables", len(design.tables) * len(ids)) as progress:
+        for table in design.tables:
+            # Which bits go where is the same for one number and for many.
+            permuted = np.asarray(table.permute(cast("int", fingerprints))).view(np.int64)
+            order = np.lexsort((ids, permuted))
+            with database.read() as connection:
+                done = connection.scalar(_COUNT, {"number": table.number}) or 0
+            for start in range(done, len(ids), _AT_ONCE):
+                progress.show(table.number * len(ids) + start)
+                some = order[start : start + _AT_ONCE]
+                with database.write() as connection:
+                    connection.execute(_ADD, _rows(table.number, permuted[some], ids[some]))
+    if len(ids):
+        with database.write() as connection:
+            Journal().write(connection, changes([(int(ids[-1]), int(fingerprints[-1]))], added=True))
+
+
+def _rows(number: int, permuted: NDArray[np.int64], ids: NDArray[np.int64]) -> list[dict[str, int]]:
+    entries = zip(permuted.tolist(), ids.tolist(), strict=True)
+    return [{"number": number, "value": value, "document": document} for value, document in entries]
 
 
 def read_entries(connection: Connection) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:

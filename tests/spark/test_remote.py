@@ -1,0 +1,131 @@
+"""Files that Spark lists and reads, whatever file system they lie in, are the documents that `dedup files` reads."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.files import find_files
+from dedup.errors import InputError
+from tests.spark.test_spark_command import OUTPUTS, rows, run_spark
+from tests.texts import ENGLISH, document
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+PAGE = f"<html><body><article><p>{document(80, 'page')}.</p></article></body></html>"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with files of all formats; those of a folder stand where its name does."""
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    folder = tmp_path / "a corpus"
+    for name in ("b", "b.d", "b/c"):
+        (folder / name).mkdir(parents=True)
+    lines = [json.dumps({"text": f"{document(40, number)} {'x' * number}"}) for number in range(30)]
+    (folder / "b" / "1.JSONL").write_text("\n".join([*lines, "{broken", lines[3]]) + "\n", encoding="utf-8")
+    (folder / "b" / "c" / "2.jsonl.gz").write_bytes(gzip.compress("\n".join(lines[20:]).encode()))
+    (folder / "b.d" / "0.txt").write_text(ENGLISH.upper(), encoding="utf-8")
+    (folder / "a.v1.csv").write_text(f'id,text\nfirst,"{ENGLISH}"\n', encoding="utf-8")
+    (folder / "page 1.html").write_text(PAGE, encoding="utf-8")
+    (folder / "empty.html").write_text("<html></html>", encoding="utf-8")
+    (folder / "notes.md").write_text("no document", encoding="utf-8")
+    (folder / ".hidden.txt").write_text("no document", encoding="utf-8")
+    write_table(pa.table({"id": ["a", "b"], "text": [ENGLISH, document(90)]}), folder / "z.parquet")
+    return folder
+
+
+def test_what_spark_reads_is_what_executors_read(spark: Any, folder: Path) -> None:
+    from dedup.spark.reading import read
+    from dedup.spark.remote import find_remote_files, read_remote
+
+    inputs = [f"file://{folder}"]
+    files = find_remote_files(spark, inputs)
+    found = find_files([folder]).files
+    assert [file.path for file in files] == [f"file:{file.path}" for file in found]
+    assert [file.size for file in files] == [file.size for file in found]
+    expected = read(spark, found, ReadOptions()).orderBy("id", "source").collect()
+    actual = read_remote(spark, inputs, files, ReadOptions()).orderBy("id", "source").collect()
+    documents = [row for row in expected if row.reason is None]
+    # How far lines stand from each other is another number where a file is read in ranges.
+    assert [row.id >> 40 for row in actual if row.reason is None] == [row.id >> 40 for row in documents]
+    for name in ("key", "text", "identity", "reason"):
+        assert [row[name] for row in actual] == [row[name] for row in expected], name
+    assert [row.source for row in actual] == [f"file:{row.source}" for row in expected]
+    assert {row.key for row in documents} >= {"first", "a", "page 1.html", "b.d/0.txt"}
+
+
+def test_several_inputs_and_patterns_are_read_in_their_order(spark: Any, folder: Path) -> None:
+    from dedup.spark.remote import find_remote_files, read_remote
+
+    inputs = [f"file://{folder}/z.parquet", f"file://{folder}/b*/0.t?t"]
+    files = find_remote_files(spark, inputs)
+    found = read_remote(spark, inputs, files, ReadOptions()).orderBy("id").collect()
+    assert [row.key for row in found] == ["a", "b", f"file:{folder}/b.d/0.txt"]
+
+
+def test_a_file_that_is_not_what_its_name_says_is_rejected(spark: Any, tmp_path: Path) -> None:
+    from dedup.spark.remote import find_remote_files, read_remote
+
+    (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 no Parquet")
+    (tmp_path / "c.txt").write_text("text", encoding="utf-8")
+    inputs = [f"file://{tmp_path}"]
+    found = read_remote(spark, inputs, find_remote_files(spark, inputs), ReadOptions()).orderBy("source").collect()
+    assert [row.text for row in found] == [None, None, "text"]
+    assert found[0].reason == "not gzip as its name says; take .gz off the name if it is not"
+    assert found[1].reason.startswith("not a whole Parquet file")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (["{folder}/nothing"], r"nothing: .*PATH_NOT_FOUND"),
+        (["{folder}/notes.md"], r"notes.md: no file of a known format"),
+        (["{folder}/b", "{folder}/b/c"], r"an input names files that another one names too"),
+        (["no-such-scheme://host/a"], r"no-such-scheme://host/a: No FileSystem for scheme"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(spark: Any, folder: Path, inputs: list[str], message: str) -> None:
+    from dedup.spark.remote import find_remote_files
+
+    with pytest.raises(InputError, match=message):
+        find_remote_files(spark, [each.format(folder=f"file://{folder}") for each in inputs])
+
+
+def test_a_file_that_is_too_large_is_refused(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dedup.spark import remote
+
+    monkeypatch.setattr(remote, "MOST_BYTES", 3000)
+    with pytest.raises(InputError, match=r"1.JSONL: has [0-9,]+ bytes, and Spark reads 2 GB of a file; split it"):
+        remote.find_remote_files(spark, [f"file://{folder}"])
+
+
+def test_the_command_reads_and_writes_urls(folder: Path, tmp_path: Path) -> None:
+    output = f"file://{tmp_path}/an output"
+    done = run_spark(f"file://{folder}", "-o", output, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = tmp_path / "an output"
+    assert sorted(path.name for path in written.iterdir()) == sorted(OUTPUTS)
+    there = run_spark(str(folder), "-o", "local output", folder=tmp_path)
+    assert there.returncode == 0, there.stderr
+    for name in OUTPUTS:
+        columns = ("key", "text", "original", "reason")
+        of_url, of_path = (
+            sorted([str(row.get(column)) for column in columns] for row in rows(each / name))
+            for each in (written, tmp_path / "local output")
+        )
+        assert of_url == of_path, name
+    again = run_spark(f"file://{folder}", "-o", output, folder=tmp_path)
+    assert again.returncode == 2
+    assert f"error: {output}/kept: is there already" in again.stderr
+    mixed = run_spark(f"file://{folder}", str(folder), "-o", "new", folder=tmp_path)
+    assert mixed.returncode == 2
+    assert "inputs with a scheme, and others" in mixed.stderr
