@@ -219,6 +219,19 @@ def _compile_files() -> None:
                 run_job(each, nobody)
 
 
+def _compile_spark() -> None:
+    import numpy as np
+
+    from dedup.corpus.deciding.chunk import Chunk
+    from dedup.corpus.deciding.known import ROW
+    from dedup.rules.settings import RuleSettings
+
+    ids = np.arange(2)
+    rows = np.zeros(len(ids), ROW)
+    rows["shingles"] = rows["tokens"] = 100
+    Chunk(RuleSettings(), ids, rows).find(ids, rows, np.zeros((len(ids), 64), np.int64))
+
+
 def _decide_any_signatures() -> None:
     """Call what decides by itself: what makes signatures is compiled by another process meanwhile."""
     import numpy as np
@@ -259,6 +272,7 @@ PARTS = {
     "signatures": Part("signatures", 10, _compile_signatures),
     "memory": Part("tables in memory", 10, _compile_memory),
     "files": Part("what `dedup files` needs", 20, _compile_files),
+    "spark": Part("what `dedup spark` needs besides", 10, _compile_spark),
 }
 """What can be compiled ahead, by name."""
 

@@ -42,4 +42,6 @@ def unsigned(column: pa.Array) -> NDArray[np.uint64]:
 
 def rows_of(column: pa.Array, kind: Any) -> NDArray[Any]:
     """Return bytes of equal length as rows of numbers, shape (n, m); at least one."""
-    return np.frombuffer(b"".join(column.to_pylist()), kind).reshape(len(column), -1)
+    _, offsets, data = column.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(column) + 1, column.offset * np.int32().itemsize)
+    return np.frombuffer(bytes(data[ends[0] : ends[-1]]), kind).reshape(len(column), -1)

@@ -1,4 +1,9 @@
-"""The closest earlier documents of each one: a join of probes with stored blocks, and no more than are wanted.
+"""The closest earlier documents of each one: chunks of what is stored, each compared with a stream of documents.
+
+G. Manku, A. Jain, A. Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007, section 4.2: a task of a batch
+has a chunk of the stored fingerprints and goes through those that are looked up. A join on the values of blocks that
+probes look up would do less only if fingerprints were spread evenly: those of real texts crowd, and a look-up brings a
+quarter of them. So what a task takes is bounded by the size of a chunk, whatever is alike.
 
 What is found is what `dedup.corpus.candidates` finds: of the earlier documents that the plan's probes bring, the
 closest ones, by distance and number, whether they are worth a check or not.
@@ -6,33 +11,39 @@ closest ones, by distance and number, whether they are worth a check or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from functools import partial
+from math import ceil, sqrt
+from typing import NamedTuple
 
-import numpy as np
-import pyarrow as pa
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.candidates.probing import probes_of
-from dedup.index.memory.flips import Flips
 from dedup.index.memory.index import require_design
-from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
-from dedup.rules.matcher import Matcher
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import fewest_tokens, plan_of
-from dedup.signature.schemes import find_scheme
-from dedup.signature.sketch import Sketch
-from dedup.spark.arrow import numbers, rows_of, unsigned
+from dedup.rules.verification import plan_of
+from dedup.spark.comparing import FOUND, compare, merge
+from dedup.spark.contents import is_comparable
 
-_SKETCH = ("minima", "shingles", "tokens")
+STORED = ("id", "fingerprint", "minima", "shingles", "tokens")
+"""The columns of documents among which is looked."""
+
+# Of each 350 bytes are in memory.
+_MOST_STORED = 500_000
+_TASKS_A_CORE = 4
+# Parts are of one size to within a tenth.
+_ACCURACY = 10
+# What a task is sent of a document that is looked around, by what it is sent of a stored one.
+_WEIGHT_OF_ASKED = 6
 
 
-def candidates_of(contents: DataFrame, settings: RuleSettings) -> DataFrame:
+def candidates_of(asked: DataFrame, stored: DataFrame, settings: RuleSettings) -> DataFrame:
     """Return the candidates of each document that has any which its sketch does not rule out.
 
     Args:
-        contents: what `dedup.spark.contents.contents_of` returns.
+        asked: the contents that are looked around, see `dedup.spark.contents.contents_of`.
+        stored: those among which is looked for earlier ones, by id; the columns `STORED`.
         settings: how far is looked, and how many are wanted.
 
     Returns:
@@ -41,94 +52,82 @@ def candidates_of(contents: DataFrame, settings: RuleSettings) -> DataFrame:
     Raises:
         SettingsError: the table design is none that there are probes for.
     """
-    plan = plan_of(settings)
-    require_design(plan)
-    comparable = contents.where(f.col("tokens") >= fewest_tokens(settings))
-    without = find_scheme(settings.scheme).without_features
-    comparable = comparable.where(f.col("fingerprint") != int(np.uint64(without).astype(np.int64)))
-    closest = _closest(_probed(comparable, Flips.of(plan)), _stored(comparable), plan.radius, settings.max_candidates)
-    theirs = comparable.select(f.col("id").alias("candidate"), *_SKETCH)
-    near = f.collect_list(f.struct("distance", "candidate", *_SKETCH))
-    near_ones = closest.join(theirs, "candidate").groupBy("query").agg(f.array_sort(near).alias("near"))
-    asked = comparable.select(f.col("id").alias("query"), *_SKETCH)
-    rank = partial(_rank, settings=settings)
-    return near_ones.join(asked, "query").mapInArrow(rank, "id long, candidates array<long>")
+    require_design(plan_of(settings))
+    asked, stored = (each.where(is_comparable(settings)) for each in (asked, stored))
+    grid = _Grid.of(asked, stored)
+    if grid is None:
+        return asked.sparkSession.createDataFrame([], "id long, candidates array<long>")
+    sent = stored.select(grid.of_stored(), f.lit(False).alias("is_asked"), *STORED, f.lit(None).alias("margins"))
+    sent = sent.union(asked.select(grid.of_asked(), f.lit(True).alias("is_asked"), *STORED, "margins"))
+    tasks = sent.repartition(grid.tasks, "task").sortWithinPartitions("task", "is_asked", "id")
+    found = tasks.mapInArrow(partial(compare, settings=settings), FOUND)
+    together = found.repartition("query").sortWithinPartitions("query", "task")
+    return together.mapInArrow(partial(merge, settings=settings), "id long, candidates array<long>")
 
 
-def _probed(contents: DataFrame, flips: Flips) -> DataFrame:
-    """Return a row a look-up: `block`, which of which table; who asks, and in which bits all agrees that it brings."""
-    explode = partial(_explode, flips=flips)
-    wanted = contents.select("id", "fingerprint", "margins")
-    return wanted.mapInArrow(explode, "block int, query long, asked long, kept long")
+class _Grid(NamedTuple):
+    """Which documents meet in which task: one for each chunk and each range of ids that reaches beyond its start.
+
+    Attributes:
+        chunks: where each chunk of what is stored begins, but for the first.
+        ranges: where each range of what is looked around begins, but for the first; both rise.
+    """
+
+    chunks: Sequence[int]
+    ranges: Sequence[int]
+
+    @classmethod
+    def of(cls, asked: DataFrame, stored: DataFrame) -> _Grid | None:
+        """Make it for so many tasks that all cores have something to do; None: there is nothing to do."""
+        asked_count, stored_count = asked.count(), stored.count()
+        if not asked_count or not stored_count:
+            return None
+        tasks = _TASKS_A_CORE * asked.sparkSession.sparkContext.defaultParallelism
+        # Each chunk is sent to all ranges, and each range to all chunks: so the least is sent.
+        ranges = ceil(sqrt(tasks * _WEIGHT_OF_ASKED * asked_count / stored_count))
+        chunks = max(ceil(tasks / ranges), ceil(stored_count / _MOST_STORED))
+        return cls(_bounds(stored, min(chunks, stored_count)), _bounds(asked, min(ranges, asked_count)))
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks there are at most."""
+        return (len(self.chunks) + 1) * (len(self.ranges) + 1)
+
+    def of_stored(self) -> Column:
+        """Return the tasks that a stored document is sent to, a row each: ranges that end after its chunk begins."""
+        first = [0, *(bisect_right(self.ranges, start) for start in self.chunks)]
+        chunk = _place(self.chunks)
+        ranges = f.sequence(_looked_up(chunk, first), f.lit(len(self.ranges)).cast("long"))
+        return f.explode(f.transform(ranges, lambda range_: self._task(chunk, range_))).alias("task")
+
+    def of_asked(self) -> Column:
+        """Return the tasks that a document is sent to, a row each: the chunks that begin before its range ends."""
+        last = [*(bisect_left(self.chunks, end) for end in self.ranges), len(self.chunks)]
+        range_ = _place(self.ranges)
+        chunks = f.sequence(f.lit(0).cast("long"), _looked_up(range_, last))
+        return f.explode(f.transform(chunks, lambda chunk: self._task(chunk, range_))).alias("task")
+
+    def _task(self, chunk: Column, range_: Column) -> Column:
+        return (chunk * (len(self.ranges) + 1) + range_).cast("long")
 
 
-def _explode(batches: Iterable[pa.RecordBatch], flips: Flips) -> Iterator[pa.RecordBatch]:
-    exact = np.diff(flips.starts)
-    for batch in batches:
-        if not len(batch):
-            continue
-        ids, fingerprints = batch.column("id").to_numpy(), unsigned(batch.column("fingerprint"))
-        probes = probes_of(fingerprints, rows_of(batch.column("margins"), np.int64), flips)
-        for table in range(BLOCKS):
-            values, counts = probes.values[:, table], probes.counts[:, table]
-            places = np.arange(values.shape[1])
-            is_probe = places < counts[:, np.newaxis]
-            query, place = np.nonzero(is_probe)
-            # What is always looked up brings whatever has the block.
-            kept = np.where(place < exact[table], np.uint64(0), probes.kept[query, table])
-            columns = {
-                "block": pa.array((values[is_probe] + table * BLOCK_VALUES).astype(np.int32)),
-                "query": pa.array(ids[query]),
-                "asked": numbers(fingerprints[query]),
-                "kept": numbers(kept),
-            }
-            yield pa.RecordBatch.from_pydict(columns)
+def _bounds(contents: DataFrame, parts: int) -> list[int]:
+    """Return where about equal parts begin by id, but for the first one."""
+    if parts == 1:
+        return []
+    shares = [part / parts for part in range(1, parts)]
+    [bounds] = contents.agg(f.percentile_approx("id", shares, _ACCURACY * parts)).collect()
+    return sorted(set(bounds[0]))
 
 
-def _stored(contents: DataFrame) -> DataFrame:
-    """Return a row a table: the `block` that a document stands under, and its fingerprint."""
-    blocks = f.array(*(_block_of(f.col("fingerprint"), table) for table in range(BLOCKS)))
-    stored = f.col("id").alias("candidate")
-    return contents.select(f.explode(blocks).alias("block"), stored, "fingerprint")
+def _place(bounds: Sequence[int]) -> Column:
+    """Return in which part the id of a row lies."""
+    return f.size(f.filter(_array(bounds), lambda bound: bound <= f.col("id")))
 
 
-def _block_of(fingerprint: Column, table: int) -> Column:
-    shifted = f.shiftrightunsigned(fingerprint, BLOCK_BITS * (BLOCKS - 1 - table))
-    return (shifted.bitwiseAND(BLOCK_VALUES - 1) + table * BLOCK_VALUES).cast("int")
+def _array(numbers: Sequence[int]) -> Column:
+    return f.array(*map(f.lit, numbers)).cast("array<long>")
 
 
-def _closest(probed: DataFrame, stored: DataFrame, radius: int, count: int) -> DataFrame:
-    """Return of each `query` the closest earlier documents, each once: `candidate` and `distance`."""
-    differing = f.col("asked").bitwiseXOR(f.col("fingerprint"))
-    # Sorted, both sides may be larger than memory, and neither goes to all executors.
-    brought = (
-        probed.join(stored.hint("merge"), "block")
-        .where((f.col("candidate") < f.col("query")) & (differing.bitwiseAND(f.col("kept")) == 0))
-        .select("query", f.bit_count(differing).alias("distance"), "candidate")
-        .where(f.col("distance") <= radius)
-    )
-    # A document that several probes bring has the same rank each time. Where a rank is bounded, each task leaves out
-    # what is beyond before anything is moved. Of texts that crowd so much is brought that sketches join only here.
-    rank = f.dense_rank().over(Window.partitionBy("query").orderBy("distance", "candidate"))
-    wanted = brought.withColumn("rank", rank).where(f.col("rank") <= count)
-    return wanted.select("query", "distance", "candidate").distinct()
-
-
-def _rank(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
-    """Leave what the sketches do not rule out, the most similar first."""
-    matcher = Matcher(settings)
-    for batch in batches:
-        ids, ranked = [], []
-        for row in batch.to_pylist():
-            near = [(each["candidate"], _sketch(each)) for each in row["near"]]
-            if candidates := matcher.rank(_sketch(row), near):
-                ids.append(row["query"])
-                ranked.append(candidates)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(ids, pa.int64()), pa.array(ranked, pa.list_(pa.int64()))], ["id", "candidates"]
-        )
-
-
-def _sketch(row: dict[str, object]) -> Sketch:
-    minima, shingles, tokens = (row[name] for name in _SKETCH)
-    return Sketch(minima, 0, tokens, shingles)  # type: ignore[arg-type]
+def _looked_up(place: Column, numbers: Sequence[int]) -> Column:
+    return f.element_at(_array(numbers), place + 1)

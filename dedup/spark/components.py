@@ -15,15 +15,13 @@ from pyspark.sql import functions as f
 from dedup.spark.steps import Steps
 
 
-def components_of(candidates: DataFrame, steps: Steps) -> DataFrame:
+def components_of(edges: DataFrame, steps: Steps) -> DataFrame:
     """Return of each document that has a candidate, or is one, the smallest `id` of its `component`.
 
     Args:
-        candidates: what `dedup.spark.candidates.candidates_of` returns.
+        edges: from a document, `id`, to each of its candidates, `other`, which is an earlier one.
         steps: keeps what each round returns.
     """
-    # An edge points from the later to the earlier document.
-    edges = candidates.select("id", f.explode("candidates").alias("other"))
     before, now = None, _mark_of(edges)
     for number in count(1):
         if before == now:

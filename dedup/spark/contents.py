@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+import numpy as np
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from dedup.rules.settings import RuleSettings
+from dedup.rules.verification import fewest_tokens
+from dedup.signature.schemes import find_scheme
+
 _DIGEST = ["low", "high"]
+_FIRST = (*_DIGEST, "id", "key", "tokens")
 
 
-def contents_of(signed: DataFrame) -> DataFrame:
-    """Return the first document of each content; texts without words are copies of nothing, and left out.
+def is_comparable(settings: RuleSettings) -> Column:
+    """Return whether a content can be a near-duplicate, as `dedup.rules.verification.is_comparable` says."""
+    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
+    return (f.col("tokens") >= fewest_tokens(settings)) & (f.col("fingerprint") != without)
+
+
+def contents_of(signed: DataFrame, known: DataFrame) -> DataFrame:
+    """Return the first document of each content that is not known; texts without words are copies of nothing.
 
     Args:
         signed: what `dedup.spark.signing.sign` returns.
+        known: the documents of an earlier index, see `dedup.spark.known`.
     """
     with_words = signed.where((f.col("low") != 0) | (f.col("high") != 0))
     # An aggregate has its part done before documents are moved: equal texts, however many, arrive as one.
     others = [name for name in signed.columns if name not in (*_DIGEST, "id")]
     first = f.min(f.struct("id", *others)).alias("first")
-    return with_words.groupBy(*_DIGEST).agg(first).select(*_DIGEST, "first.*")
+    contents = with_words.groupBy(*_DIGEST).agg(first).select(*_DIGEST, "first.*")
+    return contents.join(known.select(*_DIGEST), _DIGEST, "left_anti")
 
 
-def copies_of(signed: DataFrame, contents: DataFrame) -> DataFrame:
+def copies_of(signed: DataFrame, contents: DataFrame, known: DataFrame) -> DataFrame:
     """Return the documents with the text of an earlier one: `id`, `key`, and `first`, `first_key`, `tokens` of that."""
-    first = contents.select(*_DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
+    firsts = contents.select(*_FIRST).union(known.select(*_FIRST))
+    first = firsts.select(*_DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
     return (
         signed.select("id", "key", *_DIGEST)
         .join(first, _DIGEST)

@@ -10,12 +10,15 @@ import tempfile
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
@@ -29,24 +32,20 @@ from dedup.rules.documents import NOTHING_ALIKE, Answer, Content
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
+from dedup.signature.deflating import deflate
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import distance
+from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
 from dedup.spark.components import components_of
+from dedup.spark.known import STANDINGS, STANDINGS_TYPE, Known
+from dedup.spark.rows import named_by
 from dedup.spark.signing import signatures_of
 from dedup.spark.steps import Steps
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    "rule string, standings array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
+    f"rule string, standings {STANDINGS}"
 )
-_STANDING = {
-    "since": pa.int64(),
-    "leader": pa.int64(),
-    "leader_key": pa.string(),
-    "distance": pa.int32(),
-    "similarity": pa.float64(),
-}
 _ROW = {
     "id": pa.int64(),
     "key": pa.string(),
@@ -56,9 +55,10 @@ _ROW = {
     "distance": pa.int32(),
     "similarity": pa.float64(),
     "rule": pa.string(),
-    "standings": pa.list_(pa.struct(_STANDING)),
+    "standings": STANDINGS_TYPE,
 }
 _ROWS = 4096
+_ALL_BITS = (1 << BITS) - 1
 
 
 class _Standing(NamedTuple):
@@ -68,12 +68,15 @@ class _Standing(NamedTuple):
     leader: int
 
 
-def decide(documents: DataFrame, candidates: DataFrame, settings: RuleSettings, steps: Steps) -> DataFrame:
+def decide(
+    documents: DataFrame, candidates: DataFrame, known: Known, settings: RuleSettings, steps: Steps
+) -> DataFrame:
     """Decide the documents that have candidates.
 
     Args:
         documents: id, key and text of each, also of others.
         candidates: what `dedup.spark.candidates.candidates_of` returns.
+        known: the documents of an earlier index, which stay what they are.
         settings: how matches are decided.
         steps: keeps what is made on the way.
 
@@ -82,17 +85,25 @@ def decide(documents: DataFrame, candidates: DataFrame, settings: RuleSettings, 
         document that is in another one's cluster in whose it was since which document was decided, the last in the
         end.
     """
-    in_doubt = components_of(candidates, steps).join(candidates, "id", "left")
-    in_doubt = in_doubt.join(documents.select("id", "key", "text"), "id")
+    edges = candidates.select("id", f.explode("candidates").alias("other"))
+    components = components_of(edges.where(f.col("other") >= known.end), steps)
+    in_doubt = components.join(candidates, "id", "full_outer")
+    in_doubt = steps.keep("in-doubt", in_doubt.withColumn("component", f.coalesce("component", "id")))
+    needed = in_doubt.select("component", f.explode("candidates").alias("id")).where(f.col("id") < known.end)
+    texts = named_by(in_doubt, documents.select("id", "key", "text"))
+    of_new = texts.join(in_doubt, "id").select("component", "id", "key", "text", "candidates")
+    rows = of_new.unionByName(known.with_leaders(needed), allowMissingColumns=True)
     # All of a component in one task, whatever Spark makes of the number of tasks.
-    together = in_doubt.repartition("component").sortWithinPartitions("id")
-    return together.select("id", "key", "text", "candidates").mapInArrow(partial(_decide, settings=settings), _COLUMNS)
+    together = rows.repartition("component").sortWithinPartitions("id")
+    return together.drop("component").mapInArrow(partial(_decide, settings=settings), _COLUMNS)
 
 
 def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder, closing(_Task(settings, Path(folder))) as task:
         for batch in batches:
-            yield from _packed(task.decide(batch))
+            is_known = batch.column("text").is_null()
+            task.know(batch.filter(is_known))
+            yield from _packed(task.decide(batch.filter(pc.invert(is_known))))
         yield from _packed(task.standings())
 
 
@@ -117,15 +128,40 @@ class _Task:
         self._matcher = Matcher(settings, brings, bounds)
         self._source = WordSource(scheme_name=settings.scheme)
         self._known = KnownDocuments(folder)
-        self._merges = ClusterMerges(self._known, folder, Lengths())
-        self._clusters = KnownClusters(self._known, self._merges, self._source)
+        self._folder = folder
+        # They stay in their clusters.
+        self._earlier = 0
         self._ids: list[int] = []
         self._standings: dict[int, list[_Standing]] = {}
 
+    @cached_property
+    def _merges(self) -> ClusterMerges:
+        return ClusterMerges(self._known, self._folder, Lengths(earlier=self._earlier))
+
+    @cached_property
+    def _clusters(self) -> KnownClusters:
+        return KnownClusters(self._known, self._merges, self._source)
+
     def close(self) -> None:
         """Close the files."""
-        self._known.close()
         self._merges.close()
+        self._known.close()
+
+    def know(self, batch: pa.RecordBatch) -> None:
+        """Know the documents of an earlier index, all of which come first."""
+        for row in batch.to_pylist():
+            # Several components may need it.
+            if self._ids and self._ids[-1] == row["id"]:
+                continue
+            digest = np.array([row["low"], row["high"]], np.int64).tobytes()
+            sketch = Sketch(row["minima"], 0, row["tokens"], row["shingles"])
+            words = b"" if row["words"] is None else deflate(row["words"].encode())
+            fingerprint = row["fingerprint"] & _ALL_BITS
+            signed = Signed(digest, None, fingerprint, b"", sketch, words, 0, None)
+            leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
+            self._known.add(row["key"], digest, signed, leader, indexed=True, words=bool(words))
+            self._ids.append(row["id"])
+            self._earlier += 1
 
     def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield what the documents of a batch are, where they are duplicates, or similar to others."""

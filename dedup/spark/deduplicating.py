@@ -11,9 +11,12 @@ from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.spark.candidates import candidates_of
+from dedup.spark.candidates import STORED, candidates_of
 from dedup.spark.contents import contents_of, copies_of
 from dedup.spark.deciding import decide
+from dedup.spark.index import index_rows
+from dedup.spark.known import Known
+from dedup.spark.rows import named_by
 from dedup.spark.signing import sign
 from dedup.spark.steps import Steps
 
@@ -34,15 +37,20 @@ class Deduplicated:
         similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
+        index: what is to be known of the documents, for `dedup.spark.save_index`: of each content that is new a row of
+            the columns `dedup.spark.known.COLUMNS`, with ids behind those of the earlier index.
     """
 
     kept: DataFrame
     dropped: DataFrame
     similar: DataFrame
     clusters: DataFrame
+    index: DataFrame
 
 
-def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None = None) -> Deduplicated:
+def deduplicate(
+    documents: DataFrame, work: str, settings: RuleSettings | None = None, against: DataFrame | None = None
+) -> Deduplicated:
     """Find the duplicates among documents: the same ones as `dedup files` finds among them in the order of their ids.
 
     Args:
@@ -51,6 +59,8 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
         work: a folder for what is kept between the steps, a path that Spark can write and all executors can read. It
             has to stay until what is returned has been written.
         settings: how they are decided; by default as everywhere.
+        against: the documents of an earlier index, of which new ones may be copies too, as `dedup.spark.load_index`
+            returns them. All of them count as earlier, whatever their ids.
 
     Raises:
         InputError: a column is missing or of another type, or an id comes twice or is null.
@@ -62,22 +72,26 @@ def deduplicate(documents: DataFrame, work: str, settings: RuleSettings | None =
     steps = Steps(work)
     signed = steps.keep("signed", sign(documents, settings))
     _require_ids(signed)
-    contents = steps.keep("contents", contents_of(signed))
-    copies = copies_of(signed, contents)
-    candidates = steps.keep("candidates", candidates_of(contents, settings))
-    decided = steps.keep("decided", decide(documents, candidates, settings, steps))
+    known = Known.before(against, signed)
+    contents = steps.keep("contents", contents_of(signed, known.rows))
+    candidates = candidates_of(contents, contents.select(*STORED).union(known.rows.select(*STORED)), settings)
+    decided = steps.keep("decided", decide(documents, steps.keep("candidates", candidates), known, settings, steps))
     standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
-    copied = steps.keep("copied", _copied(copies, standings))
+    copies = copies_of(signed, contents, known.rows)
+    of_known = known.standings_of(copies.select(f.col("first").alias("id")).where(f.col("id") < known.end))
+    copied = steps.keep("copied", _copied(copies, standings.union(of_known)))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
     is_duplicate = f.col("verdict").isin([each.value for each in DUPLICATES])
     further = documents.drop("key", "text", _IDENTITY)
     dropped = found.where(is_duplicate).union(copied.select(*_RELATED))
+    similar = found.where(~is_duplicate)
     clusters = _clusters(standings, copied)
     return Deduplicated(
         kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
-        dropped=dropped.join(further, "id"),
-        similar=found.where(~is_duplicate).join(further, "id"),
+        dropped=dropped.join(named_by(dropped, further), "id"),
+        similar=similar.join(named_by(similar, further), "id"),
         clusters=clusters,
+        index=known.behind(index_rows(_with_leaders(contents, standings), documents, settings)),
     )
 
 
@@ -106,6 +120,12 @@ def _require_ids(signed: DataFrame) -> None:
         raise InputError(
             f"column id: {twice['id']} stands in {twice['count']:,} rows: expected a number of its own in each"
         )
+
+
+def _with_leaders(contents: DataFrame, standings: DataFrame) -> DataFrame:
+    """Return contents with the ids of the leaders that they have in the end."""
+    leader = f.element_at("standings", -1)["leader"].alias("leader")
+    return contents.drop("margins").join(standings.select("id", leader), "id", "left")
 
 
 def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:

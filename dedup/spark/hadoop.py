@@ -29,6 +29,12 @@ def is_folder(spark: SparkSession, path: str) -> bool:
         return bool(system.exists(place) and system.getFileStatus(place).isDirectory())
 
 
+def names_in(spark: SparkSession, path: str) -> list[str]:
+    """Return the names of what is in a folder; see `exists`."""
+    with _opened(spark, path) as (system, place):
+        return [status.getPath().getName() for status in system.listStatus(place)]
+
+
 def qualified(spark: SparkSession, path: str) -> str:
     """Return a path as Spark lists it: with the scheme and the server that it has by default; see `exists`."""
     with _opened(spark, path) as (system, place):

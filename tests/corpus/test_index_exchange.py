@@ -104,10 +104,13 @@ def test_parts_that_spark_writes_are_one_index(saved: Path, tmp_path: Path, caps
         table.schema.get_field_index("leader"), "leader", pa.array(leaders, pa.int64())
     )
     folder = tmp_path / "of_spark"
-    (folder / "rows").mkdir(parents=True)
-    (folder / "about").mkdir()
-    for name, start, count in (("c", 0, 3), ("b", 3, 0), ("a", 3, 3)):
-        pq.write_table(table.slice(start, count), folder / "rows" / f"part-{name}.parquet")
+    (folder / "about").mkdir(parents=True)
+    # Of two batches; the names of parts say nothing.
+    first, second = (folder / "rows" / f"from={number}" for number in (numbers[0], numbers[4]))
+    for batch, name, start, count in ((first, "c", 0, 3), (first, "b", 3, 0), (first, "a", 3, 1), (second, "a", 4, 2)):
+        batch.mkdir(parents=True, exist_ok=True)
+        (batch / "_SUCCESS").touch()
+        pq.write_table(table.slice(start, count), batch / f"part-{name}.parquet")
     capsys.readouterr()
     assert index("import", folder, "-o", tmp_path / "again") == 2
     assert "of_spark: not an exported index" in capsys.readouterr().err
@@ -116,9 +119,12 @@ def test_parts_that_spark_writes_are_one_index(saved: Path, tmp_path: Path, caps
     for name in FILES:
         assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
     # What stands in two parts is one row too many.
-    pq.write_table(table.slice(4), folder / "rows" / "part-d.parquet")
+    pq.write_table(table.slice(4), first / "part-d.parquet")
     assert index("import", folder, "-o", tmp_path / "again", "--force") == 2
-    assert "part-d.parquet: row 1: number" in capsys.readouterr().err
+    assert "row 1: number" in capsys.readouterr().err
+    (second / "_SUCCESS").unlink()
+    assert index("import", folder, "-o", tmp_path / "again", "--force") == 2
+    assert f"from={numbers[4]}: was not written to the end" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 
-from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.saved.verifying import verify
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
@@ -24,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 SETTINGS = RuleSettings(max_compared=300)
 # The last one shows the two clusters before it to be one.
-TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 60)]
+TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 150)]
 TEXTS += [STORIES[name] for name in ("a", "b", "twin", "c", "later")] + [document(400, 1), document(400, 1) + " more"]
 
 
@@ -51,29 +50,19 @@ def assert_same(folder: Path, *names: str) -> None:
     assert exported[0] == exported[1]
 
 
-def leaders_of(folder: Path) -> list[tuple[int, int]]:
-    """Return who leads whom, by ids: to find that out on Spark is not the matter here, and takes a minute."""
-    with closing(SavedIndex(folder)) as index:
-        ids = [int(document.key.rpartition("/")[2]) << 40 for document, _ in index.documents()]
-        return [(ids[each.id], ids[each.leader_id]) for each, _ in index.documents() if each.leader_id is not None]
-
-
 @pytest.fixture(scope="module")
 def of_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the index of a corpus as Spark has written it."""
-    from dedup.spark.contents import contents_of
-    from dedup.spark.index import index_rows, save_index
-    from dedup.spark.signing import sign
+    from dedup.spark import deduplicate, save_index
 
     folder = tmp_path_factory.mktemp("of-spark")
     # Ids with gaps, as those of files are.
     rows = [(number << 40, f"http://a.example/{number}", text) for number, text in enumerate(TEXTS)]
     documents = spark.createDataFrame(rows, "id long, key string, text string").repartition(3)
-    leaders = spark.createDataFrame(leaders_of(saved(TEXTS, folder, "known")), "id long, leader long")
-    contents = contents_of(sign(documents, SETTINGS))
     # Else so small an index would be one part.
     with set_in(spark, SPREAD):
-        save_index(index_rows(contents, documents, SETTINGS), leaders, str(folder / "index"), SETTINGS)
+        result = deduplicate(documents, str(folder / "work"), SETTINGS)
+        save_index(result.index, str(folder / "index"), SETTINGS)
     return folder / "index"
 
 
@@ -81,7 +70,7 @@ def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> 
     saved(TEXTS, tmp_path, "known")
     dedup(tmp_path, "index", "import", of_spark, "-o", "found")
     assert_same(tmp_path, "found", "known")
-    assert len(list((of_spark / "rows").glob("*.parquet"))) > 1
+    assert len(list((of_spark / "rows").glob("*/*.parquet"))) > 1
     again = [ENGLISH, TEXTS[7], TEXTS[-1].upper()]
     saved(again, tmp_path, "one", "--against", "known")
     saved(again, tmp_path, "two", "--against", "found")
@@ -94,52 +83,48 @@ def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> 
 def test_a_crawl_begins_with_what_spark_saved(of_spark: Path, tmp_path: Path) -> None:
     dedup(tmp_path, "index", "load", of_spark, "crawl.db")
     dedup(tmp_path, "index", "build", "--database", "crawl.db", "--set=max_compared=300", "-o", "crawled")
-    expected = saved(TEXTS, tmp_path, "known")
-    assert held(tmp_path / "crawled") == held(expected)
+    assert held(tmp_path / "crawled") == held(saved(TEXTS, tmp_path, "known"))
 
 
 def test_what_files_save_comes_back_from_spark(spark: Any, tmp_path: Path) -> None:
-    from dedup.spark.index import load_index, save_index
+    from dedup.spark import load_index, save_index
 
     saved(TEXTS, tmp_path, "known")
     dedup(tmp_path, "index", "export", "known", "-o", "known.parquet")
     for source, target in (("known.parquet", "first"), ("first", "second")):
-        # The second time the ids are below 0 already.
-        rows = load_index(spark, str(tmp_path / source), SETTINGS)
-        save_index(rows, rows.select("id", "leader").limit(0), str(tmp_path / target), SETTINGS)
-        ids = [row.id for row in rows.select("id").collect()]
-        assert max(ids) == -1
-        assert len(set(ids)) == len(ids)
+        save_index(load_index(spark, str(tmp_path / source), SETTINGS), str(tmp_path / target), SETTINGS)
     dedup(tmp_path, "index", "import", "second", "-o", "found")
     assert_same(tmp_path, "found", "known")
 
 
-def test_an_increment_goes_behind_what_is_known(spark: Any, of_spark: Path, tmp_path: Path) -> None:
-    from dedup.spark.contents import contents_of
-    from dedup.spark.index import index_rows, load_index, save_index
-    from dedup.spark.signing import sign
+def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_path: Path) -> None:
+    from dedup.spark import deduplicate, load_index, save_index
 
-    known = load_index(spark, str(of_spark), SETTINGS, below=-10)
-    # What is not asked for is not read.
-    plan = known.select("id", "fingerprint")._jdf.queryExecution().executedPlan().toString()
-    assert "ReadSchema: struct<number:bigint,fingerprint:bigint>" in plan
-    assert known.selectExpr("max(id)").first()[0] == -11
-    new = spark.createDataFrame(
-        [(-10, "new", document(90, 9)), (5, "other", document(90, 10))], "id long, key string, text string"
-    )
-    rows = known.union(index_rows(contents_of(sign(new, SETTINGS)), new, SETTINGS))
-    first = known.where("leader is null").selectExpr("min(id)").first()[0]
-    leaders = spark.createDataFrame([(5, first), (first, first)], "id long, leader long")
-    save_index(rows, leaders, str(tmp_path / "more"), SETTINGS)
-    dedup(tmp_path, "index", "import", "more", "-o", "found")
-    count = verify(tmp_path / "found")
-    assert count == known.count() + 2
-    found = load_index(spark, str(tmp_path / "more"), SETTINGS)
-    last = found.orderBy("id").tail(2)
-    assert [row.key for row in last] == ["new", "other"]
-    assert last[0].leader is None
-    assert last[1].leader == found.selectExpr("min(id)").first()[0]
-    assert last[1].words == "\n".join(document(90, 10).lower().split())
+    index = tmp_path / "index"
+    copytree(of_spark, index)
+    before = {path: path.stat().st_mtime_ns for path in index.rglob("*.parquet")}
+    new = [ENGLISH, TEXTS[7], TEXTS[-1].upper(), document(90, 9), document(90, 9).upper()]
+    saved(TEXTS, tmp_path, "known")
+    saved(new, tmp_path, "both", "--against", "known")
+    rows = [(number, f"http://a.example/{number}", text) for number, text in enumerate(new)]
+    documents = spark.createDataFrame(rows, "id long, key string, text string")
+    for attempt in ("1", "2"):
+        known = load_index(spark, str(of_spark), SETTINGS)
+        result = deduplicate(documents, str(tmp_path / "work" / attempt), SETTINGS, against=known)
+        save_index(result.index, str(index), SETTINGS)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    dedup(tmp_path, "index", "import", "index", "-o", "found")
+    assert_same(tmp_path, "found", "both")
+    none = result.index.limit(0)
+    save_index(none, str(index), SETTINGS)
+    [added] = [path for path in (index / "rows").iterdir() if path.name not in {each.parent.name for each in before}]
+    (added / "_SUCCESS").unlink()
+    with pytest.raises(InputError, match=f"{added.name}: was not written to the end"):
+        load_index(spark, str(index), SETTINGS)
+    done = run_dedup("index", "import", "index", "-o", "broken", folder=tmp_path)
+    assert f"{added.name}: was not written to the end" in done.stderr
+    save_index(none, str(tmp_path / "empty"), SETTINGS)
+    assert load_index(spark, str(tmp_path / "empty"), SETTINGS).isEmpty()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +145,7 @@ def test_what_is_no_index_is_refused(
     import pyarrow as pa
     from pyarrow.parquet import write_table
 
-    from dedup.spark.index import load_index
+    from dedup.spark import load_index
 
     write_table(pa.table({"key": ["a"]}), of_spark.parent / "other.parquet")
     (of_spark.parent / "broken.parquet").write_bytes(b"PAR0" * 9)
@@ -168,20 +153,15 @@ def test_what_is_no_index_is_refused(
         load_index(spark, path if "://" in path else str(of_spark.parent / path), settings)
 
 
-def test_numbers_that_do_not_fit_and_paths_that_are_taken_are_refused(
-    spark: Any, of_spark: Path, tmp_path: Path
-) -> None:
+def test_ids_that_do_not_fit_and_other_settings_are_refused(spark: Any, of_spark: Path, tmp_path: Path) -> None:
     from pyspark.sql.functions import lit
 
-    from dedup.spark.index import load_index, save_index
+    from dedup.spark import deduplicate, load_index, save_index
 
     rows = load_index(spark, str(of_spark), SETTINGS)
-    none = rows.select("id", "leader").limit(0)
-    with pytest.raises(InputError, match="index: is there already"):
-        save_index(rows, none, str(of_spark), SETTINGS)
+    with pytest.raises(InputError, match="index: made with other settings"):
+        save_index(rows, str(of_spark))
     last = rows.limit(1).withColumns({"id": lit((1 << 63) - 1), "leader": lit(None).cast("long")})
-    save_index(rows.limit(1).union(last), none, str(tmp_path / "far"), SETTINGS)
-    with pytest.raises(InputError, match=r"its numbers go from .* and do not fit below 0"):
-        load_index(spark, str(tmp_path / "far"), SETTINGS)
-    save_index(rows.limit(1), none, str(tmp_path / "far"), SETTINGS, overwrite=True)
-    assert load_index(spark, str(tmp_path / "far"), SETTINGS).count() == 1
+    documents = spark.createDataFrame([(-5, "a", ENGLISH), (5, "b", ENGLISH)], "id long, key string, text string")
+    with pytest.raises(InputError, match=r"column id: -5 to 5 do not fit behind those of the earlier index"):
+        deduplicate(documents, str(tmp_path), SETTINGS, against=rows.union(last))

@@ -81,6 +81,28 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     assert again.stderr.startswith("error: out/kept: is there already")
 
 
+def test_an_index_grows_from_job_to_job(tmp_path: Path) -> None:
+    texts = [each for each in corpus("grows", 80) if isinstance(each, str)]
+    for name, some in (("1", texts[:40]), ("2", texts[40:])):
+        lines = [json.dumps({"id": f"{name}-{number}", "text": text}) for number, text in enumerate(some)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for arguments in (("1.jsonl", "--save-index", "known"), ("2.jsonl", "--against", "known", "--save-index", "known")):
+        done = run_spark(*arguments, "-o", f"out-{arguments[0][0]}", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    run_dedup("files", "1.jsonl", "-o", "expected-1", "--save-index", "index", folder=tmp_path)
+    expected = run_dedup(
+        "files", "2.jsonl", "-o", "expected-2", "--against", "index", "--format", "parquet", folder=tmp_path
+    )
+    assert expected.returncode == 0, expected.stderr
+    found = sorted(rows(tmp_path / "out-2" / "dropped"), key=lambda row: row["id"])
+    dropped = rows(tmp_path / "expected-2" / "dropped.parquet")
+    assert [{k: v for k, v in row.items() if k != "id"} for row in found] == dropped
+    assert any(row["original"].startswith("1-") for row in found)
+    again = run_spark("1.jsonl", "-o", "out", "--save-index", "known", folder=tmp_path)
+    assert again.returncode == 2
+    assert "known: is there already; remove it, or give it as --against" in again.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

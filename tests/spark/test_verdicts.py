@@ -58,6 +58,38 @@ def test_verdicts_are_those_of_files(
     }
 
 
+@pytest.mark.parametrize(("share", "properties"), [(0.5, {}), (0.9, SPREAD)])
+def test_verdicts_against_an_index_are_those_of_files(
+    spark: Any, tmp_path: Path, share: float, properties: dict[str, str]
+) -> None:
+    from dedup.spark import deduplicate, load_index, save_index
+
+    texts = [each if isinstance(each, str) else "" for each in corpus(("against", share), 150)]
+    texts += [*JOINED, *ALIKE, *CHAIN, ENGLISH, CHINESE]
+    # All kinds stand on both sides.
+    Random(1).shuffle(texts)
+    documents = [(number, key_of(number), text) for number, text in enumerate([*texts, *texts[:40:4]])]
+    end = int(len(documents) * share)
+    of_files(documents[:end], {}, tmp_path, "--save-index", "known")
+    expected = of_files(documents[end:], {}, tmp_path, "--against", "known", "--save-index", "both")
+    with set_in(spark, properties):
+        known = spark.createDataFrame(documents[:end], "id long, key string, text string")
+        save_index(deduplicate(known, str(tmp_path / "first")).index, str(tmp_path / "index"))
+        # Ids begin anew, as those of other files do.
+        rows = [(number - end, key, text) for number, key, text in documents[end:]]
+        Random(2).shuffle(rows)
+        new = spark.createDataFrame(rows, "id long, key string, text string").repartition(5)
+        found = of_spark(new, {}, tmp_path, against=load_index(spark, str(tmp_path / "index")))
+    assert found == expected
+    of_known = {key for _, key, _ in documents[:end]}
+    assert {row["verdict"] for row in expected["dropped"] if row["original"] in of_known} == {
+        "exact duplicate",
+        "near duplicate",
+    }
+    # Some are copies of the text of a known one that does not lead its cluster.
+    assert any(row["original"] != row["matched"] and row["rule"] == "same_text" for row in expected["dropped"])
+
+
 def test_of_clusters_all_documents_are_counted(spark: Any, tmp_path: Path) -> None:
     from dedup.spark import deduplicate
 
@@ -78,7 +110,8 @@ def test_documents_are_put_together_by_chains_of_candidates(spark: Any, tmp_path
     path = [(number, [number - 7]) for number in range(8, 90) if number % 7 == 1]
     star = [(number, [3, *range(100, number, 40)]) for number in range(101, 200)]
     candidates = spark.createDataFrame([*path, *star, (5, [4])], "id long, candidates array<long>")
-    found = {row.id: row.component for row in components_of(candidates, Steps(str(tmp_path))).collect()}
+    edges = candidates.selectExpr("id", "explode(candidates) as other")
+    found = {row.id: row.component for row in components_of(edges, Steps(str(tmp_path))).collect()}
     expected = dict.fromkeys([1, *(number for number, _ in path)], 1)
     assert found == expected | dict.fromkeys([3, *range(100, 200)], 3) | {4: 4, 5: 4}
 
@@ -111,11 +144,13 @@ def key_of(number: int) -> str:
     return f"https://shop.example/product/{number}" if number % 3 else f"https://host{number % 7}.example/{number}"
 
 
-def of_files(documents: Sequence[tuple[int, str, str]], values: dict[str, Any], folder: Path) -> dict[str, Any]:
+def of_files(
+    documents: Sequence[tuple[int, str, str]], values: dict[str, Any], folder: Path, *further: str
+) -> dict[str, Any]:
     lines = [json.dumps({"id": key, "text": text}) + "\n" for _, key, text in documents]
     (folder / "in.jsonl").write_text("".join(lines), encoding="utf-8")
     given = [f"--set={name}={value}" for name, value in values.items()]
-    done = run_dedup("files", "in.jsonl", "-o", "out", *given, folder=folder)
+    done = run_dedup("files", "in.jsonl", "-o", "out", "--force", *given, *further, folder=folder)
     assert done.returncode == 0, done.stderr
 
     def rows(name: str) -> list[dict[str, Any]]:
@@ -129,10 +164,10 @@ def of_files(documents: Sequence[tuple[int, str, str]], values: dict[str, Any], 
     }
 
 
-def of_spark(frame: Any, values: dict[str, Any], folder: Path) -> dict[str, Any]:
+def of_spark(frame: Any, values: dict[str, Any], folder: Path, against: Any = None) -> dict[str, Any]:
     from dedup.spark import deduplicate
 
-    result = deduplicate(frame, str(folder / "work"), RuleSettings(**values))
+    result = deduplicate(frame, str(folder / "work"), RuleSettings(**values), against)
     return {
         "kept": sorted(row.key for row in result.kept.collect()),
         "clusters": sorted([row.leader, row.key] for row in result.clusters.collect()),

@@ -84,6 +84,13 @@ def places_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @compiled
+def distances_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distances of documents by their keys, see `Closest`."""
+    distances: NDArray[np.int64] = keys >> _PLACE_BITS
+    return distances
+
+
+@compiled
 def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) -> None:
     """Find the documents that the plan's probes bring, the closest first, then by place.
 

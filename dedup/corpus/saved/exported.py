@@ -11,7 +11,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
-from dedup.corpus.saved.rows import ABOUT, NAME, ROWS, About, Row, no_export, read_about, reader_of
+from dedup.corpus.saved.rows import (
+    ABOUT,
+    COMPLETE,
+    FROM,
+    NAME,
+    ROWS,
+    About,
+    Row,
+    no_export,
+    not_complete,
+    read_about,
+    reader_of,
+)
 from dedup.errors import InputError
 from dedup.progress import Progress
 from dedup.signature.signature import digest
@@ -88,7 +100,10 @@ class Exported:
         """Return the files in the order of their first numbers, and leave out those without rows."""
         if not self._path.is_dir():
             return [self._path]
-        firsts = [(_first_number(path), path) for path in sorted((self._path / ROWS).glob("*.parquet"))]
+        folders = sorted((self._path / ROWS).glob(f"{FROM}=*"))
+        if broken := [folder for folder in folders if not (folder / COMPLETE).exists()]:
+            raise not_complete(str(broken[0]))
+        firsts = [(_first_number(path), path) for folder in folders for path in sorted(folder.glob("*.parquet"))]
         return [path for _, path in sorted((first, path) for first, path in firsts if first is not None)]
 
 

@@ -43,6 +43,12 @@ COLUMNS = {
 ROWS = "rows"
 """The folder of the parts in what Spark writes."""
 
+FROM = "from"
+"""Each part of these is in a folder `from=N`, by the number of the first row that was written with it."""
+
+COMPLETE = "_SUCCESS"
+"""The file that Spark writes into such a folder last."""
+
 ABOUT = "about"
 """The folder of the line about all rows there, written last."""
 
@@ -115,6 +121,11 @@ class About(NamedTuple):
     format: int
     named_settings: dict[str, str]
     settings: RuleSettings
+
+
+def not_complete(folder: str) -> InputError:
+    """Return what is said of a folder of rows that was not written to the end."""
+    return InputError(f"{folder}: was not written to the end; run again what wrote it, or remove the folder")
 
 
 def read_about(source: str, text: str | bytes) -> About:
