@@ -138,7 +138,8 @@ def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:
 
 
 def _write(result: Deduplicated, rejected: DataFrame, root: str) -> None:
-    frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
+    dropped, similar = (frame.drop("record") for frame in (result.dropped, result.similar))
+    frames = (result.kept, dropped, similar, result.clusters, rejected)
     for name, frame in zip(OUTPUTS, frames, strict=True):
         frame.write.mode("overwrite").parquet(f"{root}/{name}")
 
