@@ -6,9 +6,10 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from dedup.cli.compiling import compile_first
+from dedup.cli.compiling import compile_first, say
 from dedup.cli.files import add_field_arguments, require_page
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.corpus.job.summary import summary_lines, summary_object
@@ -17,6 +18,8 @@ from dedup.corpus.reading.formats import KNOWN
 from dedup.display import plain
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
+
+_INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +81,10 @@ def run(options: argparse.Namespace) -> int:
     started = time.monotonic()
     try:
         with session(conf) as spark:
-            done = run_job(spark, job)
+            done = run_job(spark, job, partial(say, "spark"))
+    except KeyboardInterrupt:
+        say("spark", "stopped; the same command goes on behind the last step that was done")
+        return _INTERRUPTED
     except SparkError as error:
         raise SparkError(
             f"{error}; the same command goes on behind the last step that was done, --force anew"

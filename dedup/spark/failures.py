@@ -22,8 +22,10 @@ _SAME_PYTHON = (
 _KNOWN = (
     (
         r"(OutOfMemoryError: [^\r\n]*|GC overhead limit exceeded)",
-        "{}; give --conf spark.driver.memory=4g or more, and where executors are other machines "
-        "spark.executor.memory; more partitions (spark.sql.shuffle.partitions) need less at once",
+        (
+            "{}; give --conf spark.driver.memory=4g or more, and where executors are other machines "
+            "spark.executor.memory; more partitions (spark.sql.shuffle.partitions) need less at once"
+        ),
     ),
     (r"No space left on device|Disk quota exceeded", f"no space left on the disk for what is on its way; {_FOLDERS}"),
     (
@@ -34,8 +36,10 @@ _KNOWN = (
     (rf"(?:ModuleNotFoundError|PySparkImportError|ImportError): {_NAMED}", f"{{}}; {_SAME_PYTHON}"),
     (
         r"Python worker exited unexpectedly",
-        "a Python process ended, most likely for want of memory: let fewer work at once (--conf "
-        "spark.master=local[2], or spark.executor.cores), or give more to each (spark.executor.memoryOverhead)",
+        (
+            "a Python process ended, most likely for want of memory: let fewer work at once (--conf "
+            "spark.master=local[2], or spark.executor.cores), or give more to each (spark.executor.memoryOverhead)"
+        ),
     ),
 )
 

@@ -92,8 +92,13 @@ class Done(NamedTuple):
     went_on: bool
 
 
-def run_job(spark: SparkSession, job: SparkJob) -> Done:
+def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> Done:
     """Do a job, or go on with it behind the last step that was done before it failed.
+
+    Args:
+        spark: the session.
+        job: what is to be done.
+        tell: is given a line that a user shall read.
 
     Raises:
         InputError: an input cannot be read, or an output cannot be written, or is that of another unfinished job.
@@ -103,7 +108,9 @@ def run_job(spark: SparkSession, job: SparkJob) -> Done:
     if job.overwrite:
         hadoop.remove(spark, work)
     went_on = about_of(spark, work) is not None
-    if not went_on:
+    if went_on:
+        tell("going on with the unfinished job of this output: steps that are done are not done again")
+    else:
         job.require_free(partial(hadoop.exists, spark))
     against, index = (each and _root(each) for each in (job.against, job.save_index))
     known = load_index(spark, against, job.settings) if against else None
