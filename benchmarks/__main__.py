@@ -36,6 +36,8 @@ BENCHMARKS = {
     "costs": "index_costs",
     "sql": "sql_index",
     "wide": "wide",
+    "scale": "scale",
+    "plan": "scale_plan",
     "frontier": "frontier",
     "kill": "kill",
     "workers": "workers",
