@@ -61,7 +61,8 @@ def sums_of(text: str) -> NDArray[np.int32]:
     """Return the sum behind each bit of a text's fingerprint, shape (64,)."""
     signature = make_signature(text)
     bits = np.array([signature.fingerprint >> bit & 1 for bit in range(BITS)])
-    return (signature.margins * (2 * bits - 1)).astype(np.int32)
+    sums: NDArray[np.int32] = (signature.margins * (2 * bits - 1)).astype(np.int32)
+    return sums
 
 
 @compiled

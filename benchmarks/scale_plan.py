@@ -16,11 +16,11 @@ def run(
     *,
     cores: int = 1000,
     cents: int = 4,
-    document_us: int = 300,
-    pair_ps: int = 1000,
+    document_us: int = 220,
+    pair_ps: int = 2400,
     chunk: int = 500_000,
-    stored_bytes: int = 110,
-    asked_bytes: int = 290,
+    stored_bytes: int = 94,
+    asked_bytes: int = 292,
 ) -> dict[str, Any]:
     """Print what 1e8 to 1e10 documents take.
 
