@@ -39,6 +39,8 @@ BENCHMARKS = {
     "spark": "spark",
     "spark-skew": "spark_skew",
     "spark-increment": "spark_increment",
+    "scale": "scale",
+    "plan": "scale_plan",
     "frontier": "frontier",
     "kill": "kill",
     "workers": "workers",
