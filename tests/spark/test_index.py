@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 SETTINGS = RuleSettings(max_compared=300)
 # The last one shows the two clusters before it to be one.
-TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 60)]
+TEXTS = [each if isinstance(each, str) else "" for each in corpus("index", 150)]
 TEXTS += [STORIES[name] for name in ("a", "b", "twin", "c", "later")] + [document(400, 1), document(400, 1) + " more"]
 
 
@@ -83,8 +83,7 @@ def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> 
 def test_a_crawl_begins_with_what_spark_saved(of_spark: Path, tmp_path: Path) -> None:
     dedup(tmp_path, "index", "load", of_spark, "crawl.db")
     dedup(tmp_path, "index", "build", "--database", "crawl.db", "--set=max_compared=300", "-o", "crawled")
-    expected = saved(TEXTS, tmp_path, "known")
-    assert held(tmp_path / "crawled") == held(expected)
+    assert held(tmp_path / "crawled") == held(saved(TEXTS, tmp_path, "known"))
 
 
 def test_what_files_save_comes_back_from_spark(spark: Any, tmp_path: Path) -> None:
