@@ -83,8 +83,8 @@ def run(options: argparse.Namespace) -> int:
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:
     """Return the files that are to be written, by what goes into them."""
     named = {name: path for name in (*OUTPUTS, "report") if (path := getattr(options, name)) is not None}
-    if "report" in named and options.report.suffix.lower() != ".html":
-        raise InputError(f"--report {options.report}: a report is a page; its name must end in .html")
+    if "report" in named:
+        require_page(options.report)
     if options.dry_run:
         if named or options.output or options.save_index:
             raise InputError("--dry-run writes nothing: leave out the outputs, or --dry-run")
@@ -97,3 +97,13 @@ def _outputs(options: argparse.Namespace) -> dict[str, Path]:
             "nothing to write: give -o DIR or files, such as --kept and --dropped, or --dry-run for a report alone"
         )
     return named
+
+
+def require_page(path: Path) -> None:
+    """Refuse a report that is no page.
+
+    Raises:
+        InputError: its name is that of something else.
+    """
+    if path.suffix.lower() != ".html":
+        raise InputError(f"--report {path}: a report is a page; its name must end in .html")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 
-from dedup.cli.compiling import compile_first
-from dedup.cli.files import add_field_arguments
+from dedup.cli.compiling import compile_first, say
+from dedup.cli.files import add_field_arguments, require_page
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
+from dedup.corpus.job.summary import summary_lines, summary_object
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.formats import KNOWN
-from dedup.display import counted, plain
+from dedup.display import plain
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
+
+_INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write what is known then, for --against and `dedup index import`; where "
         "it is the index of --against, only what is new is added to it",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as an HTML page; .html")
+    parser.add_argument(
+        "--force", action="store_true", help="overwrite what is there, and forget a job that did not end"
+    )
     parser.add_argument(
         "--conf", action="append", default=[], metavar="NAME=VALUE", help="a property of Spark; may be given again"
     )
@@ -53,22 +62,52 @@ def run(options: argparse.Namespace) -> int:
     try:
         # Few have pyspark.
         from dedup.spark.job import OUTPUTS, SparkJob, run_job  # noqa: PLC0415
-        from dedup.spark.session import session  # noqa: PLC0415
+        from dedup.spark.session import SparkError, session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
     fields = ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
     job = SparkJob(
-        options.inputs, options.output, fields, settings, options.against, options.save_index, overwrite=options.force
+        options.inputs,
+        options.output,
+        fields,
+        settings,
+        options.against,
+        options.save_index,
+        overwrite=options.force,
+        report=_report(options.report),
     )
     job.check()
     compile_first("spark", *SIGNATURES, "files", "spark")
-    with session(conf) as spark:
-        report = run_job(spark, job)
+    started = time.monotonic()
+    try:
+        with session(conf) as spark:
+            done = run_job(spark, job, partial(say, "spark"))
+    except KeyboardInterrupt:
+        say("spark", "stopped; the same command goes on behind the last step that was done")
+        return _INTERRUPTED
+    except SparkError as error:
+        raise SparkError(
+            f"{error}; the same command goes on behind the last step that was done, --force anew"
+        ) from None
+    seconds = time.monotonic() - started
     if options.json:
-        print(json.dumps(report))
-    else:
-        _print(report, [f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS])
+        print(json.dumps(summary_object(done.result, seconds)))
+        return 0
+    written = [f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS]
+    written += [str(each) for each in (options.report, options.save_index) if each]
+    documents = 0 if done.went_on else done.result.tally.documents
+    for line in summary_lines(done.result, done.files, written, seconds, documents):
+        print(line)
     return 0
+
+
+def _report(path: Path | None) -> Path | None:
+    """Check, before a job that may take hours, that its report can be written."""
+    if path is not None:
+        require_page(path)
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: its folder is not there; make it first")
+    return path
 
 
 def _properties(given: list[str]) -> Iterator[tuple[str, str]]:
@@ -77,13 +116,3 @@ def _properties(given: list[str]) -> Iterator[tuple[str, str]]:
         if not equals:
             raise InputError(f"--conf {plain(each)}: write NAME=VALUE, such as spark.master=local[4]")
         yield name.strip(), value.strip()
-
-
-def _print(report: dict[str, int], written: list[str]) -> None:
-    dropped = report["exact"] + report["near"]
-    print(f"read        {counted(report['kept'] + dropped, 'document')}")
-    print(f"kept        {counted(report['kept'], 'document')}   {report['similar']:,} similar to others")
-    print(f"dropped     {counted(dropped, 'document')}   {report['exact']:,} exact, {report['near']:,} near")
-    if report["rejected"]:
-        print(f"rejected    {report['rejected']:,}, with reasons in {plain(written[-1])}")
-    print(f"written     {', '.join(map(plain, written))}")

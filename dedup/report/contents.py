@@ -140,6 +140,21 @@ class RelatedRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.html.doubt`.
+
+    Attributes:
+        rows: how many they are.
+        doubtful: how many of them are worth a person's look all the same.
+        similar: how many of them were kept.
+    """
+
+    rows: int = 0
+    doubtful: int = 0
+    similar: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class NotExamined:
     """Items of a class that were not examined for the same reason.
 
@@ -195,6 +210,7 @@ class Report:
             person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
+        left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
     """
 
     runs: Sequence[str]
@@ -215,3 +231,4 @@ class Report:
     similar: Iterator[RelatedRow]
     skipped: Iterator[SkippedPage]
     moments: Iterator[tuple[float, Verdict]]
+    left_out: LeftOut = LeftOut()

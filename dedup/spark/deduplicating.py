@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+import dedup
+from dedup.corpus.state.checkpoint import about_settings
 from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
@@ -37,6 +41,7 @@ class Deduplicated:
         similar: kept ones that resemble others, likewise.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
+        signed: what `dedup.spark.signing.sign` returns, of all documents.
         index: what is to be known of the documents, for `dedup.spark.save_index`: of each content that is new a row of
             the columns `dedup.spark.known.COLUMNS`, with ids behind those of the earlier index.
     """
@@ -45,11 +50,16 @@ class Deduplicated:
     dropped: DataFrame
     similar: DataFrame
     clusters: DataFrame
+    signed: DataFrame
     index: DataFrame
 
 
 def deduplicate(
-    documents: DataFrame, work: str, settings: RuleSettings | None = None, against: DataFrame | None = None
+    documents: DataFrame,
+    work: str,
+    settings: RuleSettings | None = None,
+    against: DataFrame | None = None,
+    about: Mapping[str, Any] | None = None,
 ) -> Deduplicated:
     """Find the duplicates among documents: the same ones as `dedup files` finds among them in the order of their ids.
 
@@ -61,15 +71,19 @@ def deduplicate(
         settings: how they are decided; by default as everywhere.
         against: the documents of an earlier index, of which new ones may be copies too, as `dedup.spark.load_index`
             returns them. All of them count as earlier, whatever their ids.
+        about: what says which documents and which index they are, such as names and times of files; all of it can be
+            JSON. Where an earlier call with the same one, and the same settings, has failed, this one goes on with the
+            steps in `work` that are done. None: it begins anew.
 
     Raises:
-        InputError: a column is missing or of another type, or an id comes twice or is null.
+        InputError: a column is missing or of another type, or an id comes twice or is null; or an unfinished call with
+            another `about` has left its steps in `work`.
         SettingsError: a setting has no meaning here, such as the mode of the paper.
     """
     settings = settings or RuleSettings()
     require_checked(settings)
     _require_columns(documents)
-    steps = Steps(work)
+    steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about))
     signed = steps.keep("signed", sign(documents, settings))
     _require_ids(signed)
     known = Known.before(against, signed)
@@ -91,8 +105,16 @@ def deduplicate(
         dropped=dropped.join(named_by(dropped, further), "id"),
         similar=similar.join(named_by(similar, further), "id"),
         clusters=clusters,
+        signed=signed,
         index=known.behind(index_rows(_with_leaders(contents, standings), documents, settings)),
     )
+
+
+def about_of_job(settings: RuleSettings, about: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what must be the same for a job to go on: what its caller says, the settings, and the program."""
+    if about is None:
+        return None
+    return {**about, "settings": about_settings(settings), "version": dedup.__version__}
 
 
 def require_checked(settings: RuleSettings) -> None:

@@ -35,6 +35,20 @@ def names_in(spark: SparkSession, path: str) -> list[str]:
         return [status.getPath().getName() for status in system.listStatus(place)]
 
 
+def marks_of(spark: SparkSession, path: str) -> list[list[str | int]]:
+    """Return what tells a file, or what is in a folder, from what stands there later; see `exists`.
+
+    Returns:
+        Of files name, bytes and time of the last change; of folders, whose times mean nothing in some systems, their
+        names.
+    """
+    with _opened(spark, path) as (system, place):
+        return sorted(
+            [each.getPath().getName(), *(() if each.isDirectory() else (each.getLen(), each.getModificationTime()))]
+            for each in system.listStatus(place)
+        )
+
+
 def qualified(spark: SparkSession, path: str) -> str:
     """Return a path as Spark lists it: with the scheme and the server that it has by default; see `exists`."""
     with _opened(spark, path) as (system, place):

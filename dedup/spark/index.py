@@ -117,6 +117,11 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
     return stored.select(f.col("number").alias("id"), *names_of(COLUMNS)[1:])
 
 
+def index_marks(spark: SparkSession, path: str) -> list[list[str | int]]:
+    """Return what tells an index from what it is once it has grown, see `dedup.spark.hadoop.marks_of`."""
+    return hadoop.marks_of(spark, f"{path}/{ROWS}" if hadoop.is_folder(spark, path) else path)
+
+
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> bool:
     """Refuse what is no index with these settings; say whether it is a folder, or else a file."""
     is_folder = hadoop.is_folder(spark, path)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
+from dedup.corpus.job.job import Result
 from dedup.corpus.reading.documents import ReadOptions
-from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.files import CorpusFile, find_files
 from dedup.display import plain
 from dedup.errors import InputError
-from dedup.rules.decision import Verdict
 from dedup.rules.settings import RuleSettings
+from dedup.signature.signature import digest
 from dedup.spark import hadoop
-from dedup.spark.deduplicating import Deduplicated, deduplicate, require_checked
-from dedup.spark.index import load_index, require_free_index, save_index
+from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
+from dedup.spark.index import index_marks, load_index, require_free_index, save_index
 from dedup.spark.reading import read
-from dedup.spark.remote import find_remote_files, read_remote
-from dedup.spark.steps import Steps
+from dedup.spark.remote import RemoteFile, find_remote_files, read_remote
+from dedup.spark.reporting import Written, result_of, write_report_of_job
+from dedup.spark.steps import Steps, about_of
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """The folders that are written."""
@@ -40,7 +44,8 @@ class SparkJob:
         settings: how they are decided.
         against: an index whose documents count as earlier ones, if any.
         save_index: where an index is written or added to, if anywhere.
-        overwrite: whether what is in the folder is overwritten.
+        overwrite: whether what is in the folder is overwritten, and an unfinished job forgotten.
+        report: the page that is written about it, a file of this machine, if any.
     """
 
     inputs: Sequence[str]
@@ -50,6 +55,7 @@ class SparkJob:
     against: str | None = None
     save_index: str | None = None
     overwrite: bool = False
+    report: Path | None = None
 
     def check(self) -> None:
         """Refuse what can be refused without Spark.
@@ -61,7 +67,8 @@ class SparkJob:
         require_checked(self.settings)
         if not _are_urls(self.inputs):
             find_files(list(map(Path, self.inputs)))
-        if not _is_url(self.output):
+        is_unfinished = (Path(self.output) / _WORK).is_dir()
+        if not (_is_url(self.output) or is_unfinished):
             self.require_free(os.path.exists)
 
     def require_free(self, exists: Callable[[str], bool]) -> None:
@@ -71,40 +78,101 @@ class SparkJob:
                 raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
 
 
-def run_job(spark: SparkSession, job: SparkJob) -> dict[str, int]:
-    """Do a job.
+class Done(NamedTuple):
+    """What a job has found.
 
-    Returns:
-        How many documents were `kept`, are `exact` or `near` duplicates, or `similar`, and how many were `rejected`.
+    Attributes:
+        result: what became of the documents.
+        files: how many were read.
+        went_on: whether some of it had been done before.
+    """
+
+    result: Result
+    files: int
+    went_on: bool
+
+
+def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> Done:
+    """Do a job, or go on with it behind the last step that was done before it failed.
+
+    Args:
+        spark: the session.
+        job: what is to be done.
+        tell: is given a line that a user shall read.
 
     Raises:
-        InputError: an input cannot be read, or an output cannot be written.
+        InputError: an input cannot be read, or an output cannot be written, or is that of another unfinished job.
     """
     root = _root(job.output)
-    if _is_url(job.output):
+    work = f"{root}/{_WORK}"
+    if job.overwrite:
+        hadoop.remove(spark, work)
+    went_on = about_of(spark, work) is not None
+    if went_on:
+        tell("going on with the unfinished job of this output: steps that are done are not done again")
+    else:
         job.require_free(partial(hadoop.exists, spark))
     against, index = (each and _root(each) for each in (job.against, job.save_index))
     known = load_index(spark, against, job.settings) if against else None
     if index and index != against:
         require_free_index(spark, index)
+    files = _files(spark, job)
+    about = _about(spark, job, files)
+    # Pages are extracted once, however many steps need their texts.
+    steps = Steps.of(spark, work, about_of_job(job.settings, about))
+    items = steps.keep("read", _read(spark, job, files))
+    documents = items.where(items.reason.isNull()).drop("reason")
+    rejected = items.where(items.reason.isNotNull()).select("source", "reason")
     try:
-        # Pages are extracted once, however many steps need their texts.
-        items = Steps(f"{root}/{_WORK}").keep("read", _read(spark, job))
-        documents = items.where(items.reason.isNull()).drop("reason")
-        rejected = items.where(items.reason.isNotNull()).select("source", "reason")
         _require_documents(documents, rejected)
-        result = deduplicate(documents, f"{root}/{_WORK}", job.settings, known)
-        _write(result, rejected, root)
-        if index:
-            if known is not None and index != against:
-                save_index(known, index, job.settings)
-            save_index(result.index, index, job.settings)
-    finally:
-        hadoop.remove(spark, f"{root}/{_WORK}")
-        # Nothing could be written.
-        if hadoop.is_empty_folder(spark, root):
-            hadoop.remove(spark, root)
-    return _report(spark, root)
+    except InputError:
+        _remove(spark, root)
+        raise
+    result = deduplicate(documents, work, job.settings, known, about)
+    written = _write(result, documents, rejected, known, root)
+    found = result_of(written, job.settings)
+    if job.report is not None:
+        names = [file.name if isinstance(file, CorpusFile) else file.path for file in files]
+        write_report_of_job(job.report, names, written, found.tally, job.settings.scheme)
+    if index:
+        if known is not None and index != against:
+            save_index(known, index, job.settings)
+        save_index(result.index, index, job.settings)
+    _remove(spark, root)
+    return Done(found, len(files), went_on)
+
+
+def _files(spark: SparkSession, job: SparkJob) -> Sequence[CorpusFile] | Sequence[RemoteFile]:
+    if _are_urls(job.inputs):
+        return find_remote_files(spark, job.inputs)
+    return find_files(list(map(Path, job.inputs))).files
+
+
+def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile] | Sequence[RemoteFile]) -> dict[str, Any]:
+    """Return what must be the same for the job to go on, but for its settings; all of it can be JSON."""
+    inputs = [
+        [file.path, file.size, file.changed]
+        if isinstance(file, RemoteFile)
+        else [file.name, file.size, Path(file.path).stat().st_mtime_ns]
+        for file in files
+    ]
+    against = None
+    if job.against is not None:
+        root = _root(job.against)
+        against = [root, *index_marks(spark, root)]
+    return {
+        "inputs": digest(json.dumps(inputs).encode()).hex(),
+        "fields": asdict(job.options),
+        "against": against,
+        "save_index": job.save_index,
+    }
+
+
+def _remove(spark: SparkSession, root: str) -> None:
+    """Remove what was kept on the way, and the folder itself where nothing could be written."""
+    hadoop.remove(spark, f"{root}/{_WORK}")
+    if hadoop.is_empty_folder(spark, root):
+        hadoop.remove(spark, root)
 
 
 def _is_url(path: str) -> bool:
@@ -124,10 +192,10 @@ def _root(path: str) -> str:
     return path.rstrip("/") if _is_url(path) else f"file://{Path(path).absolute()}"
 
 
-def _read(spark: SparkSession, job: SparkJob) -> DataFrame:
+def _read(spark: SparkSession, job: SparkJob, files: Any) -> DataFrame:
     if _are_urls(job.inputs):
-        return read_remote(spark, job.inputs, find_remote_files(spark, job.inputs), job.options)
-    return read(spark, find_files(list(map(Path, job.inputs))).files, job.options)
+        return read_remote(spark, job.inputs, files, job.options)
+    return read(spark, files, job.options)
 
 
 def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:
@@ -137,20 +205,11 @@ def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:
         raise InputError(f"no document could be read, and nothing is written: {reason}")
 
 
-def _write(result: Deduplicated, rejected: DataFrame, root: str) -> None:
-    frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
-    for name, frame in zip(OUTPUTS, frames, strict=True):
-        frame.write.mode("overwrite").parquet(f"{root}/{name}")
-
-
-def _report(spark: SparkSession, root: str) -> dict[str, int]:
-    """Count what was written."""
-    frames = {name: spark.read.parquet(f"{root}/{name}") for name in OUTPUTS}
-    verdicts = {row["verdict"]: row["count"] for row in frames["dropped"].groupBy("verdict").count().collect()}
-    return {
-        "kept": frames["kept"].count(),
-        "exact": verdicts.get(Verdict.EXACT_DUPLICATE.value, 0),
-        "near": verdicts.get(Verdict.NEAR_DUPLICATE.value, 0),
-        "similar": frames["similar"].count(),
-        "rejected": frames["rejected"].count(),
-    }
+def _write(
+    result: Deduplicated, documents: DataFrame, rejected: DataFrame, known: DataFrame | None, root: str
+) -> Written:
+    """Write the outputs; return them as they are read from there."""
+    dropped, similar = (frame.drop("record") for frame in (result.dropped, result.similar))
+    frames = (result.kept, dropped, similar, result.clusters, rejected)
+    outputs = {name: Steps(root).keep(name, frame) for name, frame in zip(OUTPUTS, frames, strict=True)}
+    return Written(documents=documents, signed=result.signed, known=known, **outputs)

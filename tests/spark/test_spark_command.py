@@ -22,20 +22,28 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 
 
-def run_spark(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_spark(*arguments: str, folder: Path, **set_: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own: a session of Spark ends with it."""
-    conf = ("spark.master=local[2]", "spark.sql.shuffle.partitions=4", "spark.ui.enabled=false")
-    conf += ("spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1", "spark.driver.memory=1g")
-    given = [part for each in conf for part in ("--conf", each)]
     return subprocess.run(
-        [sys.executable, "-m", "dedup", "spark", *arguments, *given],
+        command(*arguments),
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"},
+        env=environment() | set_,
         capture_output=True,
         text=True,
         timeout=HANG * 4,
         check=False,
     )
+
+
+def command(*arguments: str) -> list[str]:
+    conf = ("spark.master=local[2]", "spark.sql.shuffle.partitions=4", "spark.ui.enabled=false")
+    conf += ("spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1", "spark.driver.memory=1g")
+    given = [part for each in conf for part in ("--conf", each)]
+    return [sys.executable, "-m", "dedup", "spark", *arguments, *given]
+
+
+def environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -69,7 +77,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
             tmp_path / "expected" / f"{name}.parquet"
         )
     kept = sorted(rows(tmp_path / "out" / "kept"), key=lambda row: row["id"])
-    columns = ("key", "text", "source")
+    columns = ("key", "text", "source", "record")
     assert [[row[name] for name in columns] for row in kept] == [
         [row[name] for name in columns] for row in rows(tmp_path / "expected" / "kept.parquet")
     ]

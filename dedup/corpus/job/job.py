@@ -66,11 +66,11 @@ class Result:
     Attributes:
         tally: what became of the documents.
         largest: the leaders of the largest clusters, with their numbers of duplicates.
-        memory_bytes: what the known documents took in memory at the end.
-        known: how many there were.
+        memory_bytes: what the known documents took in memory at the end; None: that is not known.
+        known: how many there were; None likewise.
     """
 
     tally: Tally
     largest: list[tuple[str, int]] = field(default_factory=list)
-    memory_bytes: int = 0
-    known: int = 0
+    memory_bytes: int | None = None
+    known: int | None = None

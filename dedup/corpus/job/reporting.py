@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,9 +14,10 @@ from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.job.job import Job
 from dedup.corpus.job.recording import REPORTED
 from dedup.corpus.state.tally import Tally
-from dedup.report.contents import RelatedRow, Report, Total
+from dedup.report.contents import LeftOut, RelatedRow, Report, Total
 from dedup.report.explanation.pairs import differences_of
 from dedup.report.explanation.words import WordDiff
+from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
 from dedup.report.output import open_output
 from dedup.rules.decision import Kept, Verdict
@@ -32,12 +34,28 @@ def write_report_of_files(job: Job, tally: Tally, folder: Path, deduplicator: Co
         folder: its state, with `REPORTED`.
         deduplicator: knows the documents.
     """
-    with (folder / REPORTED).open("rb") as lines, open_output(str(job.outputs["report"])) as stream:
-        rows = _rows(lines, _name_of(job))
-        write_page(_report(job, tally, rows), partial(_compare, deduplicator), stream, _name_of(job))
+    files = name_of([file.name for file in job.files])
+    with (folder / REPORTED).open("rb") as lines:
+        rows = (row_of(msgspec.json.decode(line), files) for line in lines)
+        report = report_of(files, tally, rows)
+        write_report(job.outputs["report"], report, partial(_compare, deduplicator))
 
 
-def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow]) -> Report:
+def write_report(path: Path, report: Report, compare: Compare) -> None:
+    """Write a report as a page; `compare` says which words of rows' documents differ."""
+    with open_output(str(path)) as stream:
+        write_page(report, compare, stream, report.runs[0])
+
+
+def report_of(files: str, tally: Tally, rows: Iterator[RelatedRow], left_out: LeftOut | None = None) -> Report:
+    """Return the report on documents of files.
+
+    Args:
+        files: what they are called, as `name_of` returns it.
+        tally: what became of the documents.
+        rows: the copies, and what is similar.
+        left_out: what is missing among these, if anything.
+    """
     totals = dict.fromkeys(Verdict, Total()) | {
         Verdict.NEW: Total(tally.kept - tally.similar, tally.text_bytes - tally.saved_bytes),
         Verdict.SIMILAR: Total(tally.similar),
@@ -46,7 +64,7 @@ def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow]) -> Report:
         Verdict.NEAR_DUPLICATE: Total(tally.near, tally.saved_bytes, tally.distances, tally.similarities),
     }
     return Report(
-        runs=[_name_of(job)],
+        runs=[files],
         host="",
         totals=totals,
         hosts=[],
@@ -64,31 +82,32 @@ def _report(job: Job, tally: Tally, rows: Iterator[RelatedRow]) -> Report:
         similar=iter(()),
         skipped=iter(()),
         moments=iter(()),
+        left_out=left_out or LeftOut(),
     )
 
 
-def _name_of(job: Job) -> str:
-    named = ", ".join(file.name for file in job.files[:_FILES_NAMED])
-    return named if len(job.files) <= _FILES_NAMED else f"{named} and {len(job.files) - _FILES_NAMED:,} more"
+def name_of(files: Sequence[str]) -> str:
+    """Return what files are called together."""
+    named = ", ".join(files[:_FILES_NAMED])
+    return named if len(files) <= _FILES_NAMED else f"{named} and {len(files) - _FILES_NAMED:,} more"
 
 
-def _rows(lines: Iterable[bytes], run: str) -> Iterator[RelatedRow]:
-    for line in lines:
-        row = msgspec.json.decode(line)
-        verdict = Verdict(row["verdict"])
-        yield RelatedRow(
-            verdict,
-            row["distance"],
-            row["similarity"],
-            row["key"],
-            row["original"],
-            row["matched"],
-            run,
-            decided=0.0,
-            keeper=None,
-            kept=None if verdict.is_duplicate else Verdict.SIMILAR.value,
-            rule=row["rule"],
-        )
+def row_of(row: Mapping[str, Any], files: str) -> RelatedRow:
+    """Return what a report holds of a copy, or of what is similar, as it is written into outputs."""
+    verdict = Verdict(row["verdict"])
+    return RelatedRow(
+        verdict,
+        row["distance"],
+        row["similarity"],
+        row["key"],
+        row["original"],
+        row["matched"],
+        files,
+        decided=0.0,
+        keeper=None,
+        kept=None if verdict.is_duplicate else Verdict.SIMILAR.value,
+        rule=row["rule"],
+    )
 
 
 def _compare(deduplicator: CorpusDeduplicator, rows: Sequence[RelatedRow]) -> Iterator[WordDiff | None]:

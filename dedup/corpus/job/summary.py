@@ -16,7 +16,9 @@ _LABEL = 10
 _REASON = 120
 
 
-def summary_lines(result: Result, files: int, outputs: Sequence[Path], seconds: float, documents: int) -> Iterator[str]:
+def summary_lines(
+    result: Result, files: int, outputs: Sequence[Path | str], seconds: float, documents: int
+) -> Iterator[str]:
     """Write the report line by line.
 
     Args:

@@ -100,7 +100,7 @@ def about_settings(settings: RuleSettings) -> dict[str, str]:
     return named | {"scheme": scheme.name} | ({"word_lists": pack(scheme.word_lists)} if scheme.word_lists else {})
 
 
-def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path) -> None:
+def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path | str) -> None:
     """Refuse to go on with another run.
 
     Raises:

@@ -72,7 +72,7 @@ class Page:
 
 def page_of(report: Report, compare: Compare) -> Page:
     """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
-    seen = _Seen()
+    seen = _Seen(**asdict(report.left_out))
     rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
     texts = Texts()
     columns = _columns(rows, texts)
