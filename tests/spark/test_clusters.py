@@ -95,7 +95,7 @@ def started(executors: int, documents: Path, folder: Path, *partitions: str) -> 
 
 
 def finish(job: subprocess.Popen[bytes]) -> None:
-    assert job.wait(HANG) == 0
+    assert job.wait(HANG * 4) == 0
 
 
 def executors_of(job: subprocess.Popen[bytes]) -> list[psutil.Process]:
