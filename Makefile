@@ -3,7 +3,7 @@
 # make continue                        go on with a crawl that was interrupted, the last one
 # make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
-# make spark-demo                      the texts of the demo site and copies of them, through `dedup spark`
+# make spark-demo                      find the copies among the demo site's stories by `dedup spark`
 # make test                            run the tests
 # make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
@@ -42,7 +42,7 @@ cluster-report: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster report $(ARGS)
 
 spark-demo: $(VENV)/spark
-	@$(BIN)/python -m benchmarks.spark_demo $(ARGS)
+	@$(BIN)/python -m crawler.demo spark $(ARGS)
 
 # Else a command that a test starts would compile all of its modules anew.
 test test-fast: export PYTHONDONTWRITEBYTECODE =

