@@ -36,10 +36,11 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
         )
         steps = tmp_path / "out" / "_work" / "steps"
         try:
-            wait_until((steps / "signed" / "_SUCCESS").exists, HANG * 4)
+            wait_until(lambda: (steps / "signed" / "_SUCCESS").exists() or job.poll() is not None, HANG * 4)
         finally:
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
+    assert (steps / "signed" / "_SUCCESS").exists(), (tmp_path / "log").read_text()
     assert not (tmp_path / "out" / "kept").exists()
     # What was read is read no more: else the second line would be one that cannot be read.
     changed = (tmp_path / "in.jsonl").stat()
