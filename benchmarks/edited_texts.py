@@ -17,9 +17,12 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _LEAST_WORDS = 4
 _LEAST_SENTENCES = 8
 _SIZES = (150, 1_000)
-_SOURCES = 4
-_LONGEST_RUN = 3
-_REPLACED = 0.05
+SOURCES = 4
+"""Of how many real texts one is made."""
+LONGEST_RUN = 3
+"""How many sentences on end at most are of one of them."""
+REPLACED = 0.05
+"""The share of words that any word takes the place of."""
 _LETTERS_A_WORD = 12
 
 
@@ -40,7 +43,7 @@ class Texts:
             if len(text) < _LETTERS_A_WORD * len(text.split())
             and len(sentences := _sentences(text)) >= _LEAST_SENTENCES
         ]
-        if len(self._sources) < _SOURCES:
+        if len(self._sources) < SOURCES:
             raise ValueError("--data: too few texts with words between spaces to make others of")
         self._sizes = [min(max(sum(map(len, source)), _SIZES[0]), _SIZES[1]) for source in self._sources]
         self._words = [word for source in self._sources for sentence in source for word in sentence]
@@ -49,6 +52,16 @@ class Texts:
     def sources(self) -> int:
         """How many real texts there are."""
         return len(self._sources)
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many words a text has that is made: as many as one of the real ones, within bounds."""
+        return self._sizes
+
+    @property
+    def sentences(self) -> list[list[list[str]]]:
+        """The words of each sentence of each real text."""
+        return self._sources
 
     def text(self, number: int) -> str:
         """Return a text."""
@@ -68,12 +81,12 @@ class Texts:
 
     def _made(self, number: int) -> list[str]:
         chance = Random(f"text {number}")
-        sources = chance.sample(self._sources, _SOURCES)
+        sources = chance.sample(self._sources, SOURCES)
         size = chance.choice(self._sizes)
         words: list[str] = []
         while len(words) < size:
-            words += self._run(chance, sources, chance.randint(1, _LONGEST_RUN))
-        self._replace(words, _REPLACED, chance)
+            words += self._run(chance, sources, chance.randint(1, LONGEST_RUN))
+        self._replace(words, REPLACED, chance)
         return words
 
     @staticmethod

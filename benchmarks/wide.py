@@ -71,7 +71,7 @@ def run(*, data: Path, n: int = 100_000) -> dict[str, Any]:
     steps = [step for step in STEPS if step <= n]
     if not steps:
         raise ValueError(f"--n: expected at least {STEPS[0]:,}")
-    texts = _real_texts(data)
+    texts = real_texts(data)
     sources = Texts(texts).sources
     with ProcessPoolExecutor(os.cpu_count(), initializer=_prepare, initargs=(texts,)) as pool:
         parts = list(pool.map(_sign, range(0, steps[-1], _CHUNK)))
@@ -92,7 +92,7 @@ def run(*, data: Path, n: int = 100_000) -> dict[str, Any]:
     return figures
 
 
-def _real_texts(data: Path) -> list[str]:
+def real_texts(data: Path) -> list[str]:
     """Return one text of each cluster."""
     labelled = read_set(data)
     firsts = {document.cluster: name for name, document in reversed(labelled.documents.items())}

@@ -209,6 +209,7 @@ def _write(
     result: Deduplicated, documents: DataFrame, rejected: DataFrame, known: DataFrame | None, root: str
 ) -> Written:
     """Write the outputs; return them as they are read from there."""
-    frames = (result.kept, result.dropped, result.similar, result.clusters, rejected)
+    dropped, similar = (frame.drop("record") for frame in (result.dropped, result.similar))
+    frames = (result.kept, dropped, similar, result.clusters, rejected)
     outputs = {name: Steps(root).keep(name, frame) for name, frame in zip(OUTPUTS, frames, strict=True)}
     return Written(documents=documents, signed=result.signed, known=known, **outputs)

@@ -15,15 +15,17 @@ from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.signing.signed import page_identity
+from dedup.corpus.writing.tables import general_row
 from dedup.signature.batch import encoded
 from dedup.signature.signature import digest
 
-COLUMNS = "id long, key string, text string, identity binary, source string, reason string"
+COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"
 _ROW = {
     "id": pa.int64(),
     "key": pa.string(),
     "text": pa.string(),
     "identity": pa.binary(),
+    "record": pa.string(),
     "source": pa.string(),
     "reason": pa.string(),
 }
@@ -87,7 +89,8 @@ def _row(item: Item) -> dict[str, Any]:
         return {"source": item.source, "reason": item.reason}
     id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
     text, identity = (item.text, None) if item.html is None else _page(item.html)
-    return {"id": id_, "key": item.key, "text": _valid(text or ""), "identity": identity, "source": item.source}
+    row = general_row(item, None if item.html is None else text)
+    return row | {"id": id_, "text": _valid(text or ""), "identity": identity}
 
 
 def _page(html: bytes) -> tuple[str, bytes | None]:

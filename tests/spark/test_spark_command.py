@@ -77,7 +77,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
             tmp_path / "expected" / f"{name}.parquet"
         )
     kept = sorted(rows(tmp_path / "out" / "kept"), key=lambda row: row["id"])
-    columns = ("key", "text", "source")
+    columns = ("key", "text", "source", "record")
     assert [[row[name] for name in columns] for row in kept] == [
         [row[name] for name in columns] for row in rows(tmp_path / "expected" / "kept.parquet")
     ]

@@ -136,7 +136,7 @@ class KeptWriter(_TableWriter):
             text: the main text of its page, if it is one; None: the page itself is written.
         """
         if self._is_general:
-            self._output.write(_general_row(document, text))
+            self._output.write(general_row(document, text))
         else:
             self._output.write(_as_it_came(document, text))
 
@@ -217,7 +217,13 @@ def _as_it_came(document: CorpusDocument, text: str | None) -> Row:
     return {**record.fields, "html": _decode(document.html or b"")}
 
 
-def _general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
+def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
+    """Return a document as a row of columns that all have: key, text, source, and the record as JSON.
+
+    Args:
+        document: as it was read.
+        text: the main text of its page, if it is one.
+    """
     row = _as_it_came(document, text)
     record = to_json(row) if isinstance(row, dict | ParquetRow) else row
     return {
