@@ -93,3 +93,15 @@ def test_only_what_is_not_done_is_done(spark: Any, tmp_path: Path) -> None:
     after = times()
     assert dropped({"of": "monday"}) == first
     assert all(time != after[name] for name, time in times().items())
+
+
+def test_an_index_that_has_grown_since_is_named() -> None:
+    from dedup.spark.job import require_same_index
+
+    before = {"against": ["file:///known", ["from=0"], ["from=7"]]}
+    require_same_index(before, before, "out/_work")
+    grown = {"against": ["file:///known", ["from=0"], ["from=7"], ["from=9"]]}
+    with pytest.raises(InputError, match="known: from=9 came since the unfinished job in out/_work began"):
+        require_same_index(before, grown, "out/_work")
+    # Another one is refused with whatever else is not the same.
+    require_same_index(before, {"against": None}, "out/_work")
