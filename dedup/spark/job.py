@@ -107,10 +107,8 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
     work = f"{root}/{_WORK}"
     if job.overwrite:
         hadoop.remove(spark, work)
-    went_on = about_of(spark, work) is not None
-    if went_on:
-        tell("going on with the unfinished job of this output: steps that are done are not done again")
-    else:
+    before = about_of(spark, work)
+    if before is None:
         job.require_free(partial(hadoop.exists, spark))
     against, index = (each and _root(each) for each in (job.against, job.save_index))
     known = load_index(spark, against, job.settings) if against else None
@@ -118,8 +116,12 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
         require_free_index(spark, index)
     files = _files(spark, job)
     about = _about(spark, job, files)
-    # Pages are extracted once, however many steps need their texts.
+    if before is not None:
+        require_same_index(before, about, work)
     steps = Steps.of(spark, work, about_of_job(job.settings, about))
+    if before is not None:
+        tell("going on with the unfinished job of this output: steps that are done are not done again")
+    # Pages are extracted once, however many steps need their texts.
     items = steps.keep("read", _read(spark, job, files))
     documents = items.where(items.reason.isNull()).drop("reason")
     rejected = items.where(items.reason.isNotNull()).select("source", "reason")
@@ -139,7 +141,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
             save_index(known, index, job.settings)
         save_index(result.index, index, job.settings)
     _remove(spark, root)
-    return Done(found, len(files), went_on)
+    return Done(found, len(files), before is not None)
 
 
 def _files(spark: SparkSession, job: SparkJob) -> Sequence[CorpusFile] | Sequence[RemoteFile]:
@@ -166,6 +168,20 @@ def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile] | Seq
         "against": against,
         "save_index": job.save_index,
     }
+
+
+def require_same_index(before: dict[str, Any], about: dict[str, Any], work: str) -> None:
+    """Refuse to go on where the index has grown meanwhile: by what the job itself has added to it, maybe.
+
+    Raises:
+        InputError: it has.
+    """
+    then, now = (each["against"] or [] for each in (before, about))
+    if then[:1] == now[:1] and (added := [mark[0] for mark in now[1:] if mark not in then]):
+        raise InputError(
+            f"{now[0]}: {', '.join(added)} came since the unfinished job in {work} began; what that job has written "
+            "there is to be removed, and the same command goes on; if it is another's, --force begins anew"
+        )
 
 
 def _remove(spark: SparkSession, root: str) -> None:

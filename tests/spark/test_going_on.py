@@ -36,10 +36,11 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
         )
         steps = tmp_path / "out" / "_work" / "steps"
         try:
-            wait_until((steps / "signed" / "_SUCCESS").exists, HANG * 4)
+            wait_until(lambda: (steps / "signed" / "_SUCCESS").exists() or job.poll() is not None, HANG * 4)
         finally:
             os.killpg(job.pid, signal.SIGKILL)
             job.wait()
+    assert (steps / "signed" / "_SUCCESS").exists(), (tmp_path / "log").read_text()
     assert not (tmp_path / "out" / "kept").exists()
     # What was read is read no more: else the second line would be one that cannot be read.
     changed = (tmp_path / "in.jsonl").stat()
@@ -92,3 +93,15 @@ def test_only_what_is_not_done_is_done(spark: Any, tmp_path: Path) -> None:
     after = times()
     assert dropped({"of": "monday"}) == first
     assert all(time != after[name] for name, time in times().items())
+
+
+def test_an_index_that_has_grown_since_is_named() -> None:
+    from dedup.spark.job import require_same_index
+
+    before = {"against": ["file:///known", ["from=0"], ["from=7"]]}
+    require_same_index(before, before, "out/_work")
+    grown = {"against": ["file:///known", ["from=0"], ["from=7"], ["from=9"]]}
+    with pytest.raises(InputError, match="known: from=9 came since the unfinished job in out/_work began"):
+        require_same_index(before, grown, "out/_work")
+    # Another one is refused with whatever else is not the same.
+    require_same_index(before, {"against": None}, "out/_work")
