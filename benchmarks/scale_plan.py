@@ -16,8 +16,9 @@ def run(
     *,
     cores: int = 1000,
     cents: int = 4,
-    document_us: int = 220,
-    pair_ps: int = 2400,
+    document_us: int = 660,
+    document_bytes: int = 2440,
+    pair_ps: int = 2000,
     chunk: int = 500_000,
     stored_bytes: int = 94,
     asked_bytes: int = 292,
@@ -27,7 +28,8 @@ def run(
     Args:
         cores: how many of them work.
         cents: what a core costs an hour.
-        document_us: microseconds of a core for a document, whatever the others are: signing, grouping, deciding.
+        document_us: microseconds of a core for a document, however many others there are: all steps but the pairs.
+        document_bytes: what these steps shuffle of a document.
         pair_ps: picoseconds of a core to compare two documents.
         chunk: how many stored documents a task has.
         stored_bytes: what is shuffled of a stored document for each task that has it.
@@ -39,8 +41,8 @@ def run(
     Raises:
         ValueError: a number is not above 0.
     """
-    given = {"cores": cores, "cents": cents, "document_us": document_us, "pair_ps": pair_ps, "chunk": chunk}
-    given |= {"stored_bytes": stored_bytes, "asked_bytes": asked_bytes}
+    given = {"cores": cores, "cents": cents, "document_us": document_us, "document_bytes": document_bytes}
+    given |= {"pair_ps": pair_ps, "chunk": chunk, "stored_bytes": stored_bytes, "asked_bytes": asked_bytes}
     for name, value in given.items():
         if value < 1:
             raise ValueError(f"--{name.replace('_', '-')}: expected 1 or more")
@@ -50,7 +52,7 @@ def run(
         of_documents = size * document_us / 1e6 / _HOUR
         of_pairs = size * (size - 1) / 2 * pair_ps / 1e12 / _HOUR
         hours, cost = (of_documents + of_pairs) / cores, (of_documents + of_pairs) * cents / 100
-        terabytes = _shuffled(size, cores, chunk, stored_bytes, asked_bytes) / 1e12
+        terabytes = size * (document_bytes + _sent(size, cores, chunk, stored_bytes, asked_bytes)) / 1e12
         figures[str(size)] = {
             "core_hours_of_documents": of_documents,
             "core_hours_of_pairs": of_pairs,
@@ -63,9 +65,12 @@ def run(
     return {**given, "documents": figures}
 
 
-def _shuffled(size: int, cores: int, chunk: int, stored_bytes: int, asked_bytes: int) -> float:
-    """Return how many bytes are sent to the tasks that compare: only ranges that end after a chunk begins meet it."""
+def _sent(size: int, cores: int, chunk: int, stored_bytes: int, asked_bytes: int) -> float:
+    """Return how many bytes of a document are sent to tasks that compare: a chunk meets the ranges that end behind it.
+
+    A document stands in one chunk, and in one range of those that are looked around.
+    """
     tasks = _TASKS_A_CORE * cores
     ranges = ceil(sqrt(tasks * _WEIGHT))
     chunks = max(ceil(tasks / ranges), ceil(size / chunk))
-    return size * (stored_bytes * (ranges + 1) / 2 + asked_bytes * (chunks + 1) / 2)
+    return stored_bytes * (ranges + 1) / 2 + asked_bytes * (chunks + 1) / 2

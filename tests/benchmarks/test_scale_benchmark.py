@@ -71,9 +71,9 @@ def test_a_plan_grows_with_documents_and_with_their_square() -> None:
 
 
 def test_a_plan_sends_each_chunk_to_what_reaches_beyond_it() -> None:
-    figures = scale_plan.run(cores=1, chunk=10**8, stored_bytes=1, asked_bytes=1000)
+    figures = scale_plan.run(cores=1, chunk=10**8, document_bytes=10, stored_bytes=1, asked_bytes=1000)
     # 5 ranges, and a chunk for 1e8 documents: a stored one goes to 3 of them on average, the others to the chunk.
-    assert figures["documents"][str(10**8)]["shuffled_terabytes"] == pytest.approx(10**8 * (3 + 1000) / 1e12)
+    assert figures["documents"][str(10**8)]["shuffled_terabytes"] == pytest.approx(10**8 * (10 + 3 + 1000) / 1e12)
 
 
 def test_a_plan_for_no_core_is_refused() -> None:
