@@ -3,6 +3,7 @@
 # make continue                        go on with a crawl that was interrupted, the last one
 # make cluster WORKERS=4               crawl the demo site, or URL=..., with many workers on an own PostgreSQL
 # make cluster-report                  what they dropped, and why
+# make spark-demo                      the texts of the demo site and copies of them, through `dedup spark`
 # make test                            run the tests
 # make test-fast                       those that start no process, crawl or server, and take no seconds
 # make check                           lint and types
@@ -21,7 +22,7 @@ WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := all
 
-.PHONY: crawl continue cluster cluster-report test test-fast check docs bench clean clean-kernels
+.PHONY: crawl continue cluster cluster-report spark-demo test test-fast check docs bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -40,10 +41,14 @@ cluster: $(VENV)/cluster
 cluster-report: $(VENV)/cluster
 	@$(BIN)/python -m crawler.cluster report $(ARGS)
 
+spark-demo: $(VENV)/spark
+	@$(BIN)/python -m benchmarks.spark_demo $(ARGS)
+
 # Else a command that a test starts would compile all of its modules anew.
 test test-fast: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/dev
+	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
 	@# Else each test that is the first to need something would wait until it is compiled.
 	@$(BIN)/dedup warm-up --all
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
@@ -75,6 +80,11 @@ $(VENV)/crawl: requirements/crawl.txt pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/cluster: requirements/cluster.txt $(VENV)/crawl
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/cluster.txt
+	@touch $@
+
+# pyspark is 430 MB, and built here: a minute or two.
+$(VENV)/spark: requirements/spark.txt $(VENV)/crawl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/spark.txt
 	@touch $@
 
 $(VENV)/dev: requirements/dev.txt requirements/docs.txt $(VENV)/crawl

@@ -36,6 +36,9 @@ BENCHMARKS = {
     "costs": "index_costs",
     "sql": "sql_index",
     "wide": "wide",
+    "spark": "spark",
+    "spark-skew": "spark_skew",
+    "spark-increment": "spark_increment",
     "scale": "scale",
     "plan": "scale_plan",
     "frontier": "frontier",
@@ -52,7 +55,7 @@ _DESCRIBED = re.compile(r"^ {4}(\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 
 def main() -> int:
     """Run the benchmark named on the command line and return the exit status: 1 if it has failed, 2 for wrong use."""
-    listed = "\n".join(f"  {name:12} {_first_line(module)}" for name, module in BENCHMARKS.items())
+    listed = "\n".join(f"  {name:16} {_first_line(module)}" for name, module in BENCHMARKS.items())
     parser = ArgumentParser(
         prog="python -m benchmarks", description=f"{__doc__}\n{listed}", formatter_class=RawDescriptionHelpFormatter
     )

@@ -42,16 +42,19 @@ def index(*arguments: object) -> int:
     return main(["index", *map(str, arguments)])
 
 
-@pytest.mark.parametrize("mode", ["checked", "paper"])
+@pytest.mark.parametrize(("mode", "kind"), [("checked", ""), ("paper", ".jsonl"), ("checked", ".parquet")])
 def test_what_is_loaded_is_what_the_index_knows(
-    tmp_path: Path, database_url: str, mode: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, database_url: str, mode: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     values = {"mode": mode, "scheme": "pairs", "max_candidates": 60}
     saved = save_index(tmp_path / "index", DOCUMENTS, **values)
-    assert index("load", saved, database_url) == 0
+    if kind:
+        assert index("export", saved, "-o", tmp_path / f"index{kind}") == 0
+    capsys.readouterr()
+    assert index("load", tmp_path / f"index{kind}", database_url) == 0
     expected = held_by_own_keys(saved)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(f"{len(expected) - 1} documents, as run 'index index'")
+    assert lines[0].endswith(f"{len(expected) - 1} documents, as run 'index index{kind}'")
     assert lines[1] == "left out: 1 pages without text, as an index does not know their bytes"
     assert "DEDUP_SCHEME=pairs" in lines[2]
     assert "DEDUP_MAX_CANDIDATES=60" in lines[2]
@@ -103,31 +106,34 @@ def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, s
     assert sum("known.example" in str(row[1]) for row in found) > 5
 
 
+@pytest.mark.parametrize("kind", ["", ".parquet"])
 def test_a_load_that_was_stopped_goes_on(
-    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, database_url: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     saved = save_index(tmp_path / "index", DOCUMENTS)
     other = save_index(tmp_path / "other", DOCUMENTS[:2])
+    assert index("export", saved, "-o", tmp_path / "index.parquet") == 0
+    source = tmp_path / f"index{kind}"
     monkeypatch.setattr(loading, "AT_ONCE", 2)
     monkeypatch.setattr(permuted, "_AT_ONCE", 2)
     for module, name in ((loading, "_write"), (permuted, "_rows")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, stopping_at(3, getattr(module, name)))
-            assert index("load", saved, database_url) == 130
+            assert index("load", source, database_url) == 130
         with pytest.raises(DatabaseError, match="holds a part of an index: repeat `dedup index load`"):
             Crawl(database_url)
         capsys.readouterr()
         assert index("load", other, database_url) == 1
         assert "is there already: an index is loaded into a new one" in capsys.readouterr().err
-    assert index("load", saved, database_url) == 0
+    assert index("load", source, database_url) == 0
     crawled = Crawl(database_url)
     with closing(crawled.database):
         crawled.assert_consistent()
-        assert {row.name: row.outcome for row in crawled.query(select(schema.runs))}["index index"] == "loaded"
+        assert {row.name: row.outcome for row in crawled.query(select(schema.runs))}[f"index index{kind}"] == "loaded"
         assert len(crawled.stored()) == len(held_by_own_keys(saved)) - 1
-    assert index("load", saved, database_url) == 1
+    assert index("load", source, database_url) == 1
     assert "is there already" in capsys.readouterr().err
-    assert main(["runs", "--database", database_url, "cancel", "index index"]) == 1
+    assert main(["runs", "--database", database_url, "cancel", f"index index{kind}"]) == 1
     assert "is what was loaded of an index" in capsys.readouterr().err
 
 
@@ -140,6 +146,29 @@ def stopping_at(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
         return real(*arguments)
 
     return stopping
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"digest": 1}, "several rows have the digest"),
+        ({"leader": 1}, "'b' leads others and is led by another document"),
+        ({"leader": 7}, "line 6: leader '7' is not the number of a row before"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(
+    tmp_path: Path, sqlite_url: str, change: dict[str, int], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = save_index(tmp_path / "index", DOCUMENTS)
+    assert index("export", saved, "-o", tmp_path / "rows.jsonl") == 0
+    about, *rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows[4].update({name: rows[value][name] if name == "digest" else value for name, value in change.items()})
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, [about, *rows])), encoding="utf-8")
+    capsys.readouterr()
+    assert index("load", tmp_path / "rows.jsonl", sqlite_url) == 2
+    assert message in capsys.readouterr().err
+    with pytest.raises(DatabaseError, match="holds a part of an index"):
+        Crawl(sqlite_url)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.corpus.test_files_verdicts import corpus
 from tests.ledger.test_joining import STORIES
+from tests.saved_indexes import held
 from tests.spark.test_verdicts import SPREAD, set_in
 from tests.texts import ENGLISH, document
 
@@ -77,6 +78,12 @@ def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> 
     for name in ("kept", "dropped"):
         one, two = ((tmp_path / f"{each}-out" / f"{name}.jsonl").read_bytes() for each in ("one", "two"))
         assert one == two.replace(b"two.jsonl", b"one.jsonl")
+
+
+def test_a_crawl_begins_with_what_spark_saved(of_spark: Path, tmp_path: Path) -> None:
+    dedup(tmp_path, "index", "load", of_spark, "crawl.db")
+    dedup(tmp_path, "index", "build", "--database", "crawl.db", "--set=max_compared=300", "-o", "crawled")
+    assert held(tmp_path / "crawled") == held(saved(TEXTS, tmp_path, "known"))
 
 
 def test_what_files_save_comes_back_from_spark(spark: Any, tmp_path: Path) -> None:

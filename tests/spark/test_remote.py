@@ -12,6 +12,7 @@ import pytest
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.errors import InputError
+from tests.commands import run_dedup
 from tests.spark.test_spark_command import OUTPUTS, rows, run_spark
 from tests.texts import ENGLISH, document
 
@@ -109,23 +110,25 @@ def test_a_file_that_is_too_large_is_refused(spark: Any, folder: Path, monkeypat
 
 
 def test_the_command_reads_and_writes_urls(folder: Path, tmp_path: Path) -> None:
-    output = f"file://{tmp_path}/an output"
-    done = run_spark(f"file://{folder}", "-o", output, folder=tmp_path)
+    # A file system with a scheme of its own that needs no server.
+    mounted = ("--conf", f"spark.hadoop.fs.viewfs.mounttable.default.link./data=file://{tmp_path}")
+    source, output = "viewfs:///data/a corpus", "viewfs:///data/an output"
+    done = run_spark(source, "-o", output, *mounted, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     written = tmp_path / "an output"
     assert sorted(path.name for path in written.iterdir()) == sorted(OUTPUTS)
-    there = run_spark(str(folder), "-o", "local output", folder=tmp_path)
-    assert there.returncode == 0, there.stderr
-    for name in OUTPUTS:
-        columns = ("key", "text", "original", "reason")
-        of_url, of_path = (
-            sorted([str(row.get(column)) for column in columns] for row in rows(each / name))
-            for each in (written, tmp_path / "local output")
+    expected = run_dedup("files", folder, "-o", "expected", "--format", "parquet", folder=tmp_path)
+    assert expected.returncode == 0, expected.stderr
+    for name in ("kept", "dropped", "similar"):
+        columns = ("key", "text", "original", "source")
+        found, of_files = (
+            sorted([str(row.get(column, "")).removeprefix("viewfs:/data") for column in columns] for row in rows(path))
+            for path in (written / name, tmp_path / "expected" / f"{name}.parquet")
         )
-        assert of_url == of_path, name
-    again = run_spark(f"file://{folder}", "-o", output, folder=tmp_path)
-    assert again.returncode == 2
-    assert f"error: {output}/kept: is there already" in again.stderr
-    mixed = run_spark(f"file://{folder}", str(folder), "-o", "new", folder=tmp_path)
-    assert mixed.returncode == 2
-    assert "inputs with a scheme, and others" in mixed.stderr
+        assert found == [[each.removeprefix(str(tmp_path)) for each in row] for row in of_files], name
+
+
+def test_inputs_of_two_kinds_are_refused(tmp_path: Path) -> None:
+    done = run_dedup("spark", "file:///a.jsonl", "b.jsonl", "-o", "out", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: inputs with a scheme, and others: give all of them with one, such as file:/")

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     """Import an index."""
     require_free(options.output, force=options.force)
     exported = Exported(options.file)
-    with new_index(options.output, exported.settings, force=options.force) as known:
+    with new_index(options.output, exported.about.settings, force=options.force) as known:
         count = add_rows(exported, known)
     print(f"{options.output}: {count:,} documents")
     return 0

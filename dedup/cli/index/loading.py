@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
-from dedup.corpus.saved.loading import load
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.loading import Source, load, open_source
 from dedup.corpus.state.checkpoint import about_settings
 from dedup.rules.settings import RuleSettings
 from dedup.sql.database import url_of
@@ -21,16 +19,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Make the database of a crawl that knows the documents of an index: pages are duplicates of them, and name "
         "them as their originals. If it is stopped, the same command goes on."
     )
-    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder")
+    parser.add_argument(
+        "index", type=Path, metavar="INDEX", help="a folder, what was exported of one, or what Spark wrote"
+    )
     parser.add_argument("database", metavar="DATABASE", help="a new one: a URL, or an SQLite file")
     parser.add_argument("--json", action="store_true", help="print an object for a program")
 
 
 def run(options: argparse.Namespace) -> int:
     """Load an index into a new database."""
-    with closing(SavedIndex(options.index)) as saved:
-        loaded = load(saved, url_of(options.database))
-        settings = list(_settings(saved))
+    with open_source(options.index) as source:
+        loaded = load(source, url_of(options.database))
+        settings = list(_settings(source))
     if options.json:
         print(json.dumps({**loaded._asdict(), "settings": settings}))
         return 0
@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _settings(saved: SavedIndex) -> Iterator[str]:
+def _settings(source: Source) -> Iterator[str]:
     """Yield the settings that are not the defaults, as they are written."""
     usual = about_settings(RuleSettings())
-    for name, value in saved.named_settings.items():
+    for name, value in source.named_settings.items():
         if name in usual and value != usual[name]:
-            yield f"DEDUP_{name.upper()}={value}" if name != "scheme" else f"DEDUP_SCHEME={saved.settings.scheme}"
+            yield f"DEDUP_{name.upper()}={value}" if name != "scheme" else f"DEDUP_SCHEME={source.settings.scheme}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from array import array
-from bisect import bisect_left
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -61,12 +59,11 @@ def add_rows(exported: Exported, known: KnownDocuments) -> int:
     Raises:
         InputError: a row is not what it should be.
     """
-    numbers = array("q")
-    for where, row in exported.rows():
+    for found in exported.rows():
         try:
-            _add(row, known, numbers)
+            _add(found.row, found.leader, known)
         except ValueError as error:
-            raise wrong_row(where, str(error)) from None
+            raise wrong_row(found.where, str(error)) from None
     return len(known)
 
 
@@ -94,30 +91,17 @@ def _schema(path: Path, about: dict[str, Any]) -> Any:
     return arrow.schema(fields, metadata={NAME: json.dumps(about)})
 
 
-def _add(row: Row, known: KnownDocuments, numbers: array[int]) -> None:
-    """Check what a row says of others and add its document.
-
-    Args:
-        row: the row.
-        known: where it is added.
-        numbers: those of the rows before; its own is added.
+def _add(row: Row, leader: int | None, known: KnownDocuments) -> None:
+    """Add the document of a row, led by the one at another place.
 
     Raises:
-        ValueError: something is not what it should be.
+        ValueError: it does not fit to those before.
     """
-    if numbers and row.number <= numbers[-1]:
-        raise ValueError(f"number {row.number} does not come after {numbers[-1]}")
-    leader = None
-    if row.leader is not None:
-        leader = bisect_left(numbers, row.leader)
-        if leader == len(numbers) or numbers[leader] != row.leader:
-            raise ValueError(f"leader '{row.leader}' is not the number of a row before")
-        if known.stored(leader).leader_id is not None:
-            raise ValueError(f"leader {row.leader} is led by another document")
+    if leader is not None and known.stored(leader).leader_id is not None:
+        raise ValueError(f"leader {row.leader} is led by another document")
     if known.find(row.digest) is not None:
         raise ValueError(f"digest {row.digest.hex()} is that of a row before")
     sketch = Sketch(row.minima, 0, row.tokens, row.shingles)
     words = b"" if row.words is None else deflate(row.words.encode())
     signed = Signed(row.digest, None, row.fingerprint, b"", sketch, words, 0, None)
     known.add(row.key, row.digest, signed, leader, indexed=row.indexed, words=row.words is not None)
-    numbers.append(row.number)

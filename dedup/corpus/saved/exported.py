@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.saved.rows import (
@@ -15,6 +17,7 @@ from dedup.corpus.saved.rows import (
     FROM,
     NAME,
     ROWS,
+    About,
     Row,
     no_export,
     not_complete,
@@ -23,10 +26,26 @@ from dedup.corpus.saved.rows import (
 )
 from dedup.errors import InputError
 from dedup.progress import Progress
-from dedup.rules.settings import RuleSettings
+from dedup.signature.signature import digest
 
 _LONGEST_LINE = 1 << 30
 _ROWS_AT_ONCE = 4096
+
+
+class Found(NamedTuple):
+    """A row that was read.
+
+    Attributes:
+        where: the words that say where it stands.
+        place: how many rows are before it.
+        row: the row.
+        leader: the place of its leader, if it has one.
+    """
+
+    where: str
+    place: int
+    row: Row
+    leader: int | None
 
 
 class Exported:
@@ -49,23 +68,33 @@ class Exported:
         self._about = read_about(str(path), about)
 
     @property
-    def settings(self) -> RuleSettings:
-        """The settings that it was made with."""
-        return self._about.settings
+    def about(self) -> About:
+        """What it says of itself."""
+        return self._about
 
-    def rows(self) -> Iterator[tuple[str, Row]]:
-        """Yield all rows, each with the words that say where it stands.
+    @property
+    def identity(self) -> bytes:
+        """The digest of names, sizes and times of its files: another one has another."""
+        states = [(path.name, path.stat()) for path in self._parts()]
+        return digest(json.dumps([(name, state.st_size, state.st_mtime_ns) for name, state in states]).encode())
+
+    def rows(self) -> Iterator[Found]:
+        """Yield all rows.
 
         Raises:
-            InputError: a row is not what it should be.
+            InputError: a row is not what it should be, or does not fit to those before.
         """
         read = reader_of(self._about.format, is_parquet=self._is_parquet)
         found = chain.from_iterable(map(_of_parquet, self._parts())) if self._is_parquet else _of_jsonl(self._path)
+        numbers = array("q")
         for place, (where, values) in enumerate(found):
             try:
-                yield where, read(values, place)
+                row = read(values, place)
+                leader = _place_of_leader(row, numbers)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise wrong_row(where, f"no {error}" if isinstance(error, KeyError) else str(error)) from None
+            numbers.append(row.number)
+            yield Found(where, place, row, leader)
 
     def _parts(self) -> list[Path]:
         """Return the files in the order of their first numbers, and leave out those without rows."""
@@ -81,6 +110,22 @@ class Exported:
 def wrong_row(where: str, reason: str) -> InputError:
     """Return what is said of a row that is not what it should be."""
     return InputError(f"{where}: {reason}; export the index again")
+
+
+def _place_of_leader(row: Row, numbers: array[int]) -> int | None:
+    """Return the place of the leader of a row, by the numbers of the rows before.
+
+    Raises:
+        ValueError: it is none of them, or the number of the row is not greater than theirs.
+    """
+    if numbers and row.number <= numbers[-1]:
+        raise ValueError(f"number {row.number} does not come after {numbers[-1]}")
+    if row.leader is None:
+        return None
+    place = bisect_left(numbers, row.leader)
+    if place == len(numbers) or numbers[place] != row.leader:
+        raise ValueError(f"leader '{row.leader}' is not the number of a row before")
+    return place
 
 
 def _about_folder(path: Path) -> bytes:
@@ -111,7 +156,7 @@ def _about_jsonl(path: Path, line: bytes) -> bytes:
 
 
 def _of_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open("rb") as file, Progress("importing", path.stat().st_size) as progress:
+    with path.open("rb") as file, Progress("reading", path.stat().st_size) as progress:
         file.readline(_LONGEST_LINE)
         number = 1
         while line := file.readline(_LONGEST_LINE):
@@ -128,7 +173,7 @@ def _of_jsonl(path: Path) -> Iterator[tuple[str, Any]]:
 def _of_parquet(path: Path) -> Iterator[tuple[str, Any]]:
     arrow = load_pyarrow(str(path))
     try:
-        with arrow.parquet.ParquetFile(path) as file, Progress("importing", file.metadata.num_rows) as progress:
+        with arrow.parquet.ParquetFile(path) as file, Progress("reading", file.metadata.num_rows) as progress:
             number = 0
             for batch in file.iter_batches(_ROWS_AT_ONCE):
                 progress.show(number)

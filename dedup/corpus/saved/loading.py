@@ -7,29 +7,47 @@ numbers, and then each permuted table in its own order: how far that is says wha
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from dedup.corpus.saved.exported import Exported
 from dedup.corpus.saved.folder import CHECKSUMS
 from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.state.checkpoint import CHECKPOINT
+from dedup.errors import InputError
 from dedup.ledger import document_rows
 from dedup.ledger.identity import Identity
 from dedup.ledger.tables.permuted import fill_tables
-from dedup.progress import Progress
-from dedup.rules.documents import StoredDocument
+from dedup.progress import track
+from dedup.rules.settings import RuleSettings
+from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
+from dedup.signature.sketch import Sketch
 from dedup.signature.word_lists import pack
 from dedup.sql.database import LOADING, Database, open_dedup_database
+from dedup.sql.engines import insert_into
 from dedup.sql.schema import documents, properties, runs, to_signed, words
 
 AT_ONCE = 5_000
 
 _KNOWN_KEYS = select(documents.c.key_digest)
+_TWICE = select(documents.c.text_digest).group_by(documents.c.text_digest).having(func.count() > 1).limit(1)
+_leader = documents.alias()
+_LED_LEADER = (
+    select(_leader.c.key)
+    .join(documents, documents.c.leader_id == _leader.c.id)
+    .where(_leader.c.leader_id.is_not(None))
+    .limit(1)
+)
+_ANEW = "export the index again, and load it into a new database"
 
 
 class Loaded(NamedTuple):
@@ -48,91 +66,180 @@ class Loaded(NamedTuple):
     left_out: int
 
 
-def load(saved: SavedIndex, url: str) -> Loaded:
+class _Entry(NamedTuple):
+    """A document of an index: its place, that of its leader if it has one, and its words, deflated."""
+
+    place: int
+    key: str
+    text_digest: bytes
+    fingerprint: int
+    sketch: Sketch
+    leader: int | None
+    indexed: bool
+    words: bytes
+
+
+class Source(NamedTuple):
+    """An index that is loaded.
+
+    Attributes:
+        path: where it is.
+        settings: those that it was made with.
+        named_settings: the same, as `dedup.corpus.state.checkpoint.about_settings` writes them.
+        identity: tells it from any other one.
+        entries: yields its documents from a place on.
+    """
+
+    path: Path
+    settings: RuleSettings
+    named_settings: dict[str, str]
+    identity: bytes
+    entries: Callable[[int], Iterator[_Entry]]
+
+
+@contextmanager
+def open_source(path: Path) -> Iterator[Source]:
+    """Open an index to load it.
+
+    Args:
+        path: the folder of a saved index, what `dedup index export` wrote, or the folder that Spark wrote.
+
+    Raises:
+        InputError: it is none.
+        IndexFileError: it is damaged.
+    """
+    if not (path / CHECKPOINT).is_file():
+        exported = Exported(path)
+        about = exported.about
+        yield Source(path, about.settings, about.named_settings, exported.identity, partial(_of_exported, exported))
+        return
+    with closing(SavedIndex(path)) as saved:
+        identity = digest((path / CHECKSUMS).read_bytes())
+        yield Source(path, saved.settings, saved.named_settings, identity, partial(_of_saved, saved))
+
+
+def load(source: Source, url: str) -> Loaded:
     """Make the database of a crawl that knows the documents of an index; whoever is interrupted calls it again.
 
     Args:
-        saved: the index.
+        source: the index.
         url: where the database will be; none is there yet, or a part of this very index.
 
     Raises:
         DatabaseError: it cannot be written.
         IncompatibleDatabaseError: something else is there.
         IndexFileError: the index is damaged.
+        InputError: a row of the exported index is not what it should be.
     """
-    scheme = find_scheme(saved.settings.scheme)
-    run = f"index {clean(saved.folder.resolve().name)}"
+    scheme, design = find_scheme(source.settings.scheme), source.settings.tables
+    run = f"index {clean(source.path.resolve().name)}"
     database = open_dedup_database(
         url,
         scheme.name,
-        str(saved.settings.tables),
+        str(design),
         word_lists=pack(scheme.word_lists),
-        loading=digest((saved.folder / CHECKSUMS).read_bytes()).hex(),
+        loading=source.identity.hex(),
     )
-    try:
-        _load_documents(saved, database, run)
-        is_indexed = saved.rows["indexed"] == 1
-        ids = is_indexed.nonzero()[0] + 1
-        fill_tables(database, saved.settings.tables, ids, saved.rows["fingerprint"][is_indexed])
+    with closing(database):
+        total = _load_documents(source, database, run)
+        _require_sound(database, source.path)
+        fill_tables(database, design)
         with database.write() as connection:
             connection.execute(delete(properties).where(properties.c.name == LOADING))
             ended = {"outcome": document_rows.LOADED, "finished": time.time()}
             connection.execute(update(runs).where(runs.c.name == run).values(ended))
             count = connection.scalar(select(func.count()).select_from(documents)) or 0
-    finally:
-        database.close()
-    return Loaded(database.name, run, count, len(saved) - count)
+    return Loaded(database.name, run, count, total - count)
 
 
-def _load_documents(saved: SavedIndex, database: Database, run: str) -> None:
+def _load_documents(source: Source, database: Database, run: str) -> int:
+    """Write the documents that are not there yet; return how many the index has."""
     with database.write() as connection:
         run_id = document_rows.open_run(connection, run)
-        # Ids are numbers from 1.
-        start = connection.scalar(select(func.max(documents.c.id))) or 0
-    left = saved.documents(start)
-    with Progress("loading", len(saved)) as progress:
-        while some := list(islice(left, AT_ONCE)):
-            progress.show(some[0][0].id)
-            with_text = [(document, signed.words) for document, signed in some if document.sketch.tokens]
-            with database.write() as connection:
-                _write(connection, with_text, run_id)
+        # Ids are places from 1.
+        total = connection.scalar(select(func.max(documents.c.id))) or 0
+    left = source.entries(total)
+    while some := list(islice(left, AT_ONCE)):
+        total = some[-1].place + 1
+        with_text = [entry for entry in some if entry.sketch.tokens]
+        with database.write() as connection:
+            _write(connection, with_text, run_id)
+    return total
 
 
-def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run_id: int) -> None:
+def _of_saved(saved: SavedIndex, first: int) -> Iterator[_Entry]:
+    """Yield the documents of an index from a number on."""
+    for document, signed in track(saved.documents(first), "loading", len(saved) - first):
+        yield _Entry(
+            document.id,
+            document.key,
+            signed.text_digest,
+            document.fingerprint,
+            document.sketch,
+            document.leader_id,
+            document.indexed,
+            signed.words,
+        )
+
+
+def _of_exported(exported: Exported, first: int) -> Iterator[_Entry]:
+    """Yield the documents of an exported index from a place on."""
+    for _, place, row, leader in exported.rows():
+        if place >= first:
+            words = b"" if row.words is None else deflate(row.words.encode())
+            sketch = Sketch(row.minima, 0, row.tokens, row.shingles)
+            yield _Entry(place, row.key, row.digest, row.fingerprint, sketch, leader, row.indexed, words)
+
+
+def _require_sound(database: Database, path: Path) -> None:
+    """Refuse an index of which nobody has checked that one document fits to the others.
+
+    Raises:
+        InputError: one does not.
+    """
+    with database.read() as connection:
+        if twice := connection.execute(_TWICE).first():
+            raise InputError(f"{path}: several rows have the digest {bytes(twice[0]).hex()}; {_ANEW}")
+        if led := connection.execute(_LED_LEADER).first():
+            raise InputError(f"{path}: {led.key!r} leads others and is led by another document; {_ANEW}")
+
+
+def _write(connection: Connection, some: list[_Entry], run_id: int) -> None:
     if not some:
         return
-    identities = list(_identities(connection, [document for document, _ in some]))
-    rows = [_row(document, identity, run_id) for (document, _), identity in zip(some, identities, strict=True)]
+    identities = list(_identities(connection, some))
+    rows = [_row(entry, identity, run_id) for entry, identity in zip(some, identities, strict=True)]
     connection.execute(insert(documents), rows)
-    with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]
+    with_words = [{"text_digest": entry.text_digest, "words": entry.words} for entry in some if entry.words]
     if with_words:
-        connection.execute(insert(words), with_words)
+        # Who has the same digest is told in the end.
+        connection.execute(insert_into(words, connection.dialect.name).on_conflict_do_nothing(), with_words)
 
 
-def _identities(connection: Connection, some: list[StoredDocument]) -> Iterator[Identity]:
+def _identities(connection: Connection, some: list[_Entry]) -> Iterator[Identity]:
     """Yield what documents are known by; of one key, further ones have keys of their own, as in a crawl."""
-    plain = [Identity(document.key, document.key) for document in some]
+    plain = [Identity(entry.key, entry.key) for entry in some]
     digests = [identity.key_digest for identity in plain]
     taken = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
-    for document, identity, key_digest in zip(some, plain, digests, strict=True):
-        assert document.text_digest is not None
+    for entry, identity, key_digest in zip(some, plain, digests, strict=True):
         is_taken = key_digest in taken
         taken.add(key_digest)
-        yield identity.separated(document.text_digest, None, has_text=True) if is_taken else identity
+        yield identity.separated(entry.text_digest, None, has_text=True) if is_taken else identity
 
 
-def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str, Any]:
+def _row(entry: _Entry, identity: Identity, run_id: int) -> dict[str, Any]:
     return {
-        "id": document.id + 1,
+        "id": entry.place + 1,
         "key": clean(identity.key),
         "key_digest": identity.key_digest,
         "given_digest": identity.given_digest,
-        "text_digest": document.text_digest,
-        "text_bytes": document.text_bytes,
-        "fingerprint": to_signed(document.fingerprint),
-        "sketch": document.sketch.to_bytes(),
-        "indexed": int(document.indexed),
-        "leader_id": None if document.leader_id is None else document.leader_id + 1,
+        "text_digest": entry.text_digest,
+        # An index does not have it.
+        "text_bytes": 0,
+        "fingerprint": to_signed(entry.fingerprint),
+        "sketch": entry.sketch.to_bytes(),
+        "indexed": int(entry.indexed),
+        "leader_id": None if entry.leader is None else entry.leader + 1,
         "first_run_id": run_id,
         "last_run_id": run_id,
         "content_run_id": run_id,

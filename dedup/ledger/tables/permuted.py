@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from dedup.ledger.tables.journal import Change, Journal, changes
 from dedup.progress import Progress
 from dedup.signature.signature import BITS
 from dedup.sql.database import Database
-from dedup.sql.schema import fingerprints, to_signed
+from dedup.sql.schema import documents, fingerprints, to_signed
 
 # A fingerprint in the range of a probe differs from `near` below the prefix only, so that what
 # differs is no negative number; in the prefix it differs from the query in the flipped bits. `LIMIT
@@ -76,6 +76,12 @@ _DELETE = delete(fingerprints).where(
 )
 
 _AT_ONCE = 50_000
+_INDEXED = (
+    select(documents.c.id, documents.c.fingerprint)
+    .where(documents.c.indexed == 1)
+    .order_by(documents.c.id)
+    .execution_options(yield_per=_AT_ONCE)
+)
 _COUNT = select(func.count()).select_from(fingerprints).where(fingerprints.c.table_number == bindparam("number"))
 _FIRST_TABLE = (
     select(fingerprints.c.document_id, fingerprints.c.permuted)
@@ -150,20 +156,18 @@ class SqlIndex:
         return _SQLITE_QUERY.format(values=",".join(values))
 
 
-def fill_tables(
-    database: Database, design: TableDesign, ids: NDArray[np.int64], fingerprints: NDArray[np.uint64]
-) -> None:
-    """Fill the tables of a new database; whoever is interrupted calls it again with the same.
+def fill_tables(database: Database, design: TableDesign) -> None:
+    """Fill the tables of a new database with its documents that belong there; who is interrupted calls it again.
 
     Each table is written from its beginning to its end, which takes a fraction of the time of one document after the
-    other. The journal has the last document alone: nobody follows it yet.
+    other. The journal has the last document alone: nobody follows it yet. Of a document some 40 bytes are in memory.
 
     Args:
-        database: nobody else writes to it.
+        database: nobody else writes to it, and its scope is everywhere.
         design: that of its tables.
-        ids: documents.
-        fingerprints: theirs, as many.
     """
+    with database.read() as connection:
+        ids, fingerprints = _numbers(connection.execute(_INDEXED))
     with Progress("filling tables", len(design.tables) * len(ids)) as progress:
         for table in design.tables:
             # Which bits go where is the same for one number and for many.
@@ -181,6 +185,18 @@ def fill_tables(
             Journal().write(connection, changes([(int(ids[-1]), int(fingerprints[-1]))], added=True))
 
 
+def _numbers(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return rows of documents and fingerprints as two arrays."""
+    parts = [_table(part) for part in rows.partitions()]
+    table = np.concatenate(parts) if parts else np.empty((0, 2), np.int64)
+    return np.ascontiguousarray(table[:, 0]), np.ascontiguousarray(table[:, 1]).view(np.uint64)
+
+
+def _table(rows: Sequence[Any]) -> NDArray[np.int64]:
+    # Rows are slow to make an array of.
+    return np.fromiter(chain.from_iterable(rows), np.int64, 2 * len(rows)).reshape(-1, 2)
+
+
 def _rows(number: int, permuted: NDArray[np.int64], ids: NDArray[np.int64]) -> list[dict[str, int]]:
     entries = zip(permuted.tolist(), ids.tolist(), strict=True)
     return [{"number": number, "value": value, "document": document} for value, document in entries]
@@ -193,6 +209,5 @@ def read_entries(connection: Connection) -> Iterator[tuple[NDArray[np.int64], ND
     """
     rows = connection.execute(_FIRST_TABLE)
     for part in rows.partitions():
-        # Rows are slow to make an array of.
-        table = np.fromiter(chain.from_iterable(part), np.int64, 2 * len(part)).reshape(-1, 2)
+        table = _table(part)
         yield table[:, 0], table[:, 1].astype(np.uint64)
