@@ -61,19 +61,20 @@ def test_too_few_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_plan_grows_with_documents_and_with_their_square() -> None:
-    figures = scale_plan.run(cores=100, cents=5, document_us=360, pair_ps=720)
+    figures = scale_plan.run(cores=100, cents=5, document_us=360, visit_us=36, pair_ps=720, chunk=10**5)
     of_size, of_ten_times = figures["documents"][str(10**8)], figures["documents"][str(10**9)]
     assert of_size["core_hours_of_documents"] == pytest.approx(10)
-    assert of_size["core_hours_of_pairs"] == pytest.approx(1000, rel=1e-6)
-    assert of_size["hours"] == pytest.approx(10.1, rel=1e-6)
-    assert of_size["cost"] == pytest.approx(50.5, rel=1e-6)
-    assert of_ten_times["core_hours_of_pairs"] == pytest.approx(100_000, rel=1e-6)
+    # Each visits half of 1,000 chunks.
+    assert of_size["core_hours_of_pairs"] == pytest.approx(1000 + 500.5, rel=1e-6)
+    assert of_size["hours"] == pytest.approx(15.105, rel=1e-6)
+    assert of_size["cost"] == pytest.approx(75.525, rel=1e-6)
+    assert of_ten_times["core_hours_of_pairs"] == pytest.approx(100_000 + 50_005, rel=1e-6)
 
 
 def test_a_plan_sends_each_chunk_to_what_reaches_beyond_it() -> None:
-    figures = scale_plan.run(cores=1, chunk=10**8, stored_bytes=1, asked_bytes=1000)
+    figures = scale_plan.run(cores=1, chunk=10**8, document_bytes=10, stored_bytes=1, asked_bytes=1000)
     # 5 ranges, and a chunk for 1e8 documents: a stored one goes to 3 of them on average, the others to the chunk.
-    assert figures["documents"][str(10**8)]["shuffled_terabytes"] == pytest.approx(10**8 * (3 + 1000) / 1e12)
+    assert figures["documents"][str(10**8)]["shuffled_terabytes"] == pytest.approx(10**8 * (10 + 3 + 1000) / 1e12)
 
 
 def test_a_plan_for_no_core_is_refused() -> None:
