@@ -86,9 +86,7 @@ def run(options: argparse.Namespace) -> int:
         say("spark", "stopped; the same command goes on behind the last step that was done")
         return _INTERRUPTED
     except SparkError as error:
-        raise SparkError(
-            f"{error}; the same command goes on behind the last step that was done, --force anew"
-        ) from None
+        raise SparkError(f"{error}; the same command goes on, --force begins anew") from None
     seconds = time.monotonic() - started
     if options.json:
         print(json.dumps(summary_object(done.result, seconds)))
