@@ -33,6 +33,7 @@ def main() -> None:
         "spark.executorEnv.PYTHONPATH": str(ROOT),
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "512m",
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",

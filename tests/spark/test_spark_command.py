@@ -38,6 +38,8 @@ def run_spark(*arguments: str, folder: Path, **set_: str) -> subprocess.Complete
 def command(*arguments: str) -> list[str]:
     conf = ("spark.master=local[2]", "spark.sql.shuffle.partitions=4", "spark.ui.enabled=false")
     conf += ("spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1", "spark.driver.memory=1g")
+    # Most of the time would go into compiling what runs once.
+    conf += ("spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",)
     given = [part for each in conf for part in ("--conf", each)]
     return [sys.executable, "-m", "dedup", "spark", *arguments, *given]
 
