@@ -61,7 +61,7 @@ def test_executors_and_partitions_change_nothing(
 def test_an_executor_that_is_killed_changes_nothing(expected: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     with started(2, expected[0], tmp_path, "4") as job:
         # Its share of what is shuffled is lost with it.
-        wait_until((tmp_path / "4" / "work" / "signed" / "_SUCCESS").exists)
+        wait_until((tmp_path / "4" / "work" / "steps" / "signed" / "_SUCCESS").exists)
         before = executors_of(job)
         assert len(before) == 2
         before[0].kill()
