@@ -9,9 +9,10 @@ from typing import Any
 from benchmarks.files import write_corpus
 from benchmarks.spark_runs import PLAIN, SparkRun, figures_of_files, is_same, quality, run_files, run_spark, table
 
-# What a task returns to the driver is its metrics, and of some a row of counts.
-_MOST_RETURNED = 1 << 20
-_MOST_BROADCAST = 32 << 20
+# Spark broadcasts what it takes for less than 10 MB: a task returns it, and tables of it are some times larger.
+# Else tasks return metrics, and of some a row of counts.
+_MOST_RETURNED = 10 << 20
+_MOST_BROADCAST = 64 << 20
 _MORE_MEMORY = 1.2
 
 

@@ -92,7 +92,7 @@ def decide(
     needed = in_doubt.select("component", f.explode("candidates").alias("id")).where(f.col("id") < known.end)
     texts = named_by(in_doubt, documents.select("id", "key", "text"))
     of_new = texts.join(in_doubt, "id").select("component", "id", "key", "text", "candidates")
-    rows = of_new.unionByName(known.with_leaders(needed), allowMissingColumns=True)
+    rows = of_new.unionByName(known.with_leaders(needed, steps), allowMissingColumns=True)
     # All of a component in one task, whatever Spark makes of the number of tasks.
     together = rows.repartition("component").sortWithinPartitions("id")
     return together.drop("component").mapInArrow(partial(_decide, settings=settings), _COLUMNS)

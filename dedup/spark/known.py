@@ -12,6 +12,7 @@ from pyspark.sql import functions as f
 
 from dedup.errors import InputError
 from dedup.signature.sketch import Sketch, compare
+from dedup.spark.steps import Steps
 
 COLUMNS = (
     "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
@@ -95,16 +96,17 @@ class Known:
         """
         return rows.withColumns({name: f.col(name) + self.shift for name in ("id", "leader")})
 
-    def with_leaders(self, needed: DataFrame) -> DataFrame:
+    def with_leaders(self, needed: DataFrame, steps: Steps) -> DataFrame:
         """Return known documents with the leaders of their clusters, once for each component that needs them.
 
         Args:
             needed: `component` and `id`.
+            steps: keeps which they are.
         """
         leaders = needed.join(self.rows.select("id", "leader"), "id").where(f.col("leader").isNotNull())
         ids = needed.union(leaders.select("component", f.col("leader").alias("id"))).distinct()
-        # What is needed is little: Spark sends it to where the rows are read, so that they are not moved.
-        return ids.join(self.rows, "id")
+        # Kept, so that Spark knows how few they are, and sends them to where the rows are read: their words stay there.
+        return steps.keep("needed", ids).join(self.rows, "id")
 
     def standings_of(self, ids: DataFrame) -> DataFrame:
         """Return the standings of known documents that do not lead themselves.
