@@ -99,8 +99,14 @@ def finish(job: subprocess.Popen[bytes]) -> None:
 
 
 def executors_of(job: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    below = psutil.Process(job.pid).children(recursive=True)
-    return [each for each in below if any("CoarseGrainedExecutorBackend" in part for part in each.cmdline())]
+    return [each for each in psutil.Process(job.pid).children(recursive=True) if is_executor(each)]
+
+
+def is_executor(process: psutil.Process) -> bool:
+    # What starts them comes and goes meanwhile.
+    with suppress(psutil.NoSuchProcess):
+        return any("CoarseGrainedExecutorBackend" in part for part in process.cmdline())
+    return False
 
 
 def found_in(folder: Path, partitions: str) -> Any:
