@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from dedup.spark.deduplicating import Deduplicated, deduplicate
-from dedup.spark.index import load_index, save_index
+from dedup.spark.index import copy_index, load_index, save_index
 
-__all__ = ["Deduplicated", "deduplicate", "load_index", "save_index"]
+__all__ = ["Deduplicated", "copy_index", "deduplicate", "load_index", "save_index"]

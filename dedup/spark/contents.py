@@ -10,8 +10,10 @@ from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import fewest_tokens
 from dedup.signature.schemes import find_scheme
 
-_DIGEST = ["low", "high"]
-_FIRST = (*_DIGEST, "id", "key", "tokens")
+DIGEST = ("low", "high")
+"""The columns of the digest of a content; both 0: it has no words."""
+
+_FIRST = (*DIGEST, "id", "key", "tokens")
 
 
 def is_comparable(settings: RuleSettings) -> Column:
@@ -20,28 +22,28 @@ def is_comparable(settings: RuleSettings) -> Column:
     return (f.col("tokens") >= fewest_tokens(settings)) & (f.col("fingerprint") != without)
 
 
-def contents_of(signed: DataFrame, known: DataFrame) -> DataFrame:
+def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
     """Return the first document of each content that is not known; texts without words are copies of nothing.
 
     Args:
         signed: what `dedup.spark.signing.sign` returns.
-        known: the documents of an earlier index, see `dedup.spark.known`.
+        equal: the known documents with the same contents, see `dedup.spark.known`.
     """
     with_words = signed.where((f.col("low") != 0) | (f.col("high") != 0))
     # An aggregate has its part done before documents are moved: equal texts, however many, arrive as one.
-    others = [name for name in signed.columns if name not in (*_DIGEST, "id")]
+    others = [name for name in signed.columns if name not in (*DIGEST, "id")]
     first = f.min(f.struct("id", *others)).alias("first")
-    contents = with_words.groupBy(*_DIGEST).agg(first).select(*_DIGEST, "first.*")
-    return contents.join(known.select(*_DIGEST), _DIGEST, "left_anti")
+    contents = with_words.groupBy(*DIGEST).agg(first).select(*DIGEST, "first.*")
+    return contents.join(equal.select(*DIGEST), [*DIGEST], "left_anti")
 
 
-def copies_of(signed: DataFrame, contents: DataFrame, known: DataFrame) -> DataFrame:
+def copies_of(signed: DataFrame, contents: DataFrame, equal: DataFrame) -> DataFrame:
     """Return the documents with the text of an earlier one: `id`, `key`, and `first`, `first_key`, `tokens` of that."""
-    firsts = contents.select(*_FIRST).union(known.select(*_FIRST))
-    first = firsts.select(*_DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
+    firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
+    first = firsts.select(*DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
     return (
-        signed.select("id", "key", *_DIGEST)
-        .join(first, _DIGEST)
+        signed.select("id", "key", *DIGEST)
+        .join(first, [*DIGEST])
         .where(f.col("id") != f.col("first"))
         .select("id", "key", "first", "first_key", "tokens")
     )

@@ -32,7 +32,6 @@ from dedup.rules.documents import NOTHING_ALIKE, Answer, Content
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
-from dedup.signature.deflating import deflate
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
@@ -155,7 +154,7 @@ class _Task:
                 continue
             digest = np.array([row["low"], row["high"]], np.int64).tobytes()
             sketch = Sketch(row["minima"], 0, row["tokens"], row["shingles"])
-            words = b"" if row["words"] is None else deflate(row["words"].encode())
+            words = row["words"] or b""
             fingerprint = row["fingerprint"] & _ALL_BITS
             signed = Signed(digest, None, fingerprint, b"", sketch, words, 0, None)
             leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
@@ -165,7 +164,7 @@ class _Task:
 
     def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield what the documents of a batch are, where they are duplicates, or similar to others."""
-        signatures = signatures_of(batch, self._settings.scheme, with_words=True)
+        signatures = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
         columns = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
         for number, key, candidates, row, words in zip(*columns, signatures.rows, signatures.words, strict=True):
             decision = self._decide(number, key, candidates or (), _signed(row, words))

@@ -18,7 +18,6 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark.candidates import STORED, candidates_of
 from dedup.spark.contents import contents_of, copies_of
 from dedup.spark.deciding import decide
-from dedup.spark.index import index_rows
 from dedup.spark.known import Known
 from dedup.spark.rows import named_by
 from dedup.spark.signing import sign
@@ -42,8 +41,9 @@ class Deduplicated:
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
         signed: what `dedup.spark.signing.sign` returns, of all documents.
-        index: what is to be known of the documents, for `dedup.spark.save_index`: of each content that is new a row of
-            the columns `dedup.spark.known.COLUMNS`, with ids behind those of the earlier index.
+        contents: the first document of each content that is new, for an index: what `signed` has of it, and `leader`,
+            the id of the leader of its cluster if that is another one; all ids lie behind those of the earlier index.
+        texts: `id` and `text` of all documents, with the same ids.
     """
 
     kept: DataFrame
@@ -51,7 +51,8 @@ class Deduplicated:
     similar: DataFrame
     clusters: DataFrame
     signed: DataFrame
-    index: DataFrame
+    contents: DataFrame
+    texts: DataFrame
 
 
 def deduplicate(
@@ -87,13 +88,13 @@ def deduplicate(
     signed = steps.keep("signed", sign(documents, settings))
     _require_ids(signed)
     known = Known.before(against, signed)
-    contents = steps.keep("contents", contents_of(signed, known.rows))
+    equal = known.equal_to(signed, steps)
+    contents = steps.keep("contents", contents_of(signed, equal))
     candidates = candidates_of(contents, contents.select(*STORED).union(known.rows.select(*STORED)), settings)
     decided = steps.keep("decided", decide(documents, steps.keep("candidates", candidates), known, settings, steps))
     standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
-    copies = copies_of(signed, contents, known.rows)
-    of_known = known.standings_of(copies.select(f.col("first").alias("id")).where(f.col("id") < known.end))
-    copied = steps.keep("copied", _copied(copies, standings.union(of_known)))
+    copies = copies_of(signed, contents, equal)
+    copied = steps.keep("copied", _copied(copies, standings.union(known.standings_of(equal))))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
     is_duplicate = f.col("verdict").isin([each.value for each in DUPLICATES])
     further = documents.drop("key", "text", _IDENTITY)
@@ -106,7 +107,8 @@ def deduplicate(
         similar=similar.join(named_by(similar, further), "id"),
         clusters=clusters,
         signed=signed,
-        index=known.behind(index_rows(_with_leaders(contents, standings), documents, settings)),
+        contents=known.behind(_with_leaders(contents, standings)),
+        texts=known.behind(documents.select("id", "text")),
     )
 
 

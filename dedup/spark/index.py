@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -33,27 +33,8 @@ from dedup.spark.contents import is_comparable
 from dedup.spark.known import COLUMNS, names_of
 from dedup.spark.signing import signatures_of
 
-
-def index_rows(contents: DataFrame, documents: DataFrame, settings: RuleSettings) -> DataFrame:
-    """Make the rows of an index.
-
-    Args:
-        contents: what `dedup.spark.contents.contents_of` returns, and `leader`: the id of the leader of its cluster if
-            that is another document.
-        documents: `id` and `text` of each, also of others: the words are made of them.
-        settings: how they are decided.
-
-    Returns:
-        A row a content, of the columns `dedup.spark.known.COLUMNS`; `words` are null where `dedup files` keeps none.
-    """
-    compared = f.col("indexed") & (f.col("tokens") <= settings.max_compared)
-    with_texts = (
-        contents.select(*(name for name in names_of(COLUMNS) if name not in {"indexed", "words"}))
-        .join(documents.select("id", "text").hint("merge"), "id", "left")
-        .withColumn("indexed", is_comparable(settings))
-        .withColumn("text", f.when(compared, f.col("text")))
-    )
-    return with_texts.mapInArrow(partial(_with_words, scheme_name=settings.scheme), COLUMNS)
+if TYPE_CHECKING:
+    from dedup.spark.deduplicating import Deduplicated
 
 
 def require_free_index(spark: SparkSession, path: str) -> None:
@@ -66,29 +47,69 @@ def require_free_index(spark: SparkSession, path: str) -> None:
         raise InputError(f"{path}: is there already; remove it, or give it as --against too, to add to it")
 
 
-def save_index(rows: DataFrame, path: str, settings: RuleSettings | None = None) -> None:
-    """Write an index as a folder that `load_index` and `dedup index import` read, or add to the one that is there.
+def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = None) -> None:
+    """Write what is to be known of documents as a folder that `load_index` and `dedup index import` read, or add it.
 
-    What is added is written beside what was there, which is not read: to add costs what is added. To add the same rows
-    again, as after a failure, replaces them.
+    What is added is written beside what was there, which is not read: to add costs what is added. To add the same once
+    more, as after a failure, replaces it.
 
     Args:
-        rows: of the columns `dedup.spark.known.COLUMNS`, their ids larger than those that are there.
+        found: what `dedup.spark.deduplicate` returned; where it is added, that against the index that is there.
         path: the folder, in any file system of Spark.
-        settings: how they were decided; by default as everywhere.
+        settings: how the documents were decided; by default as everywhere.
 
     Raises:
         InputError: what is there is no index, or made with other settings, or it cannot be written.
     """
-    spark, path, settings = rows.sparkSession, path.rstrip("/"), settings or RuleSettings()
+    settings = settings or RuleSettings()
+    compared = f.col("indexed") & (f.col("tokens") <= settings.max_compared)
+    stored = [name for name in names_of(COLUMNS) if name not in {"id", "indexed", "words"}]
+    contents = found.contents.select("id", f.struct(*stored).alias("content"))
+    # Not a join, after which all texts would be moved once more to have them in order.
+    both = contents.unionByName(found.texts, allowMissingColumns=True).repartitionByRange("id").groupBy("id")
+    together = both.agg(*(f.first(name, ignorenulls=True).alias(name) for name in ("content", "text")))
+    rows = (
+        together.where(f.col("content").isNotNull())
+        .select("id", "content.*", "text")
+        .withColumn("indexed", is_comparable(settings))
+        .withColumn("text", f.when(compared, f.col("text")))
+        .sortWithinPartitions("id")
+        .mapInArrow(partial(_with_words, scheme_name=settings.scheme), COLUMNS)
+    )
+    _write(rows, found.contents, path, settings)
+
+
+def copy_index(rows: DataFrame, path: str, settings: RuleSettings | None = None) -> None:
+    """Write what another index knows, as `save_index` does.
+
+    Args:
+        rows: what `load_index` returned.
+        path: the folder, in any file system of Spark.
+        settings: how the documents were decided; by default as everywhere.
+
+    Raises:
+        InputError: what is there is no index, or made with other settings, or it cannot be written.
+    """
+    _write(rows.orderBy("id"), rows, path, settings or RuleSettings())
+
+
+def _write(rows: DataFrame, documents: DataFrame, path: str, settings: RuleSettings) -> None:
+    """Write rows into parts with disjoint ranges of ids: whoever reads them one by one has them in their order.
+
+    Args:
+        rows: of the columns `COLUMNS`, by id.
+        documents: the same ones; their `id`.
+        path: the folder.
+        settings: how they were decided.
+    """
+    spark, path = rows.sparkSession, path.rstrip("/")
     is_there = hadoop.exists(spark, path)
     if is_there:
         _require_index(spark, path, settings)
-    [(first,)] = rows.agg(f.min("id")).collect()
+    [(first,)] = documents.agg(f.min("id")).collect()
     if first is not None or not is_there:
         stored = rows.select(f.col("id").alias("number"), *names_of(COLUMNS)[1:])
-        # The parts hold disjoint ranges of numbers: whoever reads them one by one has them in their order.
-        parts = stored.orderBy("number").write.option("compression", "zstd").mode("overwrite")
+        parts = stored.write.option("compression", "zstd").mode("overwrite")
         parts.parquet(f"{path}/{ROWS}/{FROM}={first or 0}")
     if not is_there:
         about = json.dumps(write_about(about_settings(settings)))
@@ -139,10 +160,9 @@ def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> bo
 def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        kept = signatures_of(batch, scheme_name, with_words=True).words
-        is_compared = columns.pop("text").is_valid().to_pylist()
-        words = [zlib.decompress(each).decode() if is_ else None for each, is_ in zip(kept, is_compared, strict=True)]
-        columns["words"] = pa.array(words, pa.string())
+        texts = columns.pop("text")
+        kept = signatures_of(texts, scheme_name, with_words=True).words
+        columns["words"] = pa.array(kept, pa.binary(), mask=texts.is_null().to_numpy(zero_copy_only=False))
         yield pa.RecordBatch.from_pydict({name: columns[name] for name in names_of(COLUMNS)})
 
 

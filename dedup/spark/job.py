@@ -21,7 +21,7 @@ from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
 from dedup.spark import hadoop
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
-from dedup.spark.index import index_marks, load_index, require_free_index, save_index
+from dedup.spark.index import copy_index, index_marks, load_index, require_free_index, save_index
 from dedup.spark.reading import read
 from dedup.spark.remote import RemoteFile, find_remote_files, read_remote
 from dedup.spark.reporting import Written, result_of, write_report_of_job
@@ -138,8 +138,8 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
         write_report_of_job(job.report, names, written, found.tally, job.settings.scheme)
     if index:
         if known is not None and index != against:
-            save_index(known, index, job.settings)
-        save_index(result.index, index, job.settings)
+            copy_index(known, index, job.settings)
+        save_index(result, index, job.settings)
     _remove(spark, root)
     return Done(found, len(files), before is not None)
 

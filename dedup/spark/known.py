@@ -12,15 +12,16 @@ from pyspark.sql import functions as f
 
 from dedup.errors import InputError
 from dedup.signature.sketch import Sketch, compare
+from dedup.spark.contents import DIGEST
 from dedup.spark.steps import Steps
 
 COLUMNS = (
     "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
-    "leader long, indexed boolean, words string"
+    "leader long, indexed boolean, words binary"
 )
 """Of each content one document, as `dedup.spark.contents` has them: with the id of the leader of its cluster if that is
-another one, whether it can be a near-duplicate, and its words with a line feed between them, null where they are not
-kept."""
+another one, whether it can be a near-duplicate, and its words with a line feed between them, deflated, null where they
+are not kept."""
 
 STANDINGS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
 """In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
@@ -57,11 +58,13 @@ class Known:
         rows: of the columns `COLUMNS`.
         end: all their ids are smaller, and those of new documents are not.
         shift: by how much their ids in the index are larger.
+        is_empty: whether there is no index.
     """
 
     rows: DataFrame
     end: int
     shift: int
+    is_empty: bool = False
 
     @classmethod
     def before(cls, rows: DataFrame | None, signed: DataFrame) -> Known:
@@ -75,7 +78,7 @@ class Known:
             InputError: the ids of both together do not fit into a long.
         """
         if rows is None:
-            return cls(signed.sparkSession.createDataFrame([], COLUMNS), _LEAST, 0)
+            return cls(signed.sparkSession.createDataFrame([], COLUMNS), _LEAST, 0, is_empty=True)
         [(smallest, last)] = signed.agg(f.min("id"), f.max("id")).collect()
         [(first, largest)] = rows.agg(f.min("id"), f.max("id")).collect()
         if None in {smallest, largest}:
@@ -92,9 +95,10 @@ class Known:
         """Return rows of new documents with the ids that they have in the index behind those that are known.
 
         Args:
-            rows: their `id` and `leader`, and other columns.
+            rows: their `id`, maybe `leader`, and other columns.
         """
-        return rows.withColumns({name: f.col(name) + self.shift for name in ("id", "leader")})
+        ids = [name for name in ("id", "leader") if name in rows.columns]
+        return rows.withColumns({name: f.col(name) + self.shift for name in ids})
 
     def with_leaders(self, needed: DataFrame, steps: Steps) -> DataFrame:
         """Return known documents with the leaders of their clusters, once for each component that needs them.
@@ -108,20 +112,31 @@ class Known:
         # Kept, so that Spark knows how few they are, and sends them to where the rows are read: their words stay there.
         return steps.keep("needed", ids).join(self.rows, "id")
 
-    def standings_of(self, ids: DataFrame) -> DataFrame:
+    def equal_to(self, signed: DataFrame, steps: Steps) -> DataFrame:
+        """Return the known documents that have the content of a new one, without their words.
+
+        Args:
+            signed: the new documents; the digests of their contents.
+            steps: keeps them: Spark then knows how few they are.
+        """
+        rows = self.rows.drop("words")
+        if self.is_empty:
+            return rows
+        return steps.keep("equal", rows.join(signed.select(*DIGEST), [*DIGEST], "left_semi"))
+
+    def standings_of(self, members: DataFrame) -> DataFrame:
         """Return the standings of known documents that do not lead themselves.
 
         Args:
-            ids: the documents, `id`.
+            members: the documents, also others, of which there are few.
 
         Returns:
             `id`, `key` and `standings`.
         """
-        members = ids.distinct().join(self.rows.where(f.col("leader").isNotNull()), "id")
         leaders = self.rows.select(
             f.col("id").alias("leader"), f.col("key").alias("leader_key"), f.struct(*_COMPARED).alias("theirs")
         )
-        pairs = members.join(leaders, "leader").select(
+        pairs = leaders.join(members.where(f.col("leader").isNotNull()), "leader").select(
             "id", "key", "leader", "leader_key", f.struct(*_COMPARED).alias("ours"), "theirs"
         )
         differing = f.bit_count(f.col("ours.fingerprint").bitwiseXOR(f.col("theirs.fingerprint")))

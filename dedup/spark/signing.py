@@ -37,14 +37,14 @@ def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
     return documents.select(*wanted).mapInArrow(partial(_sign, scheme_name=settings.scheme), _COLUMNS)
 
 
-def signatures_of(batch: pa.RecordBatch, scheme_name: str, *, with_words: bool) -> Signatures:
-    """Make the signatures of the column `text`."""
-    return sign_contents(Contents(texts_of(batch.column("text")), {}), scheme_name, with_words=with_words)
+def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Signatures:
+    """Make the signatures of a column of texts."""
+    return sign_contents(Contents(texts_of(texts), {}), scheme_name, with_words=with_words)
 
 
 def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        rows: Any = signatures_of(batch, scheme_name, with_words=False).rows
+        rows: Any = signatures_of(batch.column("text"), scheme_name, with_words=False).rows
         if "identity" in batch.schema.names:
             _identify(rows, batch.column("identity"))
         columns = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,15 +66,30 @@ def test_the_rows_are_for_other_programs_too(saved: Path, tmp_path: Path) -> Non
     assert [row["leader"] for row in rows] == [None, leader, None, None, None, None]
     assert [row["number"] for row in rows] == [0, 1, 2, 3, 4, 5]
     assert len(rows[0]["fingerprint"]) == 16
-    bits = ("digest", "fingerprint", "minima")
+    bits = ("digest", "fingerprint", "minima", "words")
     of_parquet = pq.read_table(tmp_path / "rows.parquet").to_pylist()
     assert [{name: row[name] for name in row if name not in bits} for row in rows] == [
         {name: row[name] for name in row if name not in (*bits, "low", "high")} for row in of_parquet
     ]
     assert [row["minima"].hex() for row in of_parquet] == [row["minima"] for row in rows]
+    words = [row["words"] and zlib.decompress(row["words"]).decode() for row in of_parquet]
+    assert words == [row["words"] for row in rows]
     assert [f"{row['fingerprint'] & (1 << 64) - 1:016x}" for row in of_parquet] == [row["fingerprint"] for row in rows]
     halves = [(row["low"], row["high"]) for row in of_parquet]
     assert [struct.pack("<qq", *both).hex() for both in halves] == [row["digest"] for row in rows]
+
+
+@pytest.mark.parametrize("words", [b"no words", zlib.compress(b"\xff"), b"", "words"])
+def test_no_words_in_parquet_are_trusted(
+    saved: Path, tmp_path: Path, words: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index("export", saved, "-o", tmp_path / "rows.parquet")
+    table = pq.read_table(tmp_path / "rows.parquet")
+    place = table.schema.get_field_index("words")
+    pq.write_table(table.set_column(place, "words", pa.array([words] * len(table))), tmp_path / "rows.parquet")
+    capsys.readouterr()
+    assert index("import", tmp_path / "rows.parquet", "-o", tmp_path / "new") == 2
+    assert "rows.parquet: row 1: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -62,7 +63,7 @@ def of_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Else so small an index would be one part.
     with set_in(spark, SPREAD):
         result = deduplicate(documents, str(folder / "work"), SETTINGS)
-        save_index(result.index, str(folder / "index"), SETTINGS)
+        save_index(result, str(folder / "index"), SETTINGS)
     return folder / "index"
 
 
@@ -87,12 +88,12 @@ def test_a_crawl_begins_with_what_spark_saved(of_spark: Path, tmp_path: Path) ->
 
 
 def test_what_files_save_comes_back_from_spark(spark: Any, tmp_path: Path) -> None:
-    from dedup.spark import load_index, save_index
+    from dedup.spark import copy_index, load_index
 
     saved(TEXTS, tmp_path, "known")
     dedup(tmp_path, "index", "export", "known", "-o", "known.parquet")
     for source, target in (("known.parquet", "first"), ("first", "second")):
-        save_index(load_index(spark, str(tmp_path / source), SETTINGS), str(tmp_path / target), SETTINGS)
+        copy_index(load_index(spark, str(tmp_path / source), SETTINGS), str(tmp_path / target), SETTINGS)
     dedup(tmp_path, "index", "import", "second", "-o", "found")
     assert_same(tmp_path, "found", "known")
 
@@ -111,11 +112,11 @@ def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_
     for attempt in ("1", "2"):
         known = load_index(spark, str(of_spark), SETTINGS)
         result = deduplicate(documents, str(tmp_path / "work" / attempt), SETTINGS, against=known)
-        save_index(result.index, str(index), SETTINGS)
+        save_index(result, str(index), SETTINGS)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     dedup(tmp_path, "index", "import", "index", "-o", "found")
     assert_same(tmp_path, "found", "both")
-    none = result.index.limit(0)
+    none = replace(result, contents=result.contents.limit(0))
     save_index(none, str(index), SETTINGS)
     [added] = [path for path in (index / "rows").iterdir() if path.name not in {each.parent.name for each in before}]
     (added / "_SUCCESS").unlink()
@@ -156,11 +157,11 @@ def test_what_is_no_index_is_refused(
 def test_ids_that_do_not_fit_and_other_settings_are_refused(spark: Any, of_spark: Path, tmp_path: Path) -> None:
     from pyspark.sql.functions import lit
 
-    from dedup.spark import deduplicate, load_index, save_index
+    from dedup.spark import copy_index, deduplicate, load_index
 
     rows = load_index(spark, str(of_spark), SETTINGS)
     with pytest.raises(InputError, match="index: made with other settings"):
-        save_index(rows, str(of_spark))
+        copy_index(rows, str(of_spark))
     last = rows.limit(1).withColumns({"id": lit((1 << 63) - 1), "leader": lit(None).cast("long")})
     documents = spark.createDataFrame([(-5, "a", ENGLISH), (5, "b", ENGLISH)], "id long, key string, text string")
     with pytest.raises(InputError, match=r"column id: -5 to 5 do not fit behind those of the earlier index"):

@@ -74,7 +74,7 @@ def test_verdicts_against_an_index_are_those_of_files(
     expected = of_files(documents[end:], {}, tmp_path, "--against", "known", "--save-index", "both")
     with set_in(spark, properties):
         known = spark.createDataFrame(documents[:end], "id long, key string, text string")
-        save_index(deduplicate(known, str(tmp_path / "first")).index, str(tmp_path / "index"))
+        save_index(deduplicate(known, str(tmp_path / "first")), str(tmp_path / "index"))
         # Ids begin anew, as those of other files do.
         rows = [(number - end, key, text) for number, key, text in documents[end:]]
         Random(2).shuffle(rows)
