@@ -39,12 +39,13 @@ def run(*, n: int = 200_000, heap: str = "2g") -> dict[str, Any]:
                     file.writelines(islice(lines, count))
         with new.open(encoding="utf-8") as lines, few.open("w", encoding="utf-8") as file:
             file.writelines(islice(lines, _FEW))
-        index = str(folder / "index")
+        # Each leaves an index with which the next documents could be decided.
+        index, of_all, of_few = (["--save-index", str(folder / f"index-{name}")] for name in ("known", "all", "few"))
         runs = {
-            "start": run_spark([few], folder / "start", heap),
-            "all": run_spark([known, new], folder / "all", heap),
-            "known": run_spark([known], folder / "known", heap, None, "--save-index", index),
-            "new": run_spark([new], folder / "new", heap, None, "--against", index, "--save-index", index),
+            "start": run_spark([few], folder / "start", heap, None, *of_few),
+            "all": run_spark([known, new], folder / "all", heap, None, *of_all),
+            "known": run_spark([known], folder / "known", heap, None, *index),
+            "new": run_spark([new], folder / "new", heap, None, "--against", index[1], *index),
         }
         once = rows(folder / "all" / "dropped", DROPPED)
         twice = [row for part in ("known", "new") for row in rows(folder / part / "dropped", DROPPED)]
