@@ -155,10 +155,10 @@ def _compare(written: Written, scheme_name: str, rows: Sequence[RelatedRow]) -> 
     first = f.when(f.octet_length("text") <= _LONGEST_TEXT, f.col("text"))
     texts = written.documents.join(keys, "key").groupBy("key").agg(f.min_by(first, "id").alias("text"))
     found = [row for row in texts.toLocalIterator() if row["text"] is not None]
-    batch = pa.RecordBatch.from_pydict({"text": pa.array([row["text"] for row in found], pa.string())})
-    words = signatures_of(batch, scheme_name, with_words=True).words
-    words_of = {row["key"]: zlib.decompress(each) for row, each in zip(found, words, strict=True)}
+    column = pa.array([row["text"] for row in found], pa.string())
+    deflated = signatures_of(column, scheme_name, with_words=True).words
+    words_of = {row["key"]: each for row, each in zip(found, deflated, strict=True)}
     if written.known is not None:
-        for row in written.known.join(keys, "key").select("key", "words").toLocalIterator():
-            words_of.setdefault(row["key"], (row["words"] or "").encode())
-    return differences_of(rows, lambda key: words_of.get(key, b""))
+        for row in written.known.join(keys, "key").where("words is not null").select("key", "words").toLocalIterator():
+            words_of.setdefault(row["key"], row["words"])
+    return differences_of(rows, lambda key: zlib.decompress(words_of[key]) if key in words_of else b"")

@@ -10,6 +10,7 @@ import os
 import sys
 from pathlib import Path
 
+from tests.spark.properties import COMPILE_LITTLE, PROPERTIES
 from tests.spark.test_verdicts import SPREAD, of_spark
 
 ROOT = Path(__file__).parents[2]
@@ -26,18 +27,13 @@ def main() -> None:
     require_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     properties = {
+        **PROPERTIES,
         # So much memory as each has, and what the worker that starts it has to offer.
         "spark.master": f"local-cluster[{executors},1,640]",
         "spark.executor.memory": "640m",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.executor.extraJavaOptions": COMPILE_LITTLE,
         "spark.executorEnv.PYTHONPATH": str(ROOT),
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "512m",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.scheduler.minRegisteredResourcesRatio": "1",
         **SPREAD,
     }

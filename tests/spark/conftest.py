@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.spark.properties import PROPERTIES
+
 
 def why_not() -> str | None:
     """Say what is missing for Spark; None: nothing."""
@@ -38,17 +40,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     require_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     properties = {
+        **PROPERTIES,
         "spark.master": "local[2]",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        # Most of the time would go into compiling what runs once.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
     }
     session = SparkSession.builder.config(map=properties).getOrCreate()
     yield session

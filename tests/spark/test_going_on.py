@@ -47,12 +47,10 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
     text = (tmp_path / "in.jsonl").read_bytes()
     (tmp_path / "in.jsonl").write_bytes(text.replace(b"{", b"[", 1))
     os.utime(tmp_path / "in.jsonl", ns=(changed.st_atime_ns, changed.st_mtime_ns))
-    other = run_spark("in.jsonl", "-o", "out", "--set", "max_candidates=3", folder=tmp_path)
-    assert other.returncode == 2
-    assert "out/_work: an unfinished run with other max_candidates 256 instead of 3" in other.stderr
     done = run_spark("in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "dedup spark: going on with the unfinished job" in done.stderr
+    assert f"kept        {len(rows(tmp_path / 'out' / 'kept'))} documents" in done.stdout
     assert not (tmp_path / "out" / "_work").exists()
     assert rows(tmp_path / "out" / "rejected") == []
     (tmp_path / "in.jsonl").write_bytes(text)
@@ -87,12 +85,24 @@ def test_only_what_is_not_done_is_done(spark: Any, tmp_path: Path) -> None:
         dropped({"of": "tuesday"})
     with pytest.raises(InputError, match="max_candidates 256 instead of 3"):
         dropped({"of": "monday"}, RuleSettings(max_candidates=3))
-    assert dropped(None) == first
-    assert all(time != before[name] for name, time in times().items())
+
+
+def test_what_is_kept_is_that_of_the_same_job(spark: Any, tmp_path: Path) -> None:
+    from dedup.spark.deduplicating import about_of_job
+    from dedup.spark.steps import Steps
+
+    def kept(number: int, of: str | None) -> int:
+        about = about_of_job(RuleSettings(), None if of is None else {"of": of})
+        steps = Steps.of(spark, str(tmp_path), about)
+        found: int = steps.keep("a", spark.range(number, number + 1)).first()["id"]
+        return found
+
+    assert kept(1, "monday") == 1
+    assert kept(2, "monday") == 1
+    assert kept(3, None) == 3
     # What another job has left since is not gone on with.
-    after = times()
-    assert dropped({"of": "monday"}) == first
-    assert all(time != after[name] for name, time in times().items())
+    assert kept(4, "monday") == 4
+    assert kept(5, "monday") == 4
 
 
 def test_an_index_that_has_grown_since_is_named() -> None:

@@ -67,6 +67,18 @@ def of_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "index"
 
 
+@pytest.fixture(scope="module")
+def small(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with an index of a few documents, without a job of Spark for them."""
+    from dedup.spark import copy_index, load_index
+
+    folder = tmp_path_factory.mktemp("small")
+    saved(TEXTS[:9], folder, "known")
+    dedup(folder, "index", "export", "known", "-o", "known.parquet")
+    copy_index(load_index(spark, str(folder / "known.parquet"), SETTINGS), str(folder / "index"), SETTINGS)
+    return folder
+
+
 def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> None:
     saved(TEXTS, tmp_path, "known")
     dedup(tmp_path, "index", "import", of_spark, "-o", "found")
@@ -140,28 +152,26 @@ def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_
         ("no-such-scheme://host/index", SETTINGS, "no-such-scheme://host/index: No FileSystem for scheme"),
     ],
 )
-def test_what_is_no_index_is_refused(
-    spark: Any, of_spark: Path, path: str, settings: RuleSettings, message: str
-) -> None:
+def test_what_is_no_index_is_refused(spark: Any, small: Path, path: str, settings: RuleSettings, message: str) -> None:
     import pyarrow as pa
     from pyarrow.parquet import write_table
 
     from dedup.spark import load_index
 
-    write_table(pa.table({"key": ["a"]}), of_spark.parent / "other.parquet")
-    (of_spark.parent / "broken.parquet").write_bytes(b"PAR0" * 9)
+    write_table(pa.table({"key": ["a"]}), small / "other.parquet")
+    (small / "broken.parquet").write_bytes(b"PAR0" * 9)
     with pytest.raises(InputError, match=message):
-        load_index(spark, path if "://" in path else str(of_spark.parent / path), settings)
+        load_index(spark, path if "://" in path else str(small / path), settings)
 
 
-def test_ids_that_do_not_fit_and_other_settings_are_refused(spark: Any, of_spark: Path, tmp_path: Path) -> None:
+def test_ids_that_do_not_fit_and_other_settings_are_refused(spark: Any, small: Path, tmp_path: Path) -> None:
     from pyspark.sql.functions import lit
 
     from dedup.spark import copy_index, deduplicate, load_index
 
-    rows = load_index(spark, str(of_spark), SETTINGS)
+    rows = load_index(spark, str(small / "index"), SETTINGS)
     with pytest.raises(InputError, match="index: made with other settings"):
-        copy_index(rows, str(of_spark))
+        copy_index(rows, str(small / "index"))
     last = rows.limit(1).withColumns({"id": lit((1 << 63) - 1), "leader": lit(None).cast("long")})
     documents = spark.createDataFrame([(-5, "a", ENGLISH), (5, "b", ENGLISH)], "id long, key string, text string")
     with pytest.raises(InputError, match=r"column id: -5 to 5 do not fit behind those of the earlier index"):

@@ -13,7 +13,8 @@ from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.errors import InputError
 from tests.commands import run_dedup
-from tests.spark.test_spark_command import OUTPUTS, rows, run_spark
+from tests.spark.test_job import run
+from tests.spark.test_spark_command import OUTPUTS, rows
 from tests.texts import ENGLISH, document
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -109,12 +110,11 @@ def test_a_file_that_is_too_large_is_refused(spark: Any, folder: Path, monkeypat
         remote.find_remote_files(spark, [f"file://{folder}"])
 
 
-def test_the_command_reads_and_writes_urls(folder: Path, tmp_path: Path) -> None:
+def test_a_job_reads_and_writes_urls(spark: Any, folder: Path, tmp_path: Path) -> None:
     # A file system with a scheme of its own that needs no server.
-    mounted = ("--conf", f"spark.hadoop.fs.viewfs.mounttable.default.link./data=file://{tmp_path}")
-    source, output = "viewfs:///data/a corpus", "viewfs:///data/an output"
-    done = run_spark(source, "-o", output, *mounted, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.default.link./data", f"file://{tmp_path}")
+    run(spark, "viewfs:///data/a corpus", output="viewfs:///data/an output")
     written = tmp_path / "an output"
     assert sorted(path.name for path in written.iterdir()) == sorted(OUTPUTS)
     expected = run_dedup("files", folder, "-o", "expected", "--format", "parquet", folder=tmp_path)

@@ -1,9 +1,7 @@
-"""The report on a job of Spark: that of `dedup files`, with the pairs most worth a look."""
+"""The report on a job of Spark has the pairs most worth a look, as that of `dedup files`."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,32 +11,8 @@ from dedup.report.contents import RelatedRow
 from dedup.report.html import doubt
 from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule
-from tests.commands import run_dedup
-from tests.corpus.test_files_verdicts import corpus
-from tests.report.html.test_model import data_in
-from tests.spark.test_spark_command import run_spark
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-
-UNTOLD = {"seconds", "known", "memory_bytes"}
-
-
-def test_the_report_is_that_of_dedup_files(tmp_path: Path) -> None:
-    lines = [json.dumps({"text": each}) + "\n" for each in corpus("report", 80) if isinstance(each, str)]
-    (tmp_path / "in.jsonl").write_text("".join([*lines, "{broken\n"]), encoding="utf-8")
-    done = run_spark("in.jsonl", "-o", "out", "--report", "spark.html", "--json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    expected = run_dedup("files", "in.jsonl", "-o", "expected", "--report", "files.html", "--json", folder=tmp_path)
-    assert expected.returncode == 0, expected.stderr
-    found, wanted = json.loads(done.stdout), json.loads(expected.stdout)
-    assert {name: found[name] for name in wanted.keys() - UNTOLD} == {
-        name: wanted[name] for name in wanted.keys() - UNTOLD
-    }
-    spark_page, files_page = (data_in(tmp_path / f"{name}.html") for name in ("spark", "files"))
-    for name in ("counts", "rows", "rows_cut", "keys"):
-        assert spark_page[name] == files_page[name]
-    # `dedup files` has no words of those whose words no verdict has needed.
-    assert files_page["differences"].items() <= spark_page["differences"].items()
 
 
 def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:

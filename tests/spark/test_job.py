@@ -1,0 +1,62 @@
+"""Jobs of `dedup spark`, in the session of these tests: what they write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dedup.corpus.reading.documents import ReadOptions
+from dedup.errors import InputError
+from dedup.rules.settings import RuleSettings
+from tests.commands import run_dedup
+from tests.corpus.test_files_verdicts import corpus
+from tests.report.html.test_model import data_in
+from tests.spark.test_spark_command import rows
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+def run(spark: Any, *inputs: str, output: str, options: ReadOptions | None = None, **further: Any) -> list[str]:
+    """Do a job as the command does; return what it tells."""
+    from dedup.spark.job import SparkJob, run_job
+
+    told: list[str] = []
+    job = SparkJob(inputs, output, options or ReadOptions(), RuleSettings(), **further)
+    job.check()
+    run_job(spark, job, told.append)
+    return told
+
+
+def test_an_index_grows_from_job_to_job(spark: Any, tmp_path: Path) -> None:
+    first, second, index = (str(tmp_path / name) for name in ("1.jsonl", "2.jsonl", "known"))
+    texts = [each for each in corpus("grows", 80) if isinstance(each, str)]
+    for name, some in (("1", texts[:40]), ("2", texts[40:])):
+        lines = [json.dumps({"id": f"{name}-{number}", "text": text}) for number, text in enumerate(some)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(spark, first, output=str(tmp_path / "out-1"), save_index=index)
+    report = tmp_path / "spark.html"
+    run(spark, second, output=str(tmp_path / "out-2"), against=index, save_index=index, report=report)
+    run_dedup("files", first, "-o", "expected-1", "--save-index", "index", folder=tmp_path)
+    told = ("--format", "parquet", "--report", "files.html")
+    expected = run_dedup("files", second, "-o", "expected-2", "--against", "index", *told, folder=tmp_path)
+    assert expected.returncode == 0, expected.stderr
+    found = sorted(rows(tmp_path / "out-2" / "dropped"), key=lambda row: row["id"])
+    dropped = rows(tmp_path / "expected-2" / "dropped.parquet")
+    assert [{k: v for k, v in row.items() if k != "id"} for row in found] == dropped
+    assert any(row["original"].startswith("1-") for row in found)
+    # Words of what was known come from the index.
+    of_files, of_spark = (data_in(tmp_path / f"{name}.html")["differences"] for name in ("files", "spark"))
+    assert of_files
+    assert of_files.items() <= of_spark.items()
+    with pytest.raises(InputError, match="known: is there already; remove it, or give it as --against"):
+        run(spark, first, output=str(tmp_path / "out"), save_index=index)
+
+
+def test_where_nothing_can_be_read_nothing_is_written(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"no document could be read, and nothing is written: .*in\.jsonl:1"):
+        run(spark, str(tmp_path / "in.jsonl"), output=str(tmp_path / "out"), options=ReadOptions("content"))
+    assert not (tmp_path / "out").exists()
