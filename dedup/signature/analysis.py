@@ -43,10 +43,7 @@ _BLOCK = bytes(BLOCK)
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
     scheme = scheme or default_scheme()
-    data = encoded(text)
-    # Whole blocks are read faster, and here is one of them behind the text.
-    texts = Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
-    rows, normalised, words = _signed(texts, scheme, with_words=True)
+    rows, normalised, words = _signed(_alone(text), scheme, with_words=True)
     fingerprint, minima, shingles, tokens, numbers = _BEFORE_MARGINS.unpack_from(rows.data)
     margins, packed_words = rows[0, _MARGINS:], words.tobytes()
     if not scheme.is_compiled:
@@ -54,6 +51,11 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
         fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
     sketch = Sketch(minima, numbers, tokens, shingles)
     return Signature(digest(normalised.data), fingerprint, margins, sketch, packed_words)
+
+
+def find_words(text: str, scheme: Scheme) -> bytes:
+    """Return the words of a text; see `dedup.signature.batch.words_of`."""
+    return _signed(_alone(text), scheme, with_words=True)[-1].tobytes()
 
 
 def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
@@ -92,6 +94,12 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
     """
     weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
     return fold([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
+
+
+def _alone(text: str) -> Texts:
+    data = encoded(text)
+    # Whole blocks are read faster, and here is one of them behind the text.
+    return Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
 
 
 def _signed(

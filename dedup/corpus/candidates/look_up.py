@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled, inlined
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.candidates.probing import Probes, brought
-from dedup.index.memory.flips import Flips, outside
-from dedup.index.memory.segment import BLOCKS
+from dedup.index.memory.flips import Flips
 
 AT_ONCE = 64
 """So many fingerprints are compared at the same time; as many must stand behind the last, whatever they are."""
