@@ -143,7 +143,8 @@ def _look_up_all(
         closest: the queries.
     """
     # Each array is looked up once, and handed on alone: it is counted who holds one.
-    fingerprints, flips, probes = stored.fingerprints, stored.flips, closest.probes
+    fingerprints, flips = stored.fingerprints, stored.flips
+    queries, keys, counts, (values, value_counts, kept) = closest.queries, closest.keys, closest.counts, closest.probes
     exact = flips.starts[1:] - flips.starts[:-1]
     # More bits than those that are always flipped.
     exact_ends = (flips.exact_bits + 1).astype(np.uint64)
@@ -151,19 +152,19 @@ def _look_up_all(
     for piece in range(start, end, _IN_CACHE):
         stop = min(piece + _IN_CACHE, end)
         for number in range(first, after):
-            closest.counts[number] = _look_up(
+            counts[number] = _look_up(
                 fingerprints,
                 piece,
                 stop,
-                closest.queries[number],
-                probes.values[number],
-                probes.counts[number],
-                probes.kept[number],
+                queries[number],
+                values[number],
+                value_counts[number],
+                kept[number],
                 exact,
                 exact_ends,
                 farthest[number - first],
-                closest.keys[number],
-                closest.counts[number],
+                keys[number],
+                counts[number],
                 places,
             )
 
