@@ -19,7 +19,7 @@ from benchmarks.wide import real_texts
 from dedup.compiled import compiled
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.candidates.candidates import MOST_COMPARED, Candidates
-from dedup.corpus.candidates.probing import Probes, is_brought, probes_of
+from dedup.corpus.candidates.probing import Probes, brought, probes_of
 from dedup.index.memory.flips import Flips
 from dedup.index.memory.index import MemoryIndex
 from dedup.rules.settings import RuleSettings
@@ -174,14 +174,17 @@ def _count(
     """Add how many fingerprints the probes of each query bring from which distance, shape (q, radius + 1)."""
     exact = flips.starts[1:] - flips.starts[:-1]
     exact_ends = (flips.exact_bits + 1).astype(np.uint64)
-    radius = counts.shape[1] - 1
+    radius, places = counts.shape[1] - 1, np.empty(len(stored), np.int64)
     for number in range(len(queries)):
         query, of_query = queries[number], counts[number]
         values, lengths, kept = probes.values[number], probes.counts[number], probes.kept[number]
-        for fingerprint in stored:
-            distance = signed(ones(fingerprint ^ query))
-            if distance <= radius and is_brought(fingerprint ^ query, query, values, lengths, kept, exact, exact_ends):
-                of_query[distance] += 1
+        near = 0
+        for place in range(len(stored)):
+            places[near] = place
+            near += signed(ones(stored[place] ^ query)) <= radius
+        found = brought(stored, places[:near], query, values, lengths, kept, exact, exact_ends)
+        for place in places[:found]:
+            of_query[signed(ones(stored[place] ^ query))] += 1
 
 
 def _fingerprints_of(signatures: list[Signature]) -> NDArray[np.uint64]:

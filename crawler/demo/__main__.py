@@ -66,7 +66,9 @@ def server_at_its_usual_address() -> DemoServer:
     try:
         return DemoServer(USUAL_PORT)
     except OSError:
-        return DemoServer()
+        server = DemoServer()
+        print(f"port {USUAL_PORT} is taken, the demo site is at {server.url}/", file=sys.stderr)
+        return server
 
 
 if __name__ == "__main__":

@@ -192,7 +192,7 @@ class Deduplicator:
         if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
-                leader = self._originals.leader_of(connection, known)
+                leader = document_rows.leader_of(connection, known)
                 has_same_text = content.sketch.tokens > 0 and known.text_digest == leader.text_digest
                 rule = Rule.SAME_TEXT if has_same_text else batch.last_rule(known)
                 answer = Answer(Match(leader, leader, rule=rule))

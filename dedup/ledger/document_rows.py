@@ -160,6 +160,13 @@ def find_with_leaders(connection: Connection, ids: Iterable[int]) -> dict[int, S
     return {row.id: row for row in map(_stored, connection.execute(_MEMBERS_AND_LEADERS, {"ids": list(ids)}))}
 
 
+def leader_of(connection: Connection, document: StoredDocument) -> StoredDocument:
+    """Return the leader of a document's cluster, which may be itself."""
+    if document.leader_id is None:
+        return document
+    return find_with_leaders(connection, [document.id])[document.leader_id]
+
+
 def find_sketches(connection: Connection, ids: Iterable[int]) -> dict[int, Any]:
     """Return key, space, leader and sketch, as bytes, of the documents with these ids, by id."""
     return {row.id: row for row in connection.execute(_SKETCHES, {"ids": list(ids)})}

@@ -60,7 +60,7 @@ class OriginalFinder:
                 twin = document_rows.find_by_text_outside_cluster(connection, content.text_digest, own_id)
         if twin is not None:
             rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
-            return Answer(Match(self.leader_of(connection, twin), twin, rule=rule))
+            return Answer(Match(document_rows.leader_of(connection, twin), twin, rule=rule))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
         if not has_features(signature.fingerprint, self.settings):
@@ -68,12 +68,6 @@ class OriginalFinder:
             return NOTHING_ALIKE
         asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words, identity.key)
         return self._matcher.find(asked, _KnownDocuments(self, connection, identity, own_id, run_id))
-
-    def leader_of(self, connection: Connection, member: StoredDocument) -> StoredDocument:
-        """Return the leader of a document's cluster, which may be itself."""
-        if member.leader_id is None:
-            return member
-        return document_rows.find_with_leaders(connection, [member.id])[member.leader_id]
 
     def _say_without_features(self, key: str) -> None:
         if not self._has_said_without_features:

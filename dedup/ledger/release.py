@@ -49,7 +49,7 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
         for original, key in dict.fromkeys(pairs):
             found = [each for each in document_rows.find_by_given_key(connection, key) if each.key == clean(key)]
             copies = [each for each in found if each.leader_id is not None]
-            own = [each for each in copies if _leader_of(connection, each).key == clean(original)]
+            own = [each for each in copies if document_rows.leader_of(connection, each).key == clean(original)]
             if not found:
                 outcome.unknown.append(key)
             elif not copies:
@@ -60,11 +60,6 @@ def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
                 _release(connection, own)
                 outcome.released.append(key)
     return outcome
-
-
-def _leader_of(connection: Connection, copy: StoredDocument) -> StoredDocument:
-    assert copy.leader_id is not None
-    return document_rows.find_with_leaders(connection, [copy.id])[copy.leader_id]
 
 
 def _release(connection: Connection, copies: list[StoredDocument]) -> None:

@@ -43,10 +43,7 @@ _BLOCK = bytes(BLOCK)
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
     scheme = scheme or default_scheme()
-    data = encoded(text)
-    # Whole blocks are read faster, and here is one of them behind the text.
-    texts = Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
-    rows, normalised, words = _signed(texts, scheme, with_words=True)
+    rows, normalised, words = _signed(_alone(text), scheme, with_words=True)
     fingerprint, minima, shingles, tokens, numbers = _BEFORE_MARGINS.unpack_from(rows.data)
     margins, packed_words = rows[0, _MARGINS:], words.tobytes()
     if not scheme.is_compiled:
@@ -54,6 +51,11 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
         fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
     sketch = Sketch(minima, numbers, tokens, shingles)
     return Signature(digest(normalised.data), fingerprint, margins, sketch, packed_words)
+
+
+def find_words(text: str, scheme: Scheme) -> bytes:
+    """Return the words of a text; see `dedup.signature.batch.words_of`."""
+    return _signed(_alone(text), scheme, with_words=True, with_rows=False)[-1].tobytes()
 
 
 def analyse_texts(texts: Texts, scheme: Scheme, *, with_words: bool) -> SignedTexts:
@@ -94,10 +96,16 @@ def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64
     return fold([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
 
 
+def _alone(text: str) -> Texts:
+    data = encoded(text)
+    # Whole blocks are read faster, and here is one of them behind the text.
+    return Texts(np.frombuffer(data + _BLOCK, np.uint8), np.array((0, len(data))))
+
+
 def _signed(
-    texts: Texts, scheme: Scheme, *, with_words: bool
+    texts: Texts, scheme: Scheme, *, with_words: bool, with_rows: bool = True
 ) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the rows that `_sign` fills, the normalised texts, and the words."""
+    """Return the rows that `_sign` fills, the normalised texts, and the words; rows and words if they are wanted."""
     tables, refused = folding(), COMBINING
     dictionary = loaded_dictionary(scheme.vocabulary) if scheme.segmenter else NO_DICTIONARY
     rows = np.empty((len(texts.offsets) - 1, _ROW), np.int64)
@@ -109,6 +117,7 @@ def _signed(
             refused,
             scheme.segmenter,
             with_words,
+            with_rows,
             tables.classes,
             tables.starts,
             tables.replaced,
@@ -162,6 +171,7 @@ def _sign(
     refused: int,
     segmenter: bool,
     with_words: bool,
+    with_rows: bool,
     classes: NDArray[np.uint8],
     starts: NDArray[np.int32],
     replaced: NDArray[np.uint16],
@@ -191,23 +201,36 @@ def _sign(
         if segmenter and len(trie) == 0 and is_chinese(han, kana):
             return HAN, normalised[:0], words[:0]
         edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
-        hashes = murmur3_of_tokens(own, edges)
-        sums = fold_equal(hashes)
-        shingles = shingle_hashes(hashes)
-        row = rows[text]
-        fingerprint = np.uint64(0)
-        for bit in range(BITS):
-            fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
-            row[_MARGINS + bit] = abs(sums[bit])
-        row[_FINGERPRINT] = signed(fingerprint)
-        write_minima(shingles, row[_MINIMA:_COUNTS])
-        row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)
-        row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
+        if with_rows:
+            _write_row(own, edges, kinds, size, tie, rows[text])
         end += size
         if with_words:
             word_end += join_tokens(own, edges, words[word_end:])
-        row[_END], row[_WORDS_END] = end, word_end
+        rows[text, _END], rows[text, _WORDS_END] = end, word_end
     return 0, normalised[:end], words[:word_end]
+
+
+@compiled
+def _write_row(
+    normalised: NDArray[np.uint8],
+    edges: NDArray[np.int32],
+    kinds: NDArray[np.uint8],
+    size: int,
+    tie: int,
+    row: NDArray[np.int64],
+) -> None:
+    """Write the signature of a normalised text, but for its digest, by the edges of its tokens."""
+    hashes = murmur3_of_tokens(normalised, edges)
+    sums = fold_equal(hashes)
+    shingles = shingle_hashes(hashes)
+    fingerprint = np.uint64(0)
+    for bit in range(BITS):
+        fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
+        row[_MARGINS + bit] = abs(sums[bit])
+    row[_FINGERPRINT] = signed(fingerprint)
+    write_minima(shingles, row[_MINIMA:_COUNTS])
+    row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)
+    row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
 
 
 @compiled

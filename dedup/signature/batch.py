@@ -103,3 +103,12 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         if with_words:
             words.append(signature.words)
     return SignedTexts(rows, words)
+
+
+def words_of(text: str, scheme: Scheme) -> bytes:
+    """Return the words of a text as its signature has them, without the rest of it."""
+    if kept_folder() is None:
+        return make_signature(text, scheme).words
+    from dedup.signature.analysis import find_words  # noqa: PLC0415 -- loads the compiler
+
+    return find_words(text, scheme)

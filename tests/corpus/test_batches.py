@@ -195,6 +195,7 @@ def test_verdicts_and_state(
     values: dict[str, Any], most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    monkeypatch.setattr(candidates, "MOST_COMPARED_EXACTLY", most_compared)
     monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
     monkeypatch.setattr(line_ranges, "RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"

@@ -124,6 +124,7 @@ def test_verdicts_are_those_of_the_crawl(
     most_compared: int, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    monkeypatch.setattr(candidates, "MOST_COMPARED_EXACTLY", most_compared)
     contents = corpus((most_compared, str(values)), 120)
     found = in_memory(contents, tmp_path, **values)
     assert found == in_database(contents, tmp_path, **values)
@@ -147,6 +148,7 @@ def test_documents_that_are_all_alike_are_decided_by_the_closest(
     most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
+    monkeypatch.setattr(candidates, "MOST_COMPARED_EXACTLY", most_compared)
     # Far more than max_candidates are near: the narrow look-ups have to bring what a wide one does.
     base = document(60, "base") + " "
     contents: list[Content] = [base * 3 + document(100, i) for i in range(150)]

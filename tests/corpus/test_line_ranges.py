@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,14 +83,14 @@ def test_words_are_kept_or_made_anew(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"{}\n" + line)
     files = find_files([tmp_path]).files
     words = make_signature(ENGLISH).words
-    source = WordSource(files, ReadOptions())
-    assert source.words(deflate(words)) == source.words(zlib.compress(words)) == words
-    assert zlib.decompress(deflate(words)) == words
-    reference = refer(0, len(line) + 3, len(line))
-    assert source.words(reference) == words
-    (tmp_path / "a.jsonl").write_bytes(b"{}\n")
-    with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
-        source.words(reference)
+    with closing(WordSource(files, ReadOptions())) as source:
+        assert source.words(deflate(words)) == source.words(zlib.compress(words)) == words
+        assert zlib.decompress(deflate(words)) == words
+        reference = refer(0, len(line) + 3, len(line))
+        assert source.words(reference) == words
+        (tmp_path / "a.jsonl").write_bytes(b"{}\n")
+        with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
+            source.words(reference)
 
 
 def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_what_brute_force_finds(
     options = DedupSettings(max_candidates=limit, radius=radius, weak_bits=weak_bits, firm_margin=firm_margin)
     with pytest.MonkeyPatch.context() as patch, closing(Candidates(options, threads)) as candidates:
         patch.setattr("dedup.corpus.candidates.candidates.MOST_COMPARED", most_compared)
+        patch.setattr("dedup.corpus.candidates.candidates.MOST_COMPARED_EXACTLY", most_compared)
         for start in range(0, count, 50):
             part = stored[start : min(start + 50, count)]
             candidates.add_many(start + np.arange(len(part)), part)

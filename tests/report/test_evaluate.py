@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from dedup.report.evaluation.run import Quality
+from dedup.report.evaluation.output import table
+from dedup.report.evaluation.run import Quality, pool_results
 from tests.commands import run_dedup
 from tests.texts import document, edited
 from tests.waiting import HANG
@@ -169,3 +170,10 @@ def test_quality_of_nothing_found_and_nothing_wanted() -> None:
     assert (Quality.of([(False, True)]).precision, Quality.of([(True, False)]).recall) == (0.0, 0.0)
     assert Quality.of([(False, True), (True, False)]).f1 == 0.0
     assert Quality.of([(True, True), (False, True)]) == Quality(1, 1, 0, 0)
+
+
+def test_what_has_no_pairs_has_no_quality() -> None:
+    lines = table("method", [], pool_results([])).splitlines()
+    for name in ("all", "one half", "other half"):
+        [row] = [line for line in lines if line.split("  none")[0].strip() == name]
+        assert row.endswith("none")

@@ -17,8 +17,15 @@ from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
 from dedup.signature.schemes import find_scheme
 
-MOST_COMPARED = 500_000
-"""Of so many documents at most all are compared with; beyond that the index in memory takes less time."""
+MOST_COMPARED = 4_000_000
+"""Of so many documents at most all are compared with, where probes flip weak bits.
+
+Fingerprints of real texts crowd, and of those the index in memory takes five times as long. Of fingerprints that are
+spread evenly it would take less from some 50,000 on.
+"""
+
+MOST_COMPARED_EXACTLY = 500_000
+"""Likewise where they flip none, and bring few."""
 
 MOST_CLOSEST = 1 << 24
 """So many candidates at most are kept for documents that are looked around at once, with eight bytes each."""
@@ -46,6 +53,7 @@ class Candidates:
         plan = plan_of(settings)
         require_design(plan)
         self._settings = settings
+        self._flips_weak_bits = plan.weak_bits > 0
         self._limit = settings.max_candidates
         self._count = 0
         self._stored = Stored(np.zeros(AT_ONCE, np.uint64), np.zeros(AT_ONCE, np.int64), Flips.of(plan), plan.radius)
@@ -63,7 +71,7 @@ class Candidates:
 
     @property
     def _is_indexed(self) -> bool:
-        return self._count > MOST_COMPARED
+        return self._count > (MOST_COMPARED if self._flips_weak_bits else MOST_COMPARED_EXACTLY)
 
     @property
     def nbytes(self) -> int:

@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled, inlined
 from dedup.compiled.bits import ones, signed
-from dedup.corpus.candidates.probing import Probes, is_brought
-from dedup.index.memory.flips import Flips, outside
-from dedup.index.memory.segment import BLOCKS
+from dedup.corpus.candidates.probing import Probes, brought
+from dedup.index.memory.flips import Flips
 
 AT_ONCE = 64
 """So many fingerprints are compared at the same time; as many must stand behind the last, whatever they are."""
 
 # So many are looked at before it is told how far away those are that will be found.
 _FIRST = 1024
-_IN_CACHE = 4096
-# Where more than these are near, it is asked of all at once which can be brought.
-_FEW = 8
+_IN_CACHE = 8192
+# So many of 64 are mostly near.
+_FEW = 4
 _TOGETHER = 64
 _PLACE_BITS = 32
 _HIGHEST_PLACE = (1 << _PLACE_BITS) - 1
@@ -144,26 +143,29 @@ def _look_up_all(
         closest: the queries.
     """
     # Each array is looked up once, and handed on alone: it is counted who holds one.
-    fingerprints, flips, probes = stored.fingerprints, stored.flips, closest.probes
+    fingerprints, flips = stored.fingerprints, stored.flips
+    queries, keys, counts, (values, value_counts, kept) = closest.queries, closest.keys, closest.counts, closest.probes
     exact = flips.starts[1:] - flips.starts[:-1]
     # More bits than those that are always flipped.
     exact_ends = (flips.exact_bits + 1).astype(np.uint64)
+    places = np.empty(_IN_CACHE + _FEW, np.int64)
     for piece in range(start, end, _IN_CACHE):
         stop = min(piece + _IN_CACHE, end)
         for number in range(first, after):
-            closest.counts[number] = _look_up(
+            counts[number] = _look_up(
                 fingerprints,
                 piece,
                 stop,
-                closest.queries[number],
-                probes.values[number],
-                probes.counts[number],
-                probes.kept[number],
+                queries[number],
+                values[number],
+                value_counts[number],
+                kept[number],
                 exact,
                 exact_ends,
                 farthest[number - first],
-                closest.keys[number],
-                closest.counts[number],
+                keys[number],
+                counts[number],
+                places,
             )
 
 
@@ -195,28 +197,42 @@ def _look_up(
     radius: int,
     keys: NDArray[np.int64],
     found: int,
+    places: NDArray[np.int64],
 ) -> int:
     """Insert the keys of those from `start` to before `end`; return how many there are then."""
     most = _most(radius, keys, found)
+    near = places[: _near_places(fingerprints, start, end, query, most, places)]
+    left = brought(fingerprints, near, query, values, counts, kept, exact, exact_ends)
     # To insert each of them into all keys would take longer than to find it.
     latest, count = np.empty(_TOGETHER, np.int64), 0
+    for place in places[:left]:
+        distance = signed(ones(fingerprints[place] ^ query))
+        if distance <= most:
+            count = _insert(latest, count, distance << _PLACE_BITS | place)
+            if count == _TOGETHER:
+                found, count = _merge(keys, found, latest, count), 0
+                most = _most(radius, keys, found)
+    return _merge(keys, found, latest, count)
+
+
+@compiled
+def _near_places(
+    fingerprints: NDArray[np.uint64], start: int, end: int, query: np.uint64, most: int, places: NDArray[np.int64]
+) -> int:
+    """Write the places from `start` to before `end` of fingerprints that are not too far away; return how many."""
+    count = 0
     for at in range(start, end, AT_ONCE):
         here = _near(fingerprints, at, query, most)
-        if ones(here) > np.uint64(_FEW):
-            here &= _can_be_brought(fingerprints, at, query, kept, exact_ends)
         if end - at < AT_ONCE:
             here &= (np.uint64(1) << np.uint64(end - at)) - np.uint64(1)
-        while here:
-            place = at + signed(ones((here & -here) - np.uint64(1)))
-            here &= here - np.uint64(1)
-            differing = fingerprints[place] ^ query
-            distance = signed(ones(differing))
-            if distance <= most and is_brought(differing, query, values, counts, kept, exact, exact_ends):
-                count = _insert(latest, count, distance << _PLACE_BITS | place)
-                if count == _TOGETHER:
-                    found, count = _merge(keys, found, latest, count), 0
-                    most = _most(radius, keys, found)
-    return _merge(keys, found, latest, count)
+        found = signed(ones(here))
+        # Nearly always as many of them are written, whether they are there or not: nothing is to be foreseen.
+        for first in range(count, count + found, _FEW):
+            for place in range(first, first + _FEW):
+                places[place] = at + signed(ones((here & -here) - np.uint64(1)))
+                here &= here - np.uint64(1)
+        count += found
+    return count
 
 
 @compiled
@@ -233,25 +249,6 @@ def _near(fingerprints: NDArray[np.uint64], at: int, query: np.uint64, most: int
     for place in range(AT_ONCE):
         here |= np.uint64(ones(fingerprints[first + np.uint64(place)] ^ query) <= farthest) << np.uint64(place)
     return here
-
-
-@inlined
-def _can_be_brought(
-    fingerprints: NDArray[np.uint64],
-    at: int,
-    query: np.uint64,
-    kept: NDArray[np.uint64],
-    exact_ends: NDArray[np.uint64],
-) -> np.uint64:
-    """Return a bit for each of 64 fingerprints that probes bring, as far as is known without their values."""
-    brought, first = np.uint64(0), np.uint64(at)
-    for place in range(AT_ONCE):
-        differing = fingerprints[first + np.uint64(place)] ^ query
-        can_be = False
-        for table in range(BLOCKS):
-            can_be |= (ones(differing & ~outside(table)) < exact_ends[table]) | (differing & kept[table] == 0)
-        brought |= np.uint64(can_be) << np.uint64(place)
-    return brought
 
 
 @compiled

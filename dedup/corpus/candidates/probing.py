@@ -60,34 +60,53 @@ def probes_of(queries: NDArray[np.uint64], margins: NDArray[np.int64], flips: Fl
 
 
 @compiled
-def is_brought(
-    differing: np.uint64,
+def brought(
+    fingerprints: NDArray[np.uint64],
+    places: NDArray[np.int64],
     query: np.uint64,
     values: NDArray[np.int64],
     counts: NDArray[np.int64],
     kept: NDArray[np.uint64],
     exact: NDArray[np.int64],
     exact_ends: NDArray[np.uint64],
-) -> bool:
-    """Say whether any look-up brings a fingerprint.
+) -> int:
+    """Move those places to the front whose fingerprints any look-up brings; return how many they are.
 
     Args:
-        differing: the bits in which it differs from the query.
-        query: that.
+        fingerprints: the fingerprints.
+        places: where those stand that are asked for.
+        query: what is looked up.
         values: see `Probes`, as `counts` and `kept`, of this query alone.
         counts: how many there are.
         kept: in which bits all agrees that is brought by weak flips.
         exact: how many of the values of each table are always looked up, shape (4,).
         exact_ends: from how many bits on these do not bring what differs in its block, shape (4,).
     """
-    # Nearly without branches: which of them are taken cannot be foreseen, and values are compared several at once.
-    brought = False
+    # Table by table, and without a branch: the compiler does this for several at once.
+    differing, may_be = np.empty(len(places), np.uint64), np.zeros(len(places), np.bool_)
+    for number in range(len(places)):
+        differing[number] = fingerprints[np.uint64(places[number])] ^ query
     for table in range(BLOCKS):
-        brought |= ones(differing & ~outside(table)) < exact_ends[table]
-    for table in range(BLOCKS):
-        if not brought and differing & kept[table] == 0:
-            block, found = block_of(query ^ differing, table), 0
-            for place in range(exact[table], counts[table]):
-                found += values[table, place] == block
-            brought = found > 0
-    return brought
+        end, agreed = exact_ends[table], kept[table]
+        for number in range(len(places)):
+            bits = differing[number]
+            may_be[number] |= (ones(bits & ~outside(table)) < end) | (bits & agreed == 0)
+    left = 0
+    for number in range(len(places)):
+        places[left] = places[number]
+        left += may_be[number]
+    found = 0
+    for place in places[:left]:
+        bits = fingerprints[np.uint64(place)] ^ query
+        times = 0
+        for table in range(BLOCKS):
+            times += ones(bits & ~outside(table)) < exact_ends[table]
+        # With an index that cannot be negative several values are compared at once.
+        for table in range(np.uint64(BLOCKS)):
+            if times == 0 and bits & kept[table] == 0:
+                block = block_of(query ^ bits, table)
+                for number in range(np.uint64(exact[table]), np.uint64(counts[table])):
+                    times += values[table, number] == block
+        places[found] = place
+        found += times > 0
+    return found

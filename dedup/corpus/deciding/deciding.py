@@ -158,6 +158,7 @@ class CorpusDeduplicator:
 
     def close(self) -> None:
         """Close the files."""
+        self._source.close()
         self._known.close()
         self._merges.close()
         self._index.close()

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from dedup.corpus.candidates.probing import is_brought, probes_of
+from dedup.corpus.candidates.probing import brought, probes_of
 from dedup.index.memory.flips import Flips
 from dedup.index.probes import ProbePlan
 from dedup.rules.mutual import Brings
@@ -31,8 +31,9 @@ def compiled_brings(plan: ProbePlan, scheme: Scheme) -> Brings | None:
 def _brings(flips: Flips, fingerprint: int, words: bytes, other: int) -> bool:
     margins = np.abs(fold_equal(hashes_of_words(np.frombuffer(words, np.uint8))))
     probes = probes_of(np.array([fingerprint], np.uint64), margins[np.newaxis], flips)
-    return is_brought(
-        np.uint64(fingerprint ^ other),
+    found = brought(
+        np.array([other], np.uint64),
+        np.zeros(1, np.int64),
         np.uint64(fingerprint),
         probes.values[0],
         probes.counts[0],
@@ -40,3 +41,4 @@ def _brings(flips: Flips, fingerprint: int, words: bytes, other: int) -> bool:
         np.diff(flips.starts),
         (flips.exact_bits + 1).astype(np.uint64),
     )
+    return bool(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from io import FileIO
 
 import numpy as np
 
@@ -17,8 +18,8 @@ from dedup.corpus.reading.documents import Position, ReadOptions
 from dedup.corpus.reading.fields import BadRecordError
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.line_ranges import changed, open_again, read_record
+from dedup.signature.batch import words_of
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import make_signature
 
 _REFERENCE = struct.Struct("<BIQQ")
 REFERENCE = np.dtype([("bytes", "<u4"), ("mark", "u1"), ("file", "<u4"), ("offset", "<u8"), ("length", "<u8")])
@@ -53,6 +54,8 @@ class WordSource:
         self._files = files
         self._options = options or ReadOptions()
         self._scheme = find_scheme(scheme_name)
+        self._number = 0
+        self._open: FileIO | None = None
 
     def words(self, kept: bytes) -> bytes:
         """Return the words of a document.
@@ -67,12 +70,23 @@ class WordSource:
             return zlib.decompress(kept)
         _, number, offset, length = _REFERENCE.unpack(kept)
         file = self._files[number]
-        with open_again(file) as source:
-            line = read_record(source, file.name, offset, length)
+        line = read_record(self._opened(number), file.name, offset, length)
         try:
             text = jsonl.document_of(line, file, Position(number, 0, offset), self._options).text
         except BadRecordError:
             text = None
         if text is None:
             raise changed(file.name)
-        return make_signature(text, self._scheme).words
+        return words_of(text, self._scheme)
+
+    def close(self) -> None:
+        """Close the file that was read last."""
+        if self._open is not None:
+            self._open.close()
+
+    def _opened(self, number: int) -> FileIO:
+        # Most words are of the file that others were of.
+        if self._open is None or number != self._number:
+            self.close()
+            self._number, self._open = number, open_again(self._files[number])
+        return self._open

@@ -67,6 +67,8 @@ def _figures(quality: Quality) -> dict[str, Any]:
 
 
 def _row(name: str, quality: Quality) -> str:
+    if not quality.pairs:
+        return f"{cut(plain(name), _NAME_WIDTH):{_NAME_WIDTH}}  {'none':>7}"
     shares = (f"{share:.4f}" for share in (quality.precision, quality.recall, quality.f1))
     precision, recall, f1 = shares
     return (
