@@ -1,4 +1,4 @@
-"""What all rooms of the crawl know: the item, the kinds of requests, and the exceptions of the pipelines."""
+"""What all packages of the crawler know: the item, the kinds of requests, and the exceptions of the pipelines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Imports between rooms run downwards only: no circle of packages."""
+"""Imports run downwards only: no circle of packages, and the order of the table in docs/architecture.md."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -32,7 +33,7 @@ def imports(path: Path, known: dict[str, Path]) -> Iterator[str]:
                     yield name if name in known else node.module
 
 
-def room_of(module: str, known: dict[str, Path]) -> str:
+def package_of(module: str, known: dict[str, Path]) -> str:
     """The folder that a module lies in; the module itself where that is the package's own."""
     names = module.split(".")
     is_package = known[module].name == "__init__.py"
@@ -40,22 +41,51 @@ def room_of(module: str, known: dict[str, Path]) -> str:
 
 
 def graph(package: str) -> dict[str, set[str]]:
-    """Which rooms of a package each of its rooms imports."""
+    """Which packages in a package each of them imports."""
     known = modules(package)
-    rooms: dict[str, set[str]] = {}
+    packages: dict[str, set[str]] = {}
     for module, path in known.items():
-        room = room_of(module, known)
-        used = {room_of(each, known) for each in imports(path, known)}
-        rooms.setdefault(room, set()).update(used - {room})
-    return rooms
+        folder = package_of(module, known)
+        used = {package_of(each, known) for each in imports(path, known)}
+        packages.setdefault(folder, set()).update(used - {folder})
+    return packages
 
 
 @pytest.mark.parametrize("package", ["crawler", "dedup"])
-def test_there_is_no_circle_of_rooms(package: str) -> None:
+def test_there_is_no_circle_of_packages(package: str) -> None:
     try:
         TopologicalSorter(graph(package)).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+def order_of_the_docs() -> dict[str, int]:
+    """The rows of the table of packages in docs/architecture.md, by what they name."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("| package |")[2].partition("\n\n")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    return {name: row for row, cell in enumerate(first_cells) for name in re.findall("`(.+?)`", cell)}
+
+
+def test_imports_go_down_the_table_of_the_docs() -> None:
+    order = order_of_the_docs()
+    known = modules("dedup")
+    # Public names: what they import lazily is at the top.
+    del known["dedup"], known["dedup.__main__"], known["dedup.pipelines"], known["dedup.spidermiddlewares"]
+    rows: dict[str, int] = {}
+    for module, path in known.items():
+        place = path.relative_to(ROOT / "dedup").as_posix()
+        named = [name for name in order if place == name or (name.endswith("/") and place.startswith(name))]
+        assert named or path.name == "__init__.py", f"{place} is in no row of docs/architecture.md"
+        if named:
+            rows[module] = order[max(named, key=len)]
+    upwards = [
+        f"{module} imports {used}"
+        for module in rows
+        for used in imports(known[module], known)
+        if rows.get(used, len(order)) < rows[module]
+    ]
+    assert not upwards
 
 
 def test_the_library_knows_nothing_of_the_application() -> None:

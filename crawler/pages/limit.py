@@ -1,4 +1,4 @@
-"""The stage before deduplication: the limit of pages."""
+"""The pipeline before deduplication: the limit of pages."""
 
 from __future__ import annotations
 

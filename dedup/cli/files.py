@@ -11,6 +11,7 @@ from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.formats import KNOWN
+from dedup.corpus.writing.outputs import FORMATS
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
@@ -19,8 +20,6 @@ from dedup.workers.pool import load_ahead
 OUTPUTS = ("kept", "dropped", "similar", "clusters")
 """What is written, each into a file of its own."""
 
-_FORMATS = ("jsonl", "parquet")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
@@ -28,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar and clusters into DIR"
     )
-    parser.add_argument("--format", choices=_FORMATS, default=_FORMATS[0], help="of the files in DIR; default: jsonl")
+    parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="write kept documents as they came; .jsonl, .parquet")
     parser.add_argument("--dropped", type=Path, metavar="FILE", help="write dropped ones, with original and similarity")
     parser.add_argument("--similar", type=Path, metavar="FILE", help="write kept ones that are similar to others")

@@ -38,4 +38,4 @@ LIMITS = {
     Caution.BALANCED: Limits(0.55, 0.9, 0.6, 0.98, 1.25, 0.1, 0.3, 0.4, 0.3),
     Caution.EAGER: Limits(0.55, 0.9, 0.45, 0.75, 1.5, 0.1, math.inf, math.inf, 0.0),
 }
-"""What each caution asks for; measured in docs/how-a-page-is-decided.md."""
+"""What each caution asks for; measured in docs/how-well.md."""

@@ -74,32 +74,39 @@ class RuleSettings:
         max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
         firm_margin: bits whose margin exceeds so many times the root of the sum of all margins must
             agree in what weak flips bring; inf: none must. For weights that are counts.
-        max_candidates: how many candidates, the closest, are checked.
+        max_candidates: how many candidates, the closest, are ranked by their sketches; the most similar of these are
+            checked, 16 at most.
         min_tokens: texts with fewer tokens are compared exactly and in no other way.
         short_tokens: of texts with fewer tokens the words are compared, not the sketches; in the
             paper's mode they are compared exactly and in no other way.
         short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
             numbers must be the same.
         caution: how much evidence it takes to drop a document: `careful`, `balanced` or `eager`. It gives the limits
-            from here to `min_numbers`, those that are not given themselves.
+            from `min_jaccard` to `min_numbers`, those that are not given themselves.
         min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
-        min_containment: or one whose estimated containment reaches this
-        min_length_ratio: while the shorter text has at least this share of the longer one's tokens.
+            or one by `min_containment`.
+        min_containment: a candidate whose estimated containment reaches this is a match, if the lengths do, too.
+        min_length_ratio: the least share of the longer text's tokens that the shorter one has in a match by
+            containment.
         sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words show no other
-            thing in the same frame. That is what it is if
-        max_replaced: more short stretches of 100 tokens were replaced by unlike ones than so many, unless they are
-            noise all over the text; if
-        max_rewritten: more than this share of the shorter text is in long stretches that were rewritten; if
-        max_added: words gave way in its middle, and one text has there what the other has not, more than this share
-            of the shorter one; if
-        max_swapped: more of 100 tokens than so many are words that gave way to the same other ones throughout; or if
-        min_numbers: numbers gave way, and the two texts share less than this of all their numbers, .1 more where words
-            gave way with them; or, at addresses of one host that differ in numbers alone, a name gave way with one.
-            0: no number counts.
+            thing in the same frame, by the limits that follow.
+        max_replaced: another thing if more short stretches of 100 tokens than so many were replaced by unlike ones,
+            unless they are noise all over the text.
+        max_rewritten: another thing if more than this share of the shorter text is in long stretches that were
+            rewritten.
+        max_added: another thing if words gave way in its middle, and one text has there what the other has not, more
+            than this share of the shorter one.
+        max_swapped: another thing if more of 100 tokens than so many are words that gave way to the same other ones
+            throughout.
+        min_numbers: another thing if numbers gave way, and the two texts share less than this of all their numbers,
+            .1 more where words gave way with them; or, at addresses of one host that differ in numbers alone, a name
+            gave way with one. 0: no number counts.
         max_compared: texts with more tokens are compared by their sketches alone; 0: all are. Comparing two
             texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
-        leader_jaccard: a match found by another member must reach this Jaccard similarity
-        leader_containment: or this containment with the leader of the cluster.
+        leader_jaccard: a match found by another member must reach this Jaccard similarity with the leader of the
+            cluster, or `leader_containment`.
+        leader_containment: the least containment with the leader, where the Jaccard similarity is below
+            `leader_jaccard`.
     """
 
     scheme: str = "words"

@@ -130,7 +130,7 @@ class Scheme:
     def name(self) -> str:
         """Name and version, as stored with every index."""
         name = f"{self.spec}/sketch3x128x4"
-        return SCHEME if f"1:{name}" == SCHEME else f"2:{name}"
+        return SCHEME if SCHEME.partition(":")[2] == name else f"2:{name}"
 
     @property
     def word_lists(self) -> list[str]:

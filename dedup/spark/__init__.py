@@ -1,4 +1,4 @@
-"""The stage on Spark: corpora that fit no one machine. What is here needs the extra `spark`."""
+"""Deduplication on Spark: corpora that fit no one machine. What is here needs the extra `spark`."""
 
 from __future__ import annotations
 

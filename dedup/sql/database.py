@@ -22,7 +22,7 @@ LOADING = "loading"
 """What the index is called, among the properties of a database, of which only a part has been loaded."""
 
 # What a scheme says of the word lists that it depends on; the version is another where there are any.
-_WORD_LISTS = re.compile("^[12]:|:(stop|only|dict)=[0-9a-f]+")
+_WORD_LISTS = re.compile(r"^\d+:|:(stop|only|dict)=[0-9a-f]+")
 
 # Words of the drivers' messages, and what a user can do.
 _WAYS_OUT = {

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from dedup.spark.failures import java_is_to_blame, reason_of
 from tests.spark.test_spark_command import run_spark
 from tests.texts import ENGLISH
+
+pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'scrapy-neardup[spark]'")
+
+from dedup.spark.failures import java_is_to_blame, reason_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 

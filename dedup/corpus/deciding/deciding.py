@@ -1,4 +1,4 @@
-"""Signature to verdict for the documents of a corpus: the rules of `dedup.ledger.deduplicator`, all in memory.
+"""Signature to verdict for the documents of a corpus: the rules of `dedup.rules.matcher`, on documents known in arrays.
 
 The verdicts are those that `Deduplicator` gives for the same documents in the same order, if every
 document has a key of its own. Here a key is but a name: two records of one key are two documents, and

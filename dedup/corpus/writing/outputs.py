@@ -35,6 +35,9 @@ _FORMATS = {
     ".parquet": _Format("parquet", has_columns=True),
 }
 
+FORMATS = tuple(suffix.removeprefix(".") for suffix in _FORMATS)
+"""What the name of a file of rows can end in, the usual one first."""
+
 
 class Output(ABC):
     """A file of rows that gets its name when it is whole."""
@@ -88,7 +91,7 @@ def open_output(path: Path, columns: Any, resume_at: int | None = None) -> Outpu
         return FinishedOutput(path, resume_at)
     format_ = _FORMATS.get(path.suffix.lower())
     if format_ is None:
-        raise InputError(f"{path}: not a format to write; its name must end in .jsonl or .parquet")
+        raise InputError(f"{path}: not a format to write; its name must end in .{', .'.join(FORMATS)}")
     output: Output = import_module(f"dedup.corpus.writing.{format_.module}").open_rows(path, columns, resume_at)
     return output
 
