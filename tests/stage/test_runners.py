@@ -50,7 +50,9 @@ class LockedDatabase(Shop):
     name = "locked database"
     pages = 1000
     custom_settings = {
-        "DEDUP_DATABASE_URL": "sqlite:///locked.db", "DEDUP_LOCK_TIMEOUT": 0.2, "CONCURRENT_ITEMS": 1,
+        "DEDUP_DATABASE_URL": "sqlite:///locked.db", "CONCURRENT_ITEMS": 1,
+        # For which each item that is under way waits.
+        "DEDUP_LOCK_TIMEOUT": 0.02,
     }
 
     lock = None

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy import Spider
+from scrapy import Request, Spider
+from scrapy.http import Response
 
 from settings import default
 from tests.crawling import Crawl, ExitedError, Outcome, ask, crawl, crawl_site_here
@@ -218,7 +219,11 @@ class Quotes(Spider):
 
     name = "quotes"
 
-    async def start(self) -> AsyncIterator[dict[str, str]]:
+    async def start(self) -> AsyncIterator[Request]:
+        # A crawl without a request ends after five seconds.
+        yield Request("data:text/plain,1")
+
+    def parse(self, response: Response) -> Iterator[dict[str, str]]:
         yield {"url": "http://127.0.0.1/1", "text": "Say what is so."}
 
 
