@@ -36,6 +36,10 @@ class OutageError(DatabaseError):
         self.database = database
 
 
+class LockedError(DatabaseError):
+    """Another process was writing to the database for longer than `DEDUP_LOCK_TIMEOUT`."""
+
+
 class IncompatibleDatabaseError(DatabaseError):
     """The database was made with another scheme, table design or version of the schema."""
 

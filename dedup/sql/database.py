@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, MetaData, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from dedup.errors import DatabaseError, IncompatibleDatabaseError, OutageError
+from dedup.errors import DatabaseError, IncompatibleDatabaseError, LockedError, OutageError
 from dedup.sql import schema, versions
 from dedup.sql.engines import parse_url, postgresql_engine, shown_url, sqlite_engine
 from dedup.sql.outages import is_outage
@@ -25,8 +25,9 @@ LOADING = "loading"
 _WORD_LISTS = re.compile(r"^\d+:|:(stop|only|dict)=[0-9a-f]+")
 
 # Words of the drivers' messages, and what a user can do.
+_LOCKED = ("locked", "lock timeout")
 _WAYS_OUT = {
-    ("locked", "lock timeout"): "another process is writing to it: wait for it to end, or stop it",
+    _LOCKED: "another process is writing to it: wait for it to end, or stop it",
     ("full", "no space", "disk i/o"): "free some space and run again",
     ("unable to open",): "check that the folder exists and may be written to",
     ("readonly", "read-only", "permission"): "check its access rights",
@@ -68,7 +69,8 @@ class Database:
 
         Raises:
             OutageError: the server is away; whether anything was written is not known.
-            DatabaseError: the database cannot be reached, is locked, or cannot be written.
+            LockedError: another process has been writing for too long.
+            DatabaseError: the database cannot be reached or written.
         """
         with self._explained("write"), self.engine.begin() as connection:
             if not self.is_sqlite:
@@ -107,6 +109,8 @@ class Database:
             message = f"cannot {what} database {self.name}: {cause}{_way_out(cause)}"
             if not self.is_sqlite and is_outage(error):
                 raise OutageError(message, self.name) from error
+            if any(word in cause.lower() for word in _LOCKED):
+                raise LockedError(message) from error
             raise DatabaseError(message) from error
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
+from dedup.errors import LockedError
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -45,7 +47,11 @@ class MicroBatcher(Generic[T, R]):
         self._worker: asyncio.Task[None] | None = None
 
     async def submit(self, value: T) -> R:
-        """Return the function's result for a value; raise what it raised for the batch that the value was in."""
+        """Return the function's result for a value; raise what it raised for the batch that the value was in.
+
+        Raises:
+            LockedError: also where an earlier batch waited in vain for the database while this value was waiting.
+        """
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((value, future))
         if self._worker is None:
@@ -69,6 +75,10 @@ class MicroBatcher(Generic[T, R]):
                 if len(results) != len(batch):
                     raise ValueError(f"{len(results)} results for {len(batch)} values")  # noqa: TRY301
             except Exception as error:  # handed on to everybody who waits for this batch
+                if isinstance(error, LockedError):
+                    # Each batch would wait for the same lock, and for as long, before the crawl could end.
+                    batch += self._waiting
+                    self._waiting.clear()
                 for _, future in batch:
                     if not future.done():
                         future.set_exception(error)

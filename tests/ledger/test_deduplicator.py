@@ -20,7 +20,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 
-from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
+from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
 from dedup.rules.rule import Rule
@@ -1118,7 +1118,7 @@ def test_a_locked_sqlite_database_is_an_error_after_the_time_allowed(sqlite_url:
     with closing(sqlite3.connect(tmp_path / "test.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         started = time.monotonic()
-        with pytest.raises(DatabaseError) as caught:
+        with pytest.raises(LockedError) as caught:
             crawl.see("a", TEXT)
         assert time.monotonic() - started > 0.15
         assert "locked; another process is writing to it" in one_line(caught)
@@ -1160,7 +1160,7 @@ def test_a_locked_postgresql_database_is_an_error_after_the_time_allowed(postgre
     def see() -> None:
         try:
             results.append(crawl.see("a", TEXT))
-        except DatabaseError as error:
+        except LockedError as error:
             results.append(error)
 
     thread = threading.Thread(target=see)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dedup.errors import LockedError
 from dedup.stage.batching import MicroBatcher
 
 SECONDS = 10
@@ -32,6 +33,8 @@ class Handler:
             assert self.may_go_on.wait(SECONDS)
             if -1 in values:
                 raise ValueError(values)
+            if -2 in values:
+                raise LockedError("locked")
             return [2 * value for value in values]
         finally:
             self._running.release()
@@ -129,6 +132,19 @@ def test_an_exception_reaches_everybody_in_the_batch_and_nobody_else() -> None:
         assert await batcher.submit(4) == 8
 
     assert run(test, limit=2).batches == [[1], [2, -1], [3], [4]]
+
+
+def test_for_a_lock_that_stays_all_that_wait_have_waited() -> None:
+    async def test(batcher: MicroBatcher[int, int], handler: Handler) -> None:
+        first = await hold_up(handler, batcher, -2)
+        waiting = [asyncio.create_task(batcher.submit(i)) for i in (2, 3, 4)]
+        await asyncio.sleep(0)
+        handler.may_go_on.set()
+        results = await asyncio.gather(first, *waiting, return_exceptions=True)
+        assert all(isinstance(each, LockedError) for each in results)
+        assert await batcher.submit(5) == 10
+
+    assert run(test, limit=2).batches == [[-2], [5]]
 
 
 def test_whoever_stops_waiting_disturbs_nobody() -> None:

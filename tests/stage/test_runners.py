@@ -50,9 +50,7 @@ class LockedDatabase(Shop):
     name = "locked database"
     pages = 1000
     custom_settings = {
-        "DEDUP_DATABASE_URL": "sqlite:///locked.db", "CONCURRENT_ITEMS": 1,
-        # For which each item that is under way waits.
-        "DEDUP_LOCK_TIMEOUT": 0.02,
+        "DEDUP_DATABASE_URL": "sqlite:///locked.db", "DEDUP_LOCK_TIMEOUT": 0.2, "CONCURRENT_ITEMS": 1,
     }
 
     lock = None
@@ -166,8 +164,8 @@ def test_error_fails_the_crawl_that_it_is_of_and_no_other(runner: str, prelude: 
     *lines, again = [line for line in result.stdout.splitlines() if line != "page"]
     failed = sorted(line.removeprefix("failed: ") for line in lines if line.startswith("failed: "))
     assert [line.partition(";")[0] for line in failed] == [
-        "DatabaseError cannot write database sqlite:///locked.db: database is locked",
         "DatabaseError cannot write database sqlite:///missing/dedup.db: unable to open database file",
+        "LockedError cannot write database sqlite:///locked.db: database is locked",
         "SettingsError DEDUP_RADIUS = 'wide': expected a whole number",
     ]
     assert set(lines) - {f"failed: {line}" for line in failed} == {"healthy: finished 5 5"}
