@@ -249,7 +249,7 @@ def _decide_any_signatures() -> None:
     for name in ("fingerprint", "minima"):
         rows[name][1::2] = rows[name][::2]
     documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
-    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, []), documents)
+    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, {}), documents)
     with tempfile.TemporaryDirectory() as folder, closing(CorpusDeduplicator(RuleSettings(), Path(folder))) as known:
         known.decide(batch)
 

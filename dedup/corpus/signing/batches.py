@@ -14,6 +14,7 @@ from dedup.corpus.reading.documents import CorpusDocument, Item, Position, Rejec
 from dedup.corpus.reading.line_ranges import LineRange, ReadMemory
 from dedup.corpus.signing.signed import SIGNED, Signed
 from dedup.corpus.signing.words import REFERENCE, refer
+from dedup.errors import reason_of
 from dedup.signature.batch import Texts, encoded
 from dedup.signature.sketch import Sketch
 
@@ -80,18 +81,18 @@ class Signatures(NamedTuple):
         words: the words of each, deflated; nothing of those whose words are found again by where they stand, and
             no list where those are all.
         pages: what else is known of pages, by their places.
-        unanalysed: the places of those whose analysis failed.
+        unanalysed: why the analysis of a document failed, by its place.
     """
 
     rows: NDArray[Any]
     words: list[bytes]
     pages: dict[int, SignedPage]
-    unanalysed: list[int]
+    unanalysed: dict[int, str]
 
     @classmethod
-    def none(cls) -> Signatures:
+    def none(cls, error: Exception) -> Signatures:
         """Return what is known of one document whose analysis failed."""
-        return cls(np.zeros(1, SIGNED), [], {}, [0])
+        return cls(np.zeros(1, SIGNED), [], {}, {0: reason_of(error)})
 
     @classmethod
     def joined(cls, parts: Sequence[Signatures]) -> Signatures:
@@ -100,7 +101,7 @@ class Signatures(NamedTuple):
             np.concatenate([part.rows for part in parts]),
             [part.words[0] if part.words else b"" for part in parts],
             {place: part.pages[0] for place, part in enumerate(parts) if part.pages},
-            [place for place, part in enumerate(parts) if part.unanalysed],
+            {place: part.unanalysed[0] for place, part in enumerate(parts) if part.unanalysed},
         )
 
 
@@ -149,7 +150,7 @@ class SignedBatch:
         key_bytes: how many bytes each key has with its length, shape (n,).
         has_digest: of which documents the digest says what they are, shape (n,); texts without words are no copies.
         word_bytes: how many bytes has what is kept of the words of each, with its length, shape (n,).
-        unanalysed: the places of those without a signature.
+        unanalysed: why a document has no signature, by its place.
         rejected: what between them could not be read as a document.
         end: where the last of all stands; None: there is nothing.
     """
