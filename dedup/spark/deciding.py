@@ -40,6 +40,7 @@ from dedup.spark.known import STANDINGS, STANDINGS_TYPE, Known
 from dedup.spark.rows import named_by
 from dedup.spark.signing import signatures_of
 from dedup.spark.steps import Steps
+from dedup.spark.word_lists import with_word_lists
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
@@ -94,7 +95,7 @@ def decide(
     rows = of_new.unionByName(known.with_leaders(needed, steps), allowMissingColumns=True)
     # All of a component in one task, whatever Spark makes of the number of tasks.
     together = rows.repartition("component").sortWithinPartitions("id")
-    return together.drop("component").mapInArrow(partial(_decide, settings=settings), _COLUMNS)
+    return together.drop("component").mapInArrow(with_word_lists(partial(_decide, settings=settings)), _COLUMNS)
 
 
 def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ from dedup.corpus.signing.batches import Contents, Signatures
 from dedup.corpus.signing.signing import sign_contents
 from dedup.rules.settings import RuleSettings
 from dedup.spark.arrow import binaries, numbers, texts_of
+from dedup.spark.word_lists import with_word_lists
 
 _COLUMNS = (
     "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
@@ -34,7 +35,7 @@ def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
         (`minima`, `shingles`, `tokens`) and `margins`; `reason` says why a text could not be analysed.
     """
     wanted = [name for name in ("id", "key", "text", "identity") if name in documents.columns]
-    return documents.select(*wanted).mapInArrow(partial(_sign, scheme_name=settings.scheme), _COLUMNS)
+    return documents.select(*wanted).mapInArrow(with_word_lists(partial(_sign, scheme_name=settings.scheme)), _COLUMNS)
 
 
 def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Signatures:
