@@ -78,9 +78,9 @@ def add_crawled(database: Database, settings: RuleSettings, known: KnownDocument
         DatabaseError: the database cannot be read, or a duplicate has no original.
     """
     with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
-        originals = _Adding(settings, known)
+        originals = _Adding(settings, known, database.name)
         originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)), progress)
-        duplicates = _Adding(settings, known, originals)
+        duplicates = _Adding(settings, known, database.name, originals)
         duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)), progress)
     return Taken(len(originals.ids) + len(duplicates.ids), len(known))
 
@@ -88,9 +88,12 @@ def add_crawled(database: Database, settings: RuleSettings, known: KnownDocument
 class _Adding:
     """Adds rows of a database; of equal contents the first stands for all."""
 
-    def __init__(self, settings: RuleSettings, known: KnownDocuments, leaders: _Adding | None = None) -> None:
+    def __init__(
+        self, settings: RuleSettings, known: KnownDocuments, database: str, leaders: _Adding | None = None
+    ) -> None:
         self._settings = settings
         self._known = known
+        self._database = database
         self._leaders = leaders
         self.ids: list[int] = []
         self.numbers: list[int] = []
@@ -103,7 +106,10 @@ class _Adding:
             if leaders is not None:
                 place = int(np.searchsorted(leaders[0], row.leader_id))
                 if place == len(leaders[0]) or leaders[0][place] != row.leader_id or leaders[1][place] < 0:
-                    raise DatabaseError(f"{row.key!r} is a duplicate of a document that leads no cluster")
+                    raise DatabaseError(
+                        f"database {self._database}: {row.key!r} is a duplicate of a document that leads no cluster; "
+                        "name a copy of the database that is whole, or crawl anew into a new one"
+                    )
                 leader = int(leaders[1][place])
             progress.show(before + len(self.ids))
             self.ids.append(row.id)

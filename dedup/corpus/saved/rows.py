@@ -146,7 +146,9 @@ def read_about(source: str, text: str | bytes) -> About:
         about = json.loads(text)
         version = about["format"]
         if version not in (_FIRST_FORMAT, FORMAT):
-            raise InputError(f"{source}: export format {version!r}, and this version reads {FORMAT}")
+            raise InputError(
+                f"{source}: export format {version!r}, and this version reads {FORMAT}; export the index again with it"
+            )
         return About(version, about["settings"], settings_of(about["settings"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise no_export(source) from None
