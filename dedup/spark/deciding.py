@@ -155,11 +155,9 @@ class _Task:
                 continue
             digest = np.array([row["low"], row["high"]], np.int64).tobytes()
             sketch = Sketch(row["minima"], 0, row["tokens"], row["shingles"])
-            words = row["words"] or b""
-            fingerprint = row["fingerprint"] & _ALL_BITS
-            signed = Signed(digest, None, fingerprint, b"", sketch, words, 0, None)
+            fingerprint, words = row["fingerprint"] & _ALL_BITS, row["words"] or b""
             leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
-            self._known.add(row["key"], digest, signed, leader, indexed=True, words=bool(words))
+            self._known.add(row["key"], digest, fingerprint, sketch, words=words, leader=leader, indexed=True)
             self._ids.append(row["id"])
             self._earlier += 1
 
@@ -210,8 +208,10 @@ class _Task:
                 self._stand(number, _Standing(id_, match.leader.id))
             self._clusters.join(match)
         leader = None if match is None else match.leader.id
-        has_words = signed.sketch.tokens <= self._settings.max_compared
-        number = self._known.add(key, signed.text_digest, signed, leader, indexed=True, words=has_words)
+        words = signed.words if signed.sketch.tokens <= self._settings.max_compared else b""
+        number = self._known.add(
+            key, signed.text_digest, signed.fingerprint, signed.sketch, words=words, leader=leader, indexed=True
+        )
         self._ids.append(id_)
         if leader is not None:
             self._stand(number, _Standing(id_, leader))

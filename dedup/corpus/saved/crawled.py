@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, func, select
 
 from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.signing.signed import Signed, identity_of
+from dedup.corpus.signing.signed import identity_of
 from dedup.errors import DatabaseError
 from dedup.progress import Progress
 from dedup.rules.settings import Mode, RuleSettings
@@ -28,7 +28,6 @@ _KNOWN = (
         documents.c.key,
         documents.c.text_digest,
         documents.c.body_digest,
-        documents.c.text_bytes,
         documents.c.fingerprint,
         documents.c.sketch,
         documents.c.leader_id,
@@ -121,9 +120,8 @@ class _Adding:
         sketch = Sketch.from_bytes(bytes(row.sketch))
         body_digest = None if row.body_digest is None else bytes(row.body_digest)
         deflated = b"" if row.words is None else bytes(row.words)
-        fingerprint, text_digest = to_unsigned(row.fingerprint), bytes(row.text_digest)
-        signed = Signed(text_digest, body_digest, fingerprint, b"", sketch, deflated, row.text_bytes, None)
-        identity = identity_of(signed)
+        fingerprint = to_unsigned(row.fingerprint)
+        identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
         if identity is None:
             return -1
         number = self._known.find(identity)
@@ -131,4 +129,4 @@ class _Adding:
             return number
         is_left_out = settings.mode is Mode.PAPER and leader is not None
         indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
-        return self._known.add(row.key, identity, signed, leader, indexed=indexed, words=bool(deflated))
+        return self._known.add(row.key, identity, fingerprint, sketch, words=deflated, leader=leader, indexed=indexed)

@@ -44,14 +44,19 @@ class Signed(NamedTuple):
         return np.frombuffer(self.packed_margins, np.int64)
 
 
-def identity_of(signed: Signed) -> bytes | None:
+def identity_of(tokens: int, text_digest: bytes, body_digest: bytes | None) -> bytes | None:
     """Return the digest of what makes two documents of a corpus the same; None if nothing does.
 
     Pages without text are the same only to the byte, texts without words never.
+
+    Args:
+        tokens: how many the text has.
+        text_digest: see `dedup.signature.signature.Signature`.
+        body_digest: the digest of the page's bytes; None where there was a text.
     """
-    if signed.sketch.tokens:
-        return signed.text_digest
-    return None if signed.body_digest is None else page_identity(signed.body_digest)
+    if tokens:
+        return text_digest
+    return None if body_digest is None else page_identity(body_digest)
 
 
 def page_identity(body_digest: bytes) -> bytes:
