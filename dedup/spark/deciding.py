@@ -20,19 +20,15 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from dedup.corpus.deciding.asking import asked_of, compiled_matcher, content_of
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
 from dedup.corpus.deciding.known import KnownDocuments, Lengths
-from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.shared_shingles import bounds
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
-from dedup.rules.documents import NOTHING_ALIKE, Answer, Content
-from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.documents import NOTHING_ALIKE, Answer
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import plan_of
-from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
 from dedup.spark.components import components_of
@@ -123,9 +119,7 @@ class _Task:
 
     def __init__(self, settings: RuleSettings, folder: Path) -> None:
         self._settings = settings
-        self._scheme = find_scheme(settings.scheme)
-        brings = compiled_brings(plan_of(settings), self._scheme)
-        self._matcher = Matcher(settings, brings, bounds)
+        self._matcher = compiled_matcher(settings)
         self._source = WordSource(scheme_name=settings.scheme)
         self._known = KnownDocuments(folder)
         self._folder = folder
@@ -166,7 +160,7 @@ class _Task:
         signatures = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
         columns = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
         for number, key, candidates, row, words in zip(*columns, signatures.rows, signatures.words, strict=True):
-            decision = self._decide(number, key, candidates or (), _signed(row, words))
+            decision = self._decide(number, key, candidates or (), Signed.of(row, words))
             if decision is not None:
                 yield {
                     "id": number,
@@ -189,15 +183,11 @@ class _Task:
         answer = NOTHING_ALIKE
         if candidates:
             ranked = [bisect_left(self._ids, each) for each in candidates]
-            asked = Asked(
-                signed.fingerprint, signed.margins, signed.sketch, partial(self._source.words, signed.words), key
-            )
-            answer = self._matcher.find_among(asked, ranked, self._clusters)
+            answer = self._matcher.find_among(asked_of(signed, key, self._source), ranked, self._clusters)
         self._enter(id_, key, signed, answer)
         if not (answer.match or answer.similar):
             return None
-        content = Content(signed.text_digest, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
-        return decision_of(Verdict.NEW, content, answer)
+        return decision_of(Verdict.NEW, content_of(signed), answer)
 
     def _enter(self, id_: int, key: str, signed: Signed, answer: Answer) -> None:
         """Know a document, and join what it shows to be one."""
@@ -229,17 +219,3 @@ class _Task:
             "distance": distance(int(rows["fingerprint"][number]), int(rows["fingerprint"][leader])),
             "similarity": compare(self._known.sketch(number), self._known.sketch(leader)).jaccard,
         }
-
-
-def _signed(row: Any, words: bytes) -> Signed:
-    sketch = Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"]))
-    return Signed(
-        row["digest"].tobytes(),
-        None,
-        int(row["fingerprint"]),
-        row["margins"].tobytes(),
-        sketch,
-        words,
-        int(row["text_bytes"]),
-        None,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,20 @@ class Signed(NamedTuple):
     words: bytes
     text_bytes: int
     text: str | None
+
+    @classmethod
+    def of(cls, row: Any, words: bytes, body_digest: bytes | None = None, text: str | None = None) -> Signed:
+        """Return a row of the type `SIGNED` with what goes with it, see the attributes."""
+        return cls(
+            row["digest"].tobytes(),
+            body_digest,
+            int(row["fingerprint"]),
+            row["margins"].tobytes(),
+            Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"])),
+            words,
+            int(row["text_bytes"]),
+            text,
+        )
 
     @property
     def margins(self) -> NDArray[np.int64]:
