@@ -97,11 +97,10 @@ def _row(item: Item) -> dict[str, Any]:
 
 def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
     # Only the processes that do the work load the parser, where there are pages.
-    from dedup.signature.extraction import main_text, parse_html  # noqa: PLC0415
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
 
     try:
-        tree = parse_html(html)
-        text = "" if tree is None else main_text(tree)
+        text = text_of(html)
     except (DedupError, MemoryError):
         raise
     except Exception as error:  # no page may end a job, whatever parsers raise

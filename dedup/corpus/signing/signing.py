@@ -133,10 +133,9 @@ def _sign(contents: Contents, scheme: Scheme, *, with_words: bool) -> Signatures
 
 def _main_text(page: bytes) -> str:
     # Only the processes that do the work load the parser.
-    from dedup.signature.extraction import main_text, parse_html  # noqa: PLC0415
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
 
-    tree = parse_html(page)
-    return "" if tree is None else main_text(tree)
+    return text_of(page)
 
 
 async def _sign_portion(pool: WorkerPool, portion: Portion, scheme_name: str) -> SignedBatch:
