@@ -184,7 +184,8 @@ def _compile_signatures() -> None:
 
 
 def _compile_memory() -> None:
-    from dedup.ledger.deduplicator import Deduplicator, Document
+    from dedup.ledger.deduplicator import Deduplicator
+    from dedup.rules.documents import Document
     from dedup.rules.settings import DedupSettings, IndexKind
     from dedup.signature.signature import make_signature
 

@@ -10,10 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true
 
 from dedup.errors import DedupError
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.contents import Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
 from dedup.report.noted import count_skipped, is_of_host, last_run, read_moments, read_not_examined, read_skipped
-from dedup.rules.decision import DUPLICATES, Kept
+from dedup.rules.decision import DUPLICATES, Kept, Verdict
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database
 from dedup.sql.schema import brakes, documents, runs, verdicts

@@ -70,7 +70,7 @@ class Recorder:
                 self._write(self._similar, document)
                 continue
             is_new[place] = False
-            self.tally.count(decision, has_words=bool(tokens[place]))
+            self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._members.add(leader, document.key)
             if decision.outcome.joined is not None:
                 self._members.add(leader, decision.outcome.joined)

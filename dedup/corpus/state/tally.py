@@ -63,14 +63,11 @@ class Tally:
             (each, "") if isinstance(each, str) else (each[0], each[1]) for each in self.first_unanalysed
         ]
 
-    def count(self, decision: Decision, *, has_words: bool) -> None:
-        """Count a document that was decided."""
+    def count_duplicate(self, decision: Decision, *, has_words: bool) -> None:
+        """Count a document that is dropped."""
         self.documents += 1
         self.wordless += not has_words
         self.text_bytes += decision.text_bytes
-        if not decision.verdict.is_duplicate:
-            self.kept += 1
-            return
         self.saved_bytes += decision.text_bytes
         if decision.verdict is Verdict.EXACT_DUPLICATE:
             self.exact += 1

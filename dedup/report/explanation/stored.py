@@ -13,11 +13,10 @@ from dedup.display import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.ledger import document_rows
-from dedup.ledger.deduplicator import Verdict
 from dedup.ledger.identity import given_key_of
 from dedup.report.explanation.analysis import margins_of_words
 from dedup.report.explanation.sides import Origin, Side
-from dedup.rules.decision import DUPLICATES, Kept
+from dedup.rules.decision import DUPLICATES, Kept, Verdict
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean
