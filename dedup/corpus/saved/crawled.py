@@ -15,8 +15,8 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.sketch import Sketch
-from dedup.sql.database import Database
-from dedup.sql.schema import documents, properties, to_unsigned, words
+from dedup.sql.database import Database, read_properties
+from dedup.sql.schema import documents, to_unsigned, words
 
 _ROWS_AT_ONCE = 1_000
 
@@ -60,8 +60,7 @@ def scheme_of(database: Database) -> Scheme:
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        rows = connection.execute(select(properties.c.name, properties.c.value))
-        values = {row.name: row.value for row in rows}
+        values = read_properties(connection)
     return scheme_named(values["scheme"], values.get("word lists", ""))
 
 

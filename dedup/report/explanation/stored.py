@@ -22,8 +22,8 @@ from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature
-from dedup.sql.database import Database
-from dedup.sql.schema import properties, runs, verdicts
+from dedup.sql.database import Database, read_properties
+from dedup.sql.schema import runs, verdicts
 
 # The crawl's; this library stands without it, and other projects keep no texts here.
 _PAGES = table("pages", column("url_digest"), column("text"))
@@ -175,8 +175,7 @@ def find_document(connection: Connection, key: str) -> StoredDocument | None:
 
 def read_made_with(connection: Connection, database: str) -> MadeWith:
     """Return what a database of this name was made with."""
-    rows = connection.execute(select(properties.c.name, properties.c.value))
-    values = {row.name: row.value for row in rows}
+    values = read_properties(connection)
     tables = TableDesign.parse(values["table design"])
     scheme = _scheme_of(values["scheme"], values.get("word lists", ""), database)
     return MadeWith(database, scheme, tables, Scope(values["scope"]))
