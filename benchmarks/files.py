@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks.processes import Usage, run_measured
 from benchmarks.texts import english
-from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 

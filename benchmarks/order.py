@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.evaluation.labelled import LabelledPair, LabelledSet, read_set
 from dedup.report.evaluation.run import Quality, analyse_documents
 from dedup.rules.decision import DUPLICATES
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check
 from dedup.signature.schemes import find_scheme

@@ -21,7 +21,7 @@ from dedup import Decision, Verdict, deduplicate, similarity
 from dedup.errors import InputError
 from dedup.rules.limits import Caution
 from dedup.rules.setting_values import to_word
-from dedup.signature.extraction import analyse_html
+from dedup.signature.extraction import text_of
 
 EVERY = "all"
 """Names all templates."""
@@ -182,11 +182,11 @@ def _texts_of(template: Template, pages: Sequence[Page]) -> Iterator[Text]:
     home = site_of(template.language, template.name, template.layout)
     for at, page in enumerate(pages):
         others = [*pages[:at], *pages[at + 1 :]]
-        yield Text(f"{_HOME}{at}", _main_text(page_html(page, home, others, f"{template.name} {at}")))
+        yield Text(f"{_HOME}{at}", text_of(page_html(page, home, others, f"{template.name} {at}")))
     for at, page in enumerate(pages):
         others, kind = [*pages[:at], *pages[at + 1 :]], COPIES[at % len(COPIES)]
         html = _copied(page, home, others, kind, f"{template.name} {at} {kind}")
-        yield Text(_address(at, kind), _main_text(html), f"{_HOME}{at}", kind)
+        yield Text(_address(at, kind), text_of(html), f"{_HOME}{at}", kind)
 
 
 def _address(at: int, kind: str) -> str:
@@ -204,10 +204,6 @@ def _copied(page: Page, home: Site, others: Sequence[Page], kind: str, key: str)
         return page_html(mirrored(page, random, home.language), site_of(home.language, key), others, key)
     html = page_html(session(page, random, home.language), home, others, key)
     return _LINK.sub(rf"href='\1?sid={random.getrandbits(64):x}'", html)
-
-
-def _main_text(html: str) -> str:
-    return analyse_html(html)[0]
 
 
 def _lines(template: Template, tally: Tally) -> Iterator[str]:

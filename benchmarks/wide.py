@@ -21,11 +21,12 @@ from sqlalchemy import insert
 from benchmarks.edited_texts import EDITS, Texts
 from dedup.corpus.candidates.candidates import Candidates
 from dedup.index.memory.index import MemoryIndex
-from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.document_rows import open_run
 from dedup.ledger.tables.permuted import SqlIndex
 from dedup.report.evaluation.labelled import read_set
 from dedup.report.evaluation.run import analyse_documents
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings, IndexKind
 from dedup.rules.verification import check_sketches, plan_of
 from dedup.signature.schemes import DEFAULT

@@ -61,7 +61,7 @@ _MODULES = {
     "NearDuplicate": "dedup.stage.dropping",
     "NearDuplicatePipeline": "dedup.stage.pipelines",
     "PairDecision": "dedup.rules.pairwise",
-    "Rule": "dedup.rules.verification",
+    "Rule": "dedup.rules.rule",
     "RuleSettings": "dedup.rules.settings",
     "Scheme": "dedup.signature.schemes",
     "SettingsError": "dedup.errors",

@@ -24,6 +24,11 @@ def exit_status(error: Exception) -> int:
     return 2 if isinstance(error, (SettingsError, InputError)) else 1
 
 
+def reason_of(error: Exception) -> str:
+    """Return what an error is and says, for a document that it keeps from being analysed."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
 class OutageError(DatabaseError):
     """The database's server is away: the same may succeed later.
 

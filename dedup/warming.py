@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from typing import NamedTuple, TextIO
 from dedup.errors import DedupError
 from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 from dedup.progress import TERMINAL_INTERVAL, Progress
+from dedup.sample_texts import sample_texts
 
 logger = logging.getLogger("dedup")
 
@@ -184,7 +184,8 @@ def _compile_signatures() -> None:
 
 
 def _compile_memory() -> None:
-    from dedup.ledger.deduplicator import Deduplicator, Document
+    from dedup.ledger.deduplicator import Deduplicator
+    from dedup.rules.documents import Document
     from dedup.rules.settings import DedupSettings, IndexKind
     from dedup.signature.signature import make_signature
 
@@ -192,9 +193,20 @@ def _compile_memory() -> None:
         settings = DedupSettings(database_url=f"sqlite:///{folder}/sample.db", index=IndexKind.MEMORY)
         deduplicator = Deduplicator(settings)
         run = deduplicator.open_run("sample")
-        for number, text in enumerate(_sample()):
+        for number, text in enumerate(sample_texts()):
             deduplicator.decide([Document(f"{number}", make_signature(text))], run)
         deduplicator.close()
+
+
+def _compile_near() -> None:
+    from dedup.corpus.saved.querying import find_near
+    from dedup.index.memory.index import DESIGN, MemoryIndex
+    from dedup.index.probes import ProbePlan
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "index"
+        MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)).save(path)
+        list(find_near(path, None, [0, 1], radius=3, limit=1))
 
 
 def _compile_files() -> None:
@@ -210,7 +222,7 @@ def _compile_files() -> None:
         sample, index = folder / "sample.jsonl", folder / "index"
         lines = [
             json.dumps({"id": f"{number}", "text": text}, ensure_ascii=number % 2 == 0)
-            for number, text in enumerate(_sample())
+            for number, text in enumerate(sample_texts())
         ]
         sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
         job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
@@ -249,28 +261,15 @@ def _decide_any_signatures() -> None:
     for name in ("fingerprint", "minima"):
         rows[name][1::2] = rows[name][::2]
     documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
-    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, []), documents)
+    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, {}), documents)
     with tempfile.TemporaryDirectory() as folder, closing(CorpusDeduplicator(RuleSettings(), Path(folder))) as known:
         known.decide(batch)
-
-
-def _sample() -> Iterator[str]:
-    """Yield texts of all lengths and of both kinds of scripts, some of them copies of others in part."""
-    chance = random.Random(1)
-    words, characters = [f"word{number}" for number in range(2000)], "天地玄黄宇宙洪荒日月盈昃中国人民大学生活动物"
-    for length in (5, 30, 60, 200, 800):
-        for _ in range(20):
-            text = [chance.choice(words) for _ in range(length)]
-            for changed in (0, 0, 1, length // 40, length // 10):
-                for _ in range(changed):
-                    text[chance.randrange(length)] = chance.choice(words)
-                yield " ".join(text)
-            yield "".join(chance.choice(characters) for _ in range(length))
 
 
 PARTS = {
     "signatures": Part("signatures", 10, _compile_signatures),
     "memory": Part("tables in memory", 10, _compile_memory),
+    "near": Part("look-ups of fingerprints", 10, _compile_near),
     "files": Part("what `dedup files` needs", 20, _compile_files),
     "spark": Part("what `dedup spark` needs besides", 10, _compile_spark),
 }

@@ -9,7 +9,9 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.decision import Decision
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check_sketches, is_comparable
 from dedup.signature.signature import digest, make_signature

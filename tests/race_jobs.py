@@ -5,7 +5,8 @@ from __future__ import annotations
 from multiprocessing import Queue
 from multiprocessing.synchronize import Barrier
 
-from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from tests.texts import document, edited

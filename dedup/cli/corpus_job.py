@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from dedup.cli.compiling import say
+from dedup.cli.files import read_options
 from dedup.cli.settings_options import rule_settings
 from dedup.corpus.job.job import Job
 from dedup.corpus.job.run import run_job
 from dedup.corpus.job.summary import summary_lines, summary_object
-from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile, FoundFiles
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.corpus.writing.outputs import discard_part
@@ -62,7 +62,7 @@ def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path
     _check_outputs(outputs, state, options.save_index, found.files, force=options.force)
     return Job(
         files=found.files,
-        options=ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes),
+        options=read_options(options),
         settings=settings,
         outputs=outputs,
         state=state,

@@ -61,6 +61,11 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
 
 
+def read_options(options: argparse.Namespace) -> ReadOptions:
+    """Return how documents are found in files, of the arguments that `add_field_arguments` adds."""
+    return ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
+
+
 def run(options: argparse.Namespace) -> int:
     """Deduplicate and print the report; the status is 130 if the user stopped it."""
     for name in ("limit", "processes", "max_bytes", "checkpoint"):
@@ -72,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     compile_first("files", *SIGNATURES, "files")
     keep_freed_memory()
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
-    load_ahead(preloads(found.files, ReadOptions(options.text_field, options.html_field, options.key_field)))
+    load_ahead(preloads(found.files, read_options(options)))
     with without_collections():
         from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
 

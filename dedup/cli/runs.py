@@ -9,12 +9,12 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
 from dedup.display import counted, plain
-from dedup.ledger.deduplicator import Verdict
 from dedup.ledger.document_rows import CANCELLING
 from dedup.ledger.runs.cancelling import TakenBack, cancel_run
 from dedup.ledger.runs.listing import Run, read_runs
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
+from dedup.rules.decision import Verdict
 from dedup.sql.database import Database, open_existing_database, require_file, url_of
 from dedup.terminal import NEAR, WARNING, styled, width_of, write_lines
 

@@ -10,10 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first, say
-from dedup.cli.files import add_field_arguments, require_page
+from dedup.cli.files import add_field_arguments, read_options, require_page
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.corpus.job.summary import summary_lines, summary_object
-from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.formats import KNOWN
 from dedup.display import plain
 from dedup.errors import InputError
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         from dedup.spark.session import SparkError, session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise InputError(f"needs the package {error.name}; pip install 'scrapy-neardup[spark]'") from None
-    fields = ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
+    fields = read_options(options)
     job = SparkJob(
         options.inputs,
         options.output,

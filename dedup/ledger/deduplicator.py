@@ -38,8 +38,6 @@ from dedup.sql.database import Database, open_dedup_database
 
 logger = logging.getLogger(__name__)
 
-__all__ = ["Decision", "Deduplicator", "Document", "Verdict", "decision_of"]
-
 
 class Deduplicator:
     """Decides documents against all that a database has seen.

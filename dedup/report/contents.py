@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from dedup.ledger.deduplicator import Verdict
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Kept, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +182,10 @@ class SkippedPage(NamedTuple):
     run: str
 
 
+def _nothing() -> Iterator[Any]:
+    return iter(())
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The verdicts of one run or of all.
@@ -216,19 +219,19 @@ class Report:
     runs: Sequence[str]
     host: str
     totals: Mapping[Verdict, Total]
-    hosts: Sequence[HostTotal]
-    host_count: int
-    clusters: Sequence[Cluster]
-    cluster_count: int
-    keepers: Sequence[tuple[str, str]]
-    keeper_count: int
-    over_limit: Sequence[OverLimit]
-    kept: Mapping[Kept, int]
-    not_examined: Sequence[NotExamined]
-    skip_counts: Mapping[str, int]
-    max_skipped: int
-    duplicates: Iterator[RelatedRow]
-    similar: Iterator[RelatedRow]
-    skipped: Iterator[SkippedPage]
-    moments: Iterator[tuple[float, Verdict]]
+    hosts: Sequence[HostTotal] = ()
+    host_count: int = 0
+    clusters: Sequence[Cluster] = ()
+    cluster_count: int = 0
+    keepers: Sequence[tuple[str, str]] = ()
+    keeper_count: int = 0
+    over_limit: Sequence[OverLimit] = ()
+    kept: Mapping[Kept, int] = field(default_factory=lambda: dict.fromkeys(Kept, 0))
+    not_examined: Sequence[NotExamined] = ()
+    skip_counts: Mapping[str, int] = field(default_factory=dict)
+    max_skipped: int = 0
+    duplicates: Iterator[RelatedRow] = field(default_factory=_nothing)
+    similar: Iterator[RelatedRow] = field(default_factory=_nothing)
+    skipped: Iterator[SkippedPage] = field(default_factory=_nothing)
+    moments: Iterator[tuple[float, Verdict]] = field(default_factory=_nothing)
     left_out: LeftOut = LeftOut()

@@ -9,17 +9,15 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true
 
-from dedup.errors import DedupError
-from dedup.ledger.deduplicator import Verdict
+from dedup.ledger.runs.listing import no_run
 from dedup.report.contents import Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
 from dedup.report.noted import count_skipped, is_of_host, last_run, read_moments, read_not_examined, read_skipped
-from dedup.rules.decision import DUPLICATES, Kept
+from dedup.rules.decision import DUPLICATES, Kept, Verdict
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database
 from dedup.sql.schema import brakes, documents, runs, verdicts
 
 _MEMBERS_NAMED = 3
-_RUNS_NAMED = 5
 _ROWS_AT_ONCE = 1000
 # A statement takes some ten thousands of values at most.
 LEADERS_AT_ONCE = 1000
@@ -104,14 +102,13 @@ def read_latest(database: Database, run: str, host: str, limit: int) -> list[Rel
 def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:
     known = list(connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id)))
     if not known:
-        raise DedupError(f"database {database_name} holds no runs: run a crawl first, or name another")
+        raise no_run(database_name, "", known)
     if selection.all_runs:
         return known
     if not selection.run:
         return [last_run(connection)]
     if selection.run not in known:
-        last = ", ".join(map(repr, reversed(known[-_RUNS_NAMED:])))
-        raise DedupError(f"database {database_name} holds no run {selection.run!r}: the last ones are {last}")
+        raise no_run(database_name, selection.run, known)
     return [selection.run]
 
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from dedup.display import exact_and_near, plain, readable, unit_for
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.columns import GAP, address, aligned, fit, more
 from dedup.report.contents import Report, Total
 from dedup.report.rows import KEPT, dropped_lines, similar_lines
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Kept, Verdict
 from dedup.terminal import HEADING, WARNING, Styled, styled
 
 _WHY_KEPT = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dedup.index.probes import ProbePlan
 from dedup.signature.schemes import Scheme
-from dedup.signature.signature import BITS
+from dedup.signature.sums import sums_of
 
 Brings = Callable[[int, bytes, int], bool]
 """Says by a fingerprint, the words that it is of and another fingerprint whether the first one's probes bring that."""
@@ -71,11 +71,6 @@ def margins_of(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
 
     Args:
         words: the tokens in UTF-8, a line feed between them; at least one.
-        scheme: the way the signature was made; its features are tokens, its width 64 bits.
+        scheme: the way the signature was made; its features are tokens.
     """
-    counts = Counter(words.split(b"\n"))
-    hashes = b"".join(scheme.hash_of(token).to_bytes(BITS // 8, "little") for token in counts)
-    bits = np.unpackbits(np.frombuffer(hashes, np.uint8).reshape(len(counts), -1), axis=1, bitorder="little")
-    weights = np.array([scheme.weigh(count) for count in counts.values()], np.int64)
-    margins: NDArray[np.int64] = np.abs(2 * (weights @ bits.astype(np.int64)) - weights.sum())
-    return margins
+    return np.abs(sums_of(Counter(words.split(b"\n")), scheme))

@@ -6,7 +6,7 @@ Those of the items of a Scrapy project are `dedup.stage.items.settings.ItemSetti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Self, TypeVar
 
@@ -146,42 +146,25 @@ class RuleSettings:
         Raises:
             SettingsError: a value cannot be used.
         """
-        values = {}
-        for each in fields(cls):
-            name = f"DEDUP_{each.name.upper()}"
-            value = get(name)
-            if value is not None:
-                values[each.name] = _CONVERTERS[str(each.type)](name, value)
-        return cls(**values)
+        given = ((each, get(f"DEDUP_{each.name.upper()}")) for each in fields(cls))
+        return cls(**{each.name: _converted(each, value) for each, value in given if value is not None})
 
     def __post_init__(self) -> None:
         # Words are strings too, and in code they are easily written as such, as numbers are that come from a file.
-        object.__setattr__(self, "mode", to_word(Mode)("DEDUP_MODE", self.mode))
-        object.__setattr__(self, "caution", to_word(Caution)("DEDUP_CAUTION", self.caution))
+        for each in fields(self):
+            value = getattr(self, each.name)
+            # A number stays as it was written: 1 is not 1.0 where settings are stored.
+            if value is not _BY_CAUTION and not (each.type in _NUMBERS and isinstance(value, int | float)):
+                object.__setattr__(self, each.name, _converted(each, value))
         for name, limit in LIMITS[self.caution]._asdict().items():
             if getattr(self, name) is _BY_CAUTION:
                 object.__setattr__(self, name, limit)
-        for name, kind in ((each.name, str(each.type)) for each in fields(self) if each.type in _NUMBERS):
-            value = getattr(self, name)
-            if not isinstance(value, int | float):
-                object.__setattr__(self, name, _CONVERTERS[kind](f"DEDUP_{name.upper()}", value))
-        object.__setattr__(self, "tables", _to_design("DEDUP_TABLES", self.tables))
         bits = _bits_of("DEDUP_SCHEME", self.scheme)
         _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
-        for name in (
-            "min_jaccard",
-            "min_containment",
-            "min_length_ratio",
-            "sure_jaccard",
-            "short_jaccard",
-            "max_rewritten",
-            "min_numbers",
-            "leader_jaccard",
-            "leader_containment",
-        ):
+        for name in _SHARES:
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
         _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
@@ -247,11 +230,6 @@ class DedupSettings(RuleSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "index", to_word(IndexKind)("DEDUP_INDEX", self.index))
-        object.__setattr__(self, "scope", to_word(Scope)("DEDUP_SCOPE", self.scope))
-        object.__setattr__(self, "brake", to_word(Brake)("DEDUP_BRAKE", self.brake))
-        object.__setattr__(self, "memory", Memory.parse(self.memory))
-        object.__setattr__(self, "keeper", KeeperPolicy.parse(self.keeper))
         has_memory_tables = self.index is IndexKind.SQL or self.tables == MEMORY_TABLES
         _require(has_memory_tables, "tables", str(self.tables), f"'{MEMORY_TABLES}', as DEDUP_INDEX is '{self.index}'")
         _require(0 <= self.max_drop_share <= 1, "max_drop_share", self.max_drop_share, "a number from 0 to 1")
@@ -280,6 +258,10 @@ def _require(holds: bool, name: str, value: object, expected: str) -> None:
         raise SettingsError(f"DEDUP_{name.upper()} = {value!r}: expected {expected}")
 
 
+def _converted(setting: Field[Any], value: Any) -> Any:
+    return _CONVERTERS[str(setting.type)](f"DEDUP_{setting.name.upper()}", value)
+
+
 def _bits_of(name: str, value: str) -> int:
     try:
         return find_scheme(value).bits
@@ -295,6 +277,10 @@ def _to_design(name: str, value: Any) -> TableDesign:
 
 
 _NUMBERS = ("int", "float")
+_SHARES = (
+    *("min_jaccard", "min_containment", "min_length_ratio", "sure_jaccard", "short_jaccard", "max_rewritten"),
+    *("min_numbers", "leader_jaccard", "leader_containment"),
+)
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "bool": to_bool,
     "int": to_int,

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -24,8 +23,9 @@ from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BITS, Signature, digest
-from dedup.signature.simhash import fingerprint_of, fold, fold_equal
+from dedup.signature.simhash import fold_equal
 from dedup.signature.sketch import Sketch
+from dedup.signature.sums import fingerprint_of, sums_of
 from dedup.signature.text_folding import find_combining, fold_text, room_for
 from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
 from dedup.signature.tokens import Tokens
@@ -79,21 +79,6 @@ def edges_of(data: bytes, *, segmenter: bool, vocabulary: Vocabulary = JIEBA) ->
     return _edges_of(
         np.frombuffer(data, np.uint8), *tables, *(load_dictionary(vocabulary) if has_han else NO_DICTIONARY)
     )
-
-
-def sums_of(features: Mapping[bytes, float], scheme: Scheme) -> NDArray[np.int64]:
-    """Add up features by a scheme's weighting and hash function.
-
-    Args:
-        features: the features and their own weights: counts, or the ranks of keywords.
-        scheme: the scheme; its kind of features plays no part.
-
-    Returns:
-        The sums, shape (bits,), index 0 of the least significant bit; where weights are real in units of
-        1 / `dedup.published.features.UNIT`.
-    """
-    weights = np.array([scheme.weigh(weight) for weight in features.values()], np.int64)
-    return fold([scheme.hash_of(feature) for feature in features], weights, scheme.bits)
 
 
 def _alone(text: str) -> Texts:

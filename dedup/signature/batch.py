@@ -43,7 +43,11 @@ class Texts(NamedTuple):
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
         """Put texts behind each other; each lone surrogate becomes U+FFFD."""
-        parts = [encoded(text) for text in texts]
+        return cls.joined([encoded(text) for text in texts])
+
+    @classmethod
+    def joined(cls, parts: Sequence[bytes]) -> Texts:
+        """Put texts in UTF-8 behind each other."""
         offsets = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
         return cls(np.frombuffer(b"".join(parts), np.uint8), offsets)

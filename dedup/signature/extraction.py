@@ -61,6 +61,12 @@ def _loader() -> Callable[[bytes | str], HtmlElement | None]:
     return load_html
 
 
+def text_of(html: bytes | str) -> str:
+    """Return the main text of a page; "" if it has none."""
+    tree = parse_html(html)
+    return "" if tree is None else main_text(tree)
+
+
 def main_text(tree: HtmlElement) -> str:
     """Return a page's main text, without navigation, comments and other frame; "" if it has none."""
     text = _extract(tree, fast=True)
@@ -113,6 +119,5 @@ def _clean_tree(tree: HtmlElement) -> bool:
 
 def analyse_html(html: bytes | str, scheme: Scheme | None = None) -> tuple[str, Signature]:
     """Extract a page's main text and make its signature, by default by scheme 1."""
-    tree = parse_html(html)
-    text = "" if tree is None else main_text(tree)
+    text = text_of(html)
     return text, make_signature(text, scheme)

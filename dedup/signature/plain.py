@@ -12,16 +12,15 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.signature.analysis import sums_of
 from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.signature.dictionaries import tokenizer_of
 from dedup.signature.minhash import MULTIPLIERS, OFFSETS
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import Signature, digest
-from dedup.signature.simhash import fingerprint_of
 from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS, Sketch
-from dedup.signature.tokens import JAPANESE_KANA_SHARE, Tokens
+from dedup.signature.sums import fingerprint_of, sums_of
+from dedup.signature.tokens import Tokens, is_chinese
 
 # Their permutations take 4 MB.
 _SHINGLES_AT_ONCE = 1 << 13
@@ -60,12 +59,12 @@ def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
 
 def _spans(text: str, kinds: NDArray[np.uint8], scheme: Scheme) -> Iterator[tuple[int, int]]:
     """Yield where each token starts and ends, in characters."""
-    han, kana = np.count_nonzero(kinds == HAN), np.count_nonzero(kinds == KANA)
-    is_chinese = scheme.segmenter and han > 0 and kana < JAPANESE_KANA_SHARE * (han + kana)
+    han, kana = (int(np.count_nonzero(kinds == kind)) for kind in (HAN, KANA))
+    is_cut = scheme.segmenter and is_chinese(han + kana, kana)
     for start, end, kind in _runs(kinds):
         if kind == START:
             yield start, end
-        elif kind == HAN and is_chinese:
+        elif kind == HAN and is_cut:
             at = start
             for word in tokenizer_of(scheme.vocabulary).cut(text[start:end], HMM=False):
                 yield at, at + len(word)

@@ -1,43 +1,12 @@
-"""The fingerprint: the signs of weighted sums of feature hashes.
-
-M. Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, section 3;
-used on web pages by G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, section 2. (A worked example of
-six bits that many articles repeat prints 115 for its fifth sum; it is 1.)
-"""
+"""The sums that a fingerprint is made of, in compiled code, where all features weigh the same; see `sums.py`."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
 from dedup.signature.signature import BITS
-
-_AT_ONCE = 1 << 12
-
-
-def fold(hashes: Sequence[int], weights: NDArray[np.int64], bits: int = BITS) -> NDArray[np.int64]:
-    """Add up the features bit by bit: plus the weight where the hash has 1, minus it where 0.
-
-    Args:
-        hashes: the features' hashes, n numbers of so many bits.
-        weights: the features' weights, shape (n,).
-        bits: the width of the fingerprint, a multiple of 8.
-
-    Returns:
-        The sums, shape (bits,); index 0 belongs to the least significant bit.
-    """
-    width, ones = bits // 8, np.zeros(bits, np.int64)
-    for first in range(0, len(hashes), _AT_ONCE):
-        some = slice(first, first + _AT_ONCE)
-        data = b"".join(value.to_bytes(width, "little") for value in hashes[some])
-        rows = np.frombuffer(data, np.uint8).reshape(-1, width)
-        ones += weights[some] @ np.unpackbits(rows, axis=1, bitorder="little")
-    sums: NDArray[np.int64] = 2 * ones - weights.sum()
-    return sums
-
 
 # A word of 64 bits is eight counters of 8 bits.
 _LOWEST_OF_BYTES = np.uint64(0x0101010101010101)
@@ -47,7 +16,7 @@ _GROUP = 8
 
 @compiled
 def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Add up features bit by bit as `fold` does where every weight is 1, in a tenth of the time.
+    """Add up features bit by bit as `dedup.signature.sums.fold` does where every weight is 1, in a tenth of the time.
 
     Words are added as 64 adders side by side would do it: three of them become one of ones and one of twos.
     So only every eighth word, of eights, is spread out and counted. H. Warren, "Hacker's Delight", 5-1.
@@ -109,15 +78,3 @@ def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64
 def _count(counts: NDArray[np.int64], bits: np.uint64, weight: int) -> None:
     for bit in range(BITS):
         counts[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))
-
-
-def fingerprint_of(sums: NDArray[np.int64], tie: int = 0) -> int:
-    """Return the fingerprint: bit i is 1 where sum i is above 0.
-
-    Args:
-        sums: what `fold` returns, shape (bits,).
-        tie: the bit that a sum of 0 gives. The papers leave it open; some public versions give 1, and
-            then a text without features has all ones.
-    """
-    ones = sums >= 0 if tie else sums > 0
-    return int.from_bytes(np.packbits(ones, bitorder="little").tobytes(), "little")

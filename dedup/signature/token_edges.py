@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from dedup.compiled import compiled
 from dedup.compiled.bits import eight_bytes, ones, put_eight_bytes, signed
 from dedup.compiled.byte_masks import BLOCK, below
+from dedup.signature import tokens
 from dedup.signature.characters import DIGIT, HAN, START, UNSPACED
 from dedup.signature.segmenter import cut_run
-from dedup.signature.tokens import JAPANESE_KANA_SHARE
 
 _EVERY_BIT = np.uint64(2**64 - 1)
 _EDGES_AT_ONCE = 8
 _LINE_FEED = 0x0A
 _RUN = START | HAN | UNSPACED
+
+is_chinese = compiled(tokens.is_chinese)
+"""That of `dedup.signature.tokens`, for compiled code."""
 
 
 @compiled
@@ -69,12 +72,6 @@ def find_edges(
             count = _put_pairs(normalised, start, end, edges, count)
         start = end
     return edges[:count]
-
-
-@compiled
-def is_chinese(han: int, kana: int) -> bool:
-    """Return whether a text with so many Han and kana characters, and so many kana, is Chinese."""
-    return kana < JAPANESE_KANA_SHARE * han
 
 
 @compiled

@@ -21,9 +21,14 @@ from numpy.typing import NDArray
 from dedup.signature.word_lists import JIEBA, Vocabulary
 
 # Chinese texts quote a Japanese name now and then; Japanese prose is one third to one half kana.
-JAPANESE_KANA_SHARE = 0.1
+_JAPANESE_KANA_SHARE = 0.1
 
 _LINE_FEED = 0x0A
+
+
+def is_chinese(han: int, kana: int) -> bool:
+    """Return whether a text with so many Han and kana characters, and so many kana, is Chinese."""
+    return kana < _JAPANESE_KANA_SHARE * han
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,7 @@ from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
 from dedup.spark.comparing import FOUND, compare, merge
 from dedup.spark.contents import is_comparable
+from dedup.spark.word_lists import with_word_lists
 
 STORED = ("id", "fingerprint", "minima", "shingles", "tokens")
 """The columns of documents among which is looked."""
@@ -60,7 +61,7 @@ def candidates_of(asked: DataFrame, stored: DataFrame, settings: RuleSettings) -
     sent = stored.select(grid.of_stored(), f.lit(False).alias("is_asked"), *STORED, f.lit(None).alias("margins"))
     sent = sent.union(asked.select(grid.of_asked(), f.lit(True).alias("is_asked"), *STORED, "margins"))
     tasks = sent.repartition(grid.tasks, "task").sortWithinPartitions("task", "is_asked", "id")
-    found = tasks.mapInArrow(partial(compare, settings=settings), FOUND)
+    found = tasks.mapInArrow(with_word_lists(partial(compare, settings=settings)), FOUND)
     together = found.repartition("query").sortWithinPartitions("query", "task")
     return together.mapInArrow(partial(merge, settings=settings), "id long, candidates array<long>")
 

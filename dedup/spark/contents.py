@@ -31,7 +31,7 @@ def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
     """
     with_words = signed.where((f.col("low") != 0) | (f.col("high") != 0))
     # An aggregate has its part done before documents are moved: equal texts, however many, arrive as one.
-    others = [name for name in signed.columns if name not in (*DIGEST, "id")]
+    others = [name for name in signed.columns if name not in (*DIGEST, "id", "reason")]
     first = f.min(f.struct("id", *others)).alias("first")
     contents = with_words.groupBy(*DIGEST).agg(first).select(*DIGEST, "first.*")
     return contents.join(equal.select(*DIGEST), [*DIGEST], "left_anti")

@@ -20,19 +20,15 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from dedup.corpus.deciding.asking import asked_of, compiled_matcher, content_of
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
 from dedup.corpus.deciding.known import KnownDocuments, Lengths
-from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.shared_shingles import bounds
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
-from dedup.rules.documents import NOTHING_ALIKE, Answer, Content
-from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.documents import NOTHING_ALIKE, Answer
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import plan_of
-from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
 from dedup.spark.components import components_of
@@ -40,6 +36,7 @@ from dedup.spark.known import STANDINGS, STANDINGS_TYPE, Known
 from dedup.spark.rows import named_by
 from dedup.spark.signing import signatures_of
 from dedup.spark.steps import Steps
+from dedup.spark.word_lists import with_word_lists
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
@@ -94,7 +91,7 @@ def decide(
     rows = of_new.unionByName(known.with_leaders(needed, steps), allowMissingColumns=True)
     # All of a component in one task, whatever Spark makes of the number of tasks.
     together = rows.repartition("component").sortWithinPartitions("id")
-    return together.drop("component").mapInArrow(partial(_decide, settings=settings), _COLUMNS)
+    return together.drop("component").mapInArrow(with_word_lists(partial(_decide, settings=settings)), _COLUMNS)
 
 
 def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
@@ -122,9 +119,7 @@ class _Task:
 
     def __init__(self, settings: RuleSettings, folder: Path) -> None:
         self._settings = settings
-        self._scheme = find_scheme(settings.scheme)
-        brings = compiled_brings(plan_of(settings), self._scheme)
-        self._matcher = Matcher(settings, brings, bounds)
+        self._matcher = compiled_matcher(settings)
         self._source = WordSource(scheme_name=settings.scheme)
         self._known = KnownDocuments(folder)
         self._folder = folder
@@ -154,11 +149,9 @@ class _Task:
                 continue
             digest = np.array([row["low"], row["high"]], np.int64).tobytes()
             sketch = Sketch(row["minima"], 0, row["tokens"], row["shingles"])
-            words = row["words"] or b""
-            fingerprint = row["fingerprint"] & _ALL_BITS
-            signed = Signed(digest, None, fingerprint, b"", sketch, words, 0, None)
+            fingerprint, words = row["fingerprint"] & _ALL_BITS, row["words"] or b""
             leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
-            self._known.add(row["key"], digest, signed, leader, indexed=True, words=bool(words))
+            self._known.add(row["key"], digest, fingerprint, sketch, words=words, leader=leader, indexed=True)
             self._ids.append(row["id"])
             self._earlier += 1
 
@@ -167,7 +160,7 @@ class _Task:
         signatures = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
         columns = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
         for number, key, candidates, row, words in zip(*columns, signatures.rows, signatures.words, strict=True):
-            decision = self._decide(number, key, candidates or (), _signed(row, words))
+            decision = self._decide(number, key, candidates or (), Signed.of(row, words))
             if decision is not None:
                 yield {
                     "id": number,
@@ -190,15 +183,11 @@ class _Task:
         answer = NOTHING_ALIKE
         if candidates:
             ranked = [bisect_left(self._ids, each) for each in candidates]
-            asked = Asked(
-                signed.fingerprint, signed.margins, signed.sketch, partial(self._source.words, signed.words), key
-            )
-            answer = self._matcher.find_among(asked, ranked, self._clusters)
+            answer = self._matcher.find_among(asked_of(signed, key, self._source), ranked, self._clusters)
         self._enter(id_, key, signed, answer)
         if not (answer.match or answer.similar):
             return None
-        content = Content(signed.text_digest, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
-        return decision_of(Verdict.NEW, content, answer)
+        return decision_of(Verdict.NEW, content_of(signed), answer)
 
     def _enter(self, id_: int, key: str, signed: Signed, answer: Answer) -> None:
         """Know a document, and join what it shows to be one."""
@@ -209,8 +198,10 @@ class _Task:
                 self._stand(number, _Standing(id_, match.leader.id))
             self._clusters.join(match)
         leader = None if match is None else match.leader.id
-        has_words = signed.sketch.tokens <= self._settings.max_compared
-        number = self._known.add(key, signed.text_digest, signed, leader, indexed=True, words=has_words)
+        words = signed.words if signed.sketch.tokens <= self._settings.max_compared else b""
+        number = self._known.add(
+            key, signed.text_digest, signed.fingerprint, signed.sketch, words=words, leader=leader, indexed=True
+        )
         self._ids.append(id_)
         if leader is not None:
             self._stand(number, _Standing(id_, leader))
@@ -228,17 +219,3 @@ class _Task:
             "distance": distance(int(rows["fingerprint"][number]), int(rows["fingerprint"][leader])),
             "similarity": compare(self._known.sketch(number), self._known.sketch(leader)).jaccard,
         }
-
-
-def _signed(row: Any, words: bytes) -> Signed:
-    sketch = Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"]))
-    return Signed(
-        row["digest"].tobytes(),
-        None,
-        int(row["fingerprint"]),
-        row["margins"].tobytes(),
-        sketch,
-        words,
-        int(row["text_bytes"]),
-        None,
-    )

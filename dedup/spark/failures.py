@@ -35,10 +35,11 @@ _KNOWN = (
     (rf'Cannot run program "([^"]+)"{_NAMED}', f"cannot run {{}}; {_SAME_PYTHON}"),
     (rf"(?:ModuleNotFoundError|PySparkImportError|ImportError): {_NAMED}", f"{{}}; {_SAME_PYTHON}"),
     (
-        r"Python worker exited unexpectedly",
+        r"(?m)Python worker exited unexpectedly|^MemoryError\b",
         (
             "a Python process ended, most likely for want of memory: let fewer work at once (--conf "
-            "spark.master=local[2], or spark.executor.cores), or give more to each (spark.executor.memoryOverhead)"
+            "spark.master=local[2], or spark.executor.cores), give more to each (spark.executor.memoryOverhead), or "
+            "leave very long documents out (--max-bytes)"
         ),
     ),
 )

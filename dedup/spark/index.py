@@ -32,6 +32,7 @@ from dedup.spark import hadoop
 from dedup.spark.contents import is_comparable
 from dedup.spark.known import COLUMNS, names_of
 from dedup.spark.signing import signatures_of
+from dedup.spark.word_lists import with_word_lists
 
 if TYPE_CHECKING:
     from dedup.spark.deduplicating import Deduplicated
@@ -74,7 +75,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         .withColumn("indexed", is_comparable(settings))
         .withColumn("text", f.when(compared, f.col("text")))
         .sortWithinPartitions("id")
-        .mapInArrow(partial(_with_words, scheme_name=settings.scheme), COLUMNS)
+        .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), COLUMNS)
     )
     _write(rows, found.contents, path, settings)
 

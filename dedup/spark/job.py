@@ -123,15 +123,16 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
         tell("going on with the unfinished job of this output: steps that are done are not done again")
     # Pages are extracted once, however many steps need their texts.
     items = steps.keep("read", _read(spark, job, files))
-    documents = items.where(items.reason.isNull()).drop("reason")
-    rejected = items.where(items.reason.isNotNull()).select("source", "reason")
+    read_documents = items.where(items.id.isNotNull())
+    documents = read_documents.drop("reason")
+    rejected = items.where(items.id.isNull()).select("source", "reason")
     try:
         _require_documents(documents, rejected)
     except InputError:
         _remove(spark, root)
         raise
     result = deduplicate(documents, work, job.settings, known, about)
-    written = _write(result, documents, rejected, known, root)
+    written = _write(result, read_documents, rejected, known, root)
     found = result_of(written, job.settings)
     if job.report is not None:
         names = [file.name if isinstance(file, CorpusFile) else file.path for file in files]

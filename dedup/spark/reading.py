@@ -16,6 +16,7 @@ from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import has_ranges, read_file
 from dedup.corpus.signing.signed import page_identity
 from dedup.corpus.writing.tables import general_row
+from dedup.errors import DedupError, reason_of
 from dedup.signature.batch import encoded
 from dedup.signature.signature import digest
 
@@ -48,8 +49,9 @@ def read(spark: SparkSession, files: Sequence[CorpusFile], options: ReadOptions)
         options: how documents are found in them.
 
     Returns:
-        A row a document: `id`, which rises as files and lines do, `key`, `text`, `source`, and `identity` of a page.
-        Of what could not be read as a document: `source` and `reason`.
+        A row a document: `id`, which rises as files and lines do, `key`, `text`, `source`, and `identity` of a page;
+        `reason` says of a page without text why it could not be analysed. Of what could not be read as a document:
+        `source` and `reason`, and no `id`.
     """
     portions = [(pickle.dumps((portion, options)),) for portion in _portions(files, options)]
     tasks = min(len(portions), max(_FEWEST_TASKS, sum(file.size for file in files) // _BYTES_A_TASK))
@@ -88,21 +90,22 @@ def _row(item: Item) -> dict[str, Any]:
     if not isinstance(item, CorpusDocument):
         return {"source": item.source, "reason": item.reason}
     id_ = item.position.file << _ORDINAL_BITS | item.position.ordinal
-    text, identity = (item.text, None) if item.html is None else _page(item.html)
+    text, identity, reason = (item.text, None, None) if item.html is None else _page(item.html)
     row = general_row(item, None if item.html is None else text)
-    return row | {"id": id_, "text": _valid(text or ""), "identity": identity}
+    return row | {"id": id_, "text": _valid(text or ""), "identity": identity, "reason": reason}
 
 
-def _page(html: bytes) -> tuple[str, bytes | None]:
+def _page(html: bytes) -> tuple[str, bytes | None, str | None]:
     # Only the processes that do the work load the parser, where there are pages.
-    from dedup.signature.extraction import main_text, parse_html  # noqa: PLC0415
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
 
     try:
-        tree = parse_html(html)
-        text = "" if tree is None else main_text(tree)
-    except Exception:  # noqa: BLE001, RUF100 -- no page may end a job, whatever parsers raise
-        return "", None
-    return text, page_identity(digest(html))
+        text = text_of(html)
+    except (DedupError, MemoryError):
+        raise
+    except Exception as error:  # no page may end a job, whatever parsers raise
+        return "", None, reason_of(error)
+    return text, page_identity(digest(html)), None
 
 
 def _valid(text: str) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 
 from dedup.corpus.job.job import Result
 from dedup.corpus.job.reporting import name_of, report_of, row_of, write_report
-from dedup.corpus.state.tally import Tally
+from dedup.corpus.state.tally import NAMED, Tally
 from dedup.report.contents import LeftOut, RelatedRow
 from dedup.report.explanation.pairs import differences_of
 from dedup.report.explanation.words import WordDiff
@@ -30,7 +30,6 @@ from dedup.spark.signing import signatures_of
 _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
-_NAMED = 5
 _ENDS = (f.min, f.max)
 _SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule")
 
@@ -40,8 +39,8 @@ class Written:
     """What a job has made of documents, as it has been written.
 
     Attributes:
-        documents: all of them.
-        signed: their signatures.
+        documents: all of them; `reason` says of a page why it could not be analysed.
+        signed: their signatures; `reason` says so of a text.
         kept: the ones that are kept.
         dropped: the copies.
         similar: what is kept and similar to others.
@@ -65,10 +64,15 @@ def result_of(written: Written, settings: RuleSettings) -> Result:
     without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
     size = f.sum(f.octet_length("text"))
     has_features = f.col("fingerprint") != without
-    [(documents, wordless, featureless)] = written.signed.agg(
-        f.count("*"), f.count_if(f.col("tokens") == 0), f.count_if((f.col("tokens") > 0) & ~has_features)
-    ).collect()
-    [(text_bytes,)] = written.documents.agg(size).collect()
+    counted = (
+        f.count("*"),
+        f.count_if(f.col("tokens") == 0),
+        f.count_if((f.col("tokens") > 0) & ~has_features),
+        f.count("reason"),
+    )
+    [(documents, wordless, featureless, texts)] = written.signed.agg(*counted).collect()
+    [(text_bytes, pages)] = written.documents.agg(size, f.count("reason")).collect()
+    unanalysed = texts + pages
     [(kept, kept_bytes)] = written.kept.agg(f.count("*"), size).collect()
     counts = {
         row["verdict"]: row
@@ -88,17 +92,27 @@ def result_of(written: Written, settings: RuleSettings) -> Result:
         near=near["documents"] if near else 0,
         similar=written.similar.count(),
         rejected=rejected,
-        wordless=wordless,
+        unanalysed=unanalysed,
+        wordless=wordless - unanalysed,
         featureless=featureless,
         text_bytes=text_bytes or 0,
         saved_bytes=(text_bytes or 0) - (kept_bytes or 0),
         distances=near and (near["min_distance"], near["max_distance"]),
         similarities=near and (near["min_similarity"], near["max_similarity"]),
-        first_rejected=[tuple(row) for row in written.rejected.limit(_NAMED).collect()] if rejected else [],
+        first_rejected=[tuple(row) for row in written.rejected.limit(NAMED).collect()] if rejected else [],
+        first_unanalysed=_first_unanalysed(written) if unanalysed else [],
     )
     sizes = written.clusters.groupBy("cluster", "leader").count()
     largest = sizes.orderBy(f.desc("count"), "cluster").limit(_LARGEST).collect()
     return Result(tally, [(row["leader"], row["count"] - 1) for row in largest])
+
+
+def _first_unanalysed(written: Written) -> list[tuple[str, str]]:
+    texts = written.signed.where(f.col("reason").isNotNull()).select("id", f.col("reason").alias("of_text"))
+    both = written.documents.select("id", "source", "reason").join(texts, "id", "left")
+    reason = f.coalesce("reason", "of_text").alias("reason")
+    found = both.select("id", "source", reason).where(f.col("reason").isNotNull()).orderBy("id").limit(NAMED)
+    return [(row["source"], row["reason"]) for row in found.collect()]
 
 
 def write_report_of_job(path: Path, files: Sequence[str], written: Written, tally: Tally, scheme_name: str) -> None:

@@ -14,10 +14,11 @@ from dedup.corpus.signing.batches import Contents, Signatures
 from dedup.corpus.signing.signing import sign_contents
 from dedup.rules.settings import RuleSettings
 from dedup.spark.arrow import binaries, numbers, texts_of
+from dedup.spark.word_lists import with_word_lists
 
 _COLUMNS = (
     "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
-    "margins binary"
+    "margins binary, reason string"
 )
 
 
@@ -31,10 +32,10 @@ def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
 
     Returns:
         A row a document: id and key, digest (`low`, `high`; 0 for a text without words), fingerprint, sketch
-        (`minima`, `shingles`, `tokens`) and `margins`.
+        (`minima`, `shingles`, `tokens`) and `margins`; `reason` says why a text could not be analysed.
     """
     wanted = [name for name in ("id", "key", "text", "identity") if name in documents.columns]
-    return documents.select(*wanted).mapInArrow(partial(_sign, scheme_name=settings.scheme), _COLUMNS)
+    return documents.select(*wanted).mapInArrow(with_word_lists(partial(_sign, scheme_name=settings.scheme)), _COLUMNS)
 
 
 def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Signatures:
@@ -44,9 +45,10 @@ def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Sig
 
 def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        rows: Any = signatures_of(batch.column("text"), scheme_name, with_words=False).rows
+        signatures = signatures_of(batch.column("text"), scheme_name, with_words=False)
+        rows: Any = signatures.rows
         if "identity" in batch.schema.names:
-            _identify(rows, batch.column("identity"))
+            _identify(signatures, batch.column("identity"))
         columns = {
             "id": batch.column("id"),
             "key": batch.column("key"),
@@ -57,12 +59,14 @@ def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.Re
             "shingles": numbers(rows["shingles"]),
             "tokens": numbers(rows["tokens"]),
             "margins": binaries(rows["margins"]),
+            "reason": pa.array(map(signatures.unanalysed.get, range(len(rows))), pa.string()),
         }
         yield pa.RecordBatch.from_pydict(columns)
 
 
-def _identify(rows: Any, identities: pa.Array) -> None:
+def _identify(signatures: Signatures, identities: pa.Array) -> None:
     """Have identities stand for texts without words; see `dedup.corpus.signing.signed.identity_of`."""
+    rows, unanalysed = signatures.rows, signatures.unanalysed
     for place, identity in enumerate(identities.to_pylist()):
-        if identity is not None and not rows["tokens"][place]:
+        if identity is not None and not rows["tokens"][place] and place not in unanalysed:
             rows["digest"][place] = np.frombuffer(identity, np.uint64)

@@ -142,7 +142,7 @@ def open_dedup_database(  # noqa: PLR0917
     wanted = {"scheme": scheme, "table design": design, "scope": scope} | ({LOADING: loading} if loading else {})
     try:
         with database.write() as connection:
-            found = _properties(connection)
+            found = read_properties(connection)
             if not found:
                 schema.metadata.create_all(connection)
                 found = {versions.NAME: str(versions.CURRENT), **wanted}
@@ -187,13 +187,14 @@ def require_file(database: Database) -> None:
 def _require_verdicts(database: Database) -> None:
     require_file(database)
     with database.read() as connection:
-        found = _properties(connection)
+        found = read_properties(connection)
     if not found:
         raise DatabaseError(f"database {database.name} holds no verdicts: run a crawl first, or name another")
     _require_same(database.name, found, {})
 
 
-def _properties(connection: Connection) -> dict[str, str]:
+def read_properties(connection: Connection) -> dict[str, str]:
+    """Return what a database was made with, by the names of the properties; nothing where it holds no verdicts."""
     if not connection.dialect.has_table(connection, schema.properties.name):
         return {}
     rows = connection.execute(select(schema.properties.c.name, schema.properties.c.value))

@@ -15,9 +15,11 @@ from scrapy.crawler import Crawler
 from dedup.display import counted
 from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.brake import Alarm
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.notes import Skipped
 from dedup.ledger.runs.listing import name_by_time
+from dedup.rules.decision import Decision
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher

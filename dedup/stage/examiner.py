@@ -12,8 +12,8 @@ from scrapy.http import Response
 
 from dedup.display import logged, readable
 from dedup.errors import DatabaseError
-from dedup.ledger.deduplicator import Document
 from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 from dedup.stage.crawl_run import CrawlRun

@@ -7,7 +7,7 @@ from typing import Any
 
 from itemadapter import ItemAdapter
 
-from dedup.ledger.deduplicator import Document
+from dedup.rules.documents import Document
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature, digest, make_signature

@@ -193,7 +193,7 @@ class WorkerPool:
         if workers == 0:
             return ThreadPoolExecutor(1)
         lists = list(word_lists.registered().values())
-        return ProcessPoolExecutor(workers, _context(self._preload), prepare_worker, (lists,))
+        return ProcessPoolExecutor(workers, process_context(self._preload), prepare_worker, (lists,))
 
 
 def _tell(job: _Job, value: Any, error: BaseException | None) -> None:
@@ -212,7 +212,7 @@ def load_ahead(preload: Sequence[str] = PRELOAD) -> bool:
     call in this process, on a system where it is of use.
     """
     global _is_loaded_ahead  # noqa: PLW0603 -- there is one server a process
-    if _is_loaded_ahead or _context(preload).get_start_method() != "forkserver":
+    if _is_loaded_ahead or process_context(preload).get_start_method() != "forkserver":
         return False
     _is_loaded_ahead = True
     with _spawning():
@@ -231,7 +231,12 @@ def _is_childless() -> bool:
     return True
 
 
-def _context(preload: Sequence[str]) -> BaseContext:
+def process_context(preload: Sequence[str] = PRELOAD) -> BaseContext:
+    """Return how worker processes are started.
+
+    Args:
+        preload: modules that they need, and share what these load.
+    """
     # Forking this process, with its threads and event loop, is not safe. A server that has
     # loaded the libraries and nothing else is forked instead: loading them takes a second
     # and 150 MB, once and not for every worker.

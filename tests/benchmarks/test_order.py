@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.order import Arrival, Decided, Findings, add
-from dedup.ledger.deduplicator import Document
 from dedup.report.evaluation.labelled import LabelledPair
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from tests.texts import document, edited, extended, filled_in, form

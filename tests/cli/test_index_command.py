@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
@@ -18,6 +19,7 @@ from dedup.index.probes import ProbePlan
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest
+from dedup.sql.schema import documents
 from tests.commands import run_dedup
 from tests.saved_indexes import held, save_index
 from tests.texts import document, edited, filled_in, form
@@ -115,6 +117,22 @@ def test_another_scheme_than_the_database_has_is_refused(
     assert not (tmp_path / "index").exists()
     run(*made, capsys=capsys)
     assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pairs/")
+
+
+def test_a_database_whose_duplicates_have_no_original_is_named(
+    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
+    run_id = deduplicator.open_run("run")
+    for key, text in DOCUMENTS[:2]:
+        deduplicator.decide([Document(key, make_signature(text), len(text))], run_id)
+    # The leader of b is of no content now.
+    with deduplicator.database.write() as connection:
+        connection.execute(update(documents).where(documents.c.key == "a").values(text_digest=None))
+    deduplicator.database.close()
+    message = run("build", "--database", sqlite_url, "-o", tmp_path / "index", capsys=capsys, status=1)
+    assert "database sqlite:///" in message
+    assert "'b' is a duplicate of a document that leads no cluster; name a copy of the database" in message
 
 
 def test_info(index: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,6 +16,8 @@ import pytest
 
 import dedup
 from dedup import kept_code
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.probes import ProbePlan
 from dedup.signature.signature import make_signature
 from dedup.warming import PARTS
 from tests.texts import CHINESE, ENGLISH
@@ -125,6 +127,22 @@ def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert (records, compiled[0], signatures) == ([], "_read", expected())
     assert start(DEDUP_CACHE_DIR=str(nearly_warm)) == ([], [], expected())
+
+
+@pytest.mark.slow
+def test_a_query_says_that_it_compiles_and_then_compiles_no_more(tmp_path: Path) -> None:
+    MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)).save(tmp_path / "index")
+    asked = ("-m", "dedup", "index", "query", str(tmp_path / "index"), "--fingerprint", "6352b1d3a4c8e97f")
+    first = run(*asked, DEDUP_CACHE_DIR=str(tmp_path))
+    assert first.returncode == 0, first.stderr
+    assert first.stderr.startswith("dedup index query: compiling look-ups of fingerprints for this machine, once, ")
+    kept = set(tmp_path.rglob("*.nbc"))
+    again = run(*asked, DEDUP_CACHE_DIR=str(tmp_path))
+    assert (again.stdout, again.stderr) == (first.stdout, "")
+    # All of it was compiled by the part, nothing by the command itself.
+    [done] = tmp_path.rglob("near-*.done")
+    assert set(tmp_path.rglob("*.nbc")) == kept
+    assert all(path.stat().st_mtime_ns <= done.stat().st_mtime_ns for path in kept)
 
 
 @pytest.mark.slow

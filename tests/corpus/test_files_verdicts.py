@@ -22,10 +22,11 @@ from dedup.corpus.deciding.briefs import BRIEF_WORDS, write_briefs
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.deciding.kernels import Sketches, worth_checking
 from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.signing import sign
 from dedup.errors import InputError, SettingsError
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.limits import Caution
 from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
@@ -259,8 +260,7 @@ def test_a_copy_is_worth_checking_however_many_documents_there_are(
 
     known = KnownDocuments(tmp_path)
     for number, sketch in enumerate(sketches_of_all):
-        made_up = Signed(b"", None, number, b"", sketch, b"", 0, None)
-        known.add(str(number), number.to_bytes(16, "little"), made_up, None, indexed=True, words=False)
+        known.add(str(number), number.to_bytes(16, "little"), number, sketch, words=b"", leader=None, indexed=True)
         require_found(known)
     lengths = known.checkpoint()
     known.close()

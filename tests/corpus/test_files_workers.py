@@ -8,15 +8,17 @@ import io
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from lxml.html import HtmlElement
 
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.job.job import Job
+from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.recording import Recorder
 from dedup.corpus.job.run import run_job
+from dedup.corpus.job.summary import summary_lines
 from dedup.corpus.reading import line_ranges
 from dedup.corpus.reading import portions as reading
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
@@ -26,7 +28,8 @@ from dedup.corpus.reading.portions import gather
 from dedup.corpus.signing import signing
 from dedup.corpus.signing.batches import Contents, Entries, Signatures, SignedBatch
 from dedup.corpus.signing.signing import sign_all, sign_contents, sign_lines
-from dedup.errors import InputError
+from dedup.corpus.state.tally import Tally
+from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings
 from dedup.signature import extraction
 from dedup.signature.extraction import parse_html
@@ -101,13 +104,13 @@ def test_documents_are_read_as_they_are_needed(monkeypatch: pytest.MonkeyPatch) 
 def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.MonkeyPatch) -> None:
     def parse_or_fail(page: bytes) -> HtmlElement | None:
         if page == DEADLY.encode():
-            raise RecursionError
+            raise RecursionError("too deep")
         return parse_html(page)
 
     monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
     contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
     found = sign_contents(Contents.of(contents), "words", with_words=True)
-    assert found.unanalysed == [2]
+    assert found.unanalysed == {2: "RecursionError: too deep"}
     assert found.rows["tokens"].tolist() == [1, 0, 0, 0, 0]
     assert found.pages.keys() == {1, 3}
     assert [bool(words) for words in found.words] == [True, True, False, True, True]
@@ -122,7 +125,9 @@ def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, tmp_path / ".state", 1)
     result = run_job(job, io.StringIO())
     assert kept.read_bytes().splitlines() == path.read_bytes().splitlines()[:2]
-    assert result.tally.first_unanalysed == [f"{path}:2"]
+    [(source, reason)] = result.tally.first_unanalysed
+    assert source == f"{path}:2"
+    assert reason.startswith("WorkerDiedError: its worker process died twice")
     assert (result.tally.documents, result.tally.kept, result.tally.exact) == (3, 2, 1)
 
 
@@ -164,3 +169,35 @@ def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_
         run_job(job, io.StringIO())
     # Without a checkpoint there is nothing to go on with.
     assert not state.exists()
+
+
+def test_a_word_list_that_a_process_does_not_know_makes_no_document_empty() -> None:
+    with pytest.raises(SettingsError, match="0123456789abcdef"):
+        sign_contents(Contents.of(["a", "b"]), "words:dict=0123456789abcdef/count/mmh3/64", with_words=False)
+
+
+def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse_or_fail(page: bytes) -> HtmlElement | None:
+        if page == DEADLY.encode():
+            raise MemoryError
+        return parse_html(page)
+
+    monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
+    contents = [b"<p>page", DEADLY.encode(), b"<p>b"]
+    with pytest.raises(MemoryError):
+        sign_contents(Contents.of(contents), "words", with_words=True)
+    documents: list[Item] = [
+        CorpusDocument(str(place), None, content, "a.csv", Position(0, place, 0), {})
+        for place, content in enumerate(contents)
+    ]
+    [batch] = asyncio.run(signed(iter([documents]), 0))
+    assert batch.unanalysed == {1: "MemoryError"}
+
+
+def test_why_a_document_could_not_be_analysed_is_told() -> None:
+    tally = Tally()
+    tally.count_unanalysed("a.jsonl:2", "RecursionError: too deep")
+    [line] = [line for line in summary_lines(Result(tally), 1, [], 1, 1) if line.startswith("unanalysed")]
+    assert line.endswith("1     a.jsonl:2: RecursionError: too deep")
+    # A checkpoint of an earlier version names the document alone.
+    assert Tally(**{**asdict(tally), "first_unanalysed": ["a.jsonl:2"]}).first_unanalysed == [("a.jsonl:2", "")]

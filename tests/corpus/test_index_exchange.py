@@ -170,7 +170,7 @@ def rows(tmp_path: Path) -> list[Any]:
         (lambda rows: rows[2].update(key=7), "line 3: key '7' is not what it should be"),
         (lambda rows: rows[2].pop("key"), "line 3: no 'key'"),
         (lambda rows: rows.insert(2, [1]), "line 3: not an object"),
-        (lambda rows: rows[0]["dedup index"].update(format=9), "export format 9, and this version reads 2"),
+        (lambda rows: rows[0]["dedup index"].update(format=9), "export format 9, and this version reads 2; export the"),
         (lambda rows: rows[0]["dedup index"]["settings"].update(radius="no"), "its settings cannot be used: "),
         (lambda rows: rows[0]["dedup index"]["settings"].update(scheme="3:x"), "scheme '3:x' is not known"),
         (lambda rows: rows.pop(0), "not an exported index"),

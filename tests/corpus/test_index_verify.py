@@ -85,6 +85,18 @@ def test_a_damaged_index_among_others_is_named(saved: Path, copy: Path, capsys: 
     assert printed.out == f"{saved}: whole, 16 documents\n"
 
 
+def test_what_is_no_index_is_named_and_the_others_are_checked(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = tmp_path / "red\x1b[31m"
+    assert main(["index", "verify", str(absent), str(saved)]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert ": no index; give a folder that" in printed.err
+    assert "\x1b" not in printed.err
+    assert printed.out == f"{saved}: whole, 16 documents\n"
+
+
 def seal(folder: Path) -> None:
     """Let the checksums of an index be right."""
     sums = json.loads((folder / CHECKSUMS).read_text())

@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import select
 
 from dedup.ledger.brake import Alarm, Kind
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Decision, Kept
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from dedup.sql import schema

@@ -22,7 +22,9 @@ from sqlalchemy import func, select, text, update
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
 from dedup.index.design import TableDesign
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check, check_sketches

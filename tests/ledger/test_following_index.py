@@ -26,10 +26,12 @@ from dedup.index.design import TableDesign
 from dedup.index.memory import index_file
 from dedup.index.memory.index import MemoryIndex
 from dedup.index.protocol import Index
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.tables import following, journal, saved
 from dedup.ledger.tables.following import FollowingIndex
 from dedup.ledger.tables.permuted import SqlIndex
+from dedup.rules.decision import Decision
+from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings, IndexKind
 from dedup.rules.verification import plan_of
 from dedup.signature.signature import SCHEME, make_signature

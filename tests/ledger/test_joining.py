@@ -21,11 +21,11 @@ from dedup.corpus.deciding.known import Lengths
 from dedup.corpus.saved.folder import complete
 from dedup.corpus.signing.signing import sign
 from dedup.ledger import cluster_joins as joining
-from dedup.ledger.deduplicator import Decision, Document, Verdict
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Decision, Kept, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.settings import Brake, DedupSettings, Mode
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database

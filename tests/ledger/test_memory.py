@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from sqlalchemy import select, update
 
 from dedup.ledger import forget
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.runs.cancelling import cancel_run
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
 from dedup.sql import schema
 from tests.deciding import Crawl, signature_of
 from tests.texts import document, edited

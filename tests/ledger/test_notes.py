@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.ledger.deduplicator import Document
 from dedup.ledger.notes import Skipped
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report
+from dedup.rules.documents import Document
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database
 from tests.crawling import run

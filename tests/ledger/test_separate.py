@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup.errors import OutageError
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.runs.cancelling import cancel_run
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Decision, Kept, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest
 from dedup.sql import schema

@@ -12,9 +12,10 @@ import pytest
 from sqlalchemy import select
 
 from dedup.errors import IncompatibleDatabaseError
-from dedup.ledger.deduplicator import Decision, Document, Verdict
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.report.explanation.stored import find_dropped, find_page
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.signature import digest
 from dedup.sql import schema
@@ -195,7 +196,8 @@ def test_a_batch_that_is_not_written_makes_no_class_the_first(
 
 _RACE = """
 import sys
-from dedup.ledger.deduplicator import Deduplicator, Document
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.documents import Document
 from dedup.signature.signature import make_signature
 from dedup.rules.settings import DedupSettings
 deduplicator = Deduplicator(DedupSettings(database_url=sys.argv[1]))

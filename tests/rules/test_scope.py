@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from dedup.errors import IncompatibleDatabaseError
-from dedup.ledger.deduplicator import Decision, Deduplicator, Document, Verdict
+from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.scope import Scope, Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import digest, distance, make_signature

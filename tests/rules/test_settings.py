@@ -10,7 +10,8 @@ from dedup.corpus.state.checkpoint import about_settings
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 from dedup.rules.limits import LIMITS, Caution, Limits
-from dedup.rules.settings import DedupSettings, Mode, RuleSettings, with_changes
+from dedup.rules.scope import Scope
+from dedup.rules.settings import DedupSettings, IndexKind, Mode, RuleSettings, with_changes
 
 
 def read(**values: Any) -> DedupSettings:
@@ -83,6 +84,13 @@ def test_numbers_given_in_code_as_texts_are_numbers() -> None:
         wrong: dict[str, Any] = {name: "many"}
         with pytest.raises(SettingsError, match=f"DEDUP_{name.upper()} = 'many': expected a"):
             DedupSettings(**wrong)
+
+
+def test_words_given_in_code_are_what_they_mean() -> None:
+    settings = DedupSettings(swap_keeper="off", index="memory", scope="host")  # type: ignore[arg-type]
+    assert (settings.swap_keeper, settings.index, settings.scope) == (False, IndexKind.MEMORY, Scope.HOST)
+    # A number is stored as it was written.
+    assert repr(DedupSettings(min_jaccard=1).min_jaccard) == "1"
 
 
 def test_with_another_caution_come_its_limits() -> None:

@@ -19,12 +19,12 @@ from dedup.errors import SettingsError
 from dedup.published import schemes as published
 from dedup.published.features import UNIT
 from dedup.published.keywords import keywords_of
-from dedup.signature.analysis import sums_of
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.parts import FEATURES as OWN_FEATURES
 from dedup.signature.schemes import DEFAULT, Scheme, find_hash, find_scheme, named_schemes
 from dedup.signature.signature import SCHEME, Signature, digest, distance, make_signature
-from dedup.signature.simhash import fingerprint_of, fold, fold_equal
+from dedup.signature.simhash import fold_equal
+from dedup.signature.sums import fingerprint_of, fold, sums_of
 from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words
 from tests.waiting import HANG

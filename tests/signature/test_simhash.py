@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.signature.signature import BITS, distance
-from dedup.signature.simhash import fingerprint_of, fold
+from dedup.signature.sums import fingerprint_of, fold
 from dedup.sql.schema import to_signed, to_unsigned
 
 HASHES = st.integers(0, 2**64 - 1)

@@ -60,6 +60,7 @@ def test_python_of_executors_without_packages_is_named(tmp_path: Path) -> None:
             "Set PYSPARK_PYTHON to a Python of the same version",
         ),
         ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "want of memory"),
+        ("An exception was thrown:\nTraceback (most recent call last):\n  File x\nMemoryError\n", "--max-bytes"),
         ('java.io.IOException: Cannot run program "python9": error=2', "cannot run python9; "),
     ],
 )

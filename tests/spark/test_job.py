@@ -60,3 +60,18 @@ def test_where_nothing_can_be_read_nothing_is_written(spark: Any, tmp_path: Path
     with pytest.raises(InputError, match=r"no document could be read, and nothing is written: .*in\.jsonl:1"):
         run(spark, str(tmp_path / "in.jsonl"), output=str(tmp_path / "out"), options=ReadOptions("content"))
     assert not (tmp_path / "out").exists()
+
+
+def test_words_that_a_user_adds_are_known_where_signatures_are_made(spark: Any, tmp_path: Path) -> None:
+    from dedup.spark.job import SparkJob, run_job
+
+    (tmp_path / "words.txt").write_text("云计算平台\n", encoding="utf-8")
+    text = "我们使用云计算平台来处理大量数据并且提供稳定的服务给所有的用户和企业客户" * 4
+    lines = [json.dumps({"id": str(number), "text": text + " x" * number}) for number in range(3)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    settings = RuleSettings(dictionary=str(tmp_path / "words.txt"))
+    done = run_job(spark, SparkJob([str(tmp_path / "in.jsonl")], str(tmp_path / "out"), ReadOptions(), settings), print)
+    expected = run_dedup("files", "in.jsonl", "--dictionary", "words.txt", "--dry-run", "--json", folder=tmp_path)
+    told = {name: json.loads(expected.stdout)[name] for name in ("kept", "near", "wordless", "unanalysed")}
+    assert {name: getattr(done.result.tally, name) for name in told} == told
+    assert told == {"kept": 1, "near": 2, "wordless": 0, "unanalysed": 0}

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from dedup.corpus.reading.documents import CorpusDocument, Position, Rejected
 from dedup.report.contents import RelatedRow
 from dedup.report.html import doubt
 from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule
+from dedup.rules.settings import RuleSettings
+from dedup.signature import extraction
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -39,3 +42,47 @@ def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
     assert found == sorted(rows, key=doubt.order_of_doubt)
     expected = {row.dropped for row in rows if doubt.is_doubtful(row)}
     assert {row.key for row in frame.where(is_doubtful()).collect()} == expected
+
+
+def test_a_page_whose_extraction_fails_is_a_document_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dedup.spark.reading import rows_of_items
+
+    def fail(_: bytes) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(extraction, "parse_html", fail)
+    position = Position(0, 1, 0)
+    page = CorpusDocument("a", None, b"<p>a", "a.jsonl", position, b"{}")
+    items = [page, Rejected("a.jsonl", position, "no JSON")]
+    [document, rejected] = next(rows_of_items(items)).to_pylist()
+    assert document["id"] is not None
+    assert (document["text"], document["identity"], document["reason"]) == ("", None, "RecursionError: too deep")
+    assert (rejected["id"], rejected["reason"]) == (None, "no JSON")
+
+
+def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
+    from dedup.spark.reporting import Written, result_of
+
+    columns = "id long, key string, text string, source string, reason string"
+    documents = [
+        (1, "a", "one two", "in:1", None),
+        (2, "b", "", "in:2", "RecursionError: too deep"),
+        (3, "c", "three", "in:3", None),
+        (4, "d", "", "in:4", None),
+    ]
+    signed = [(1, 2, 5, None), (2, 0, 0, None), (3, 0, 0, "ValueError: odd"), (4, 0, 0, None)]
+    kept = spark.createDataFrame(documents, columns)
+    dropped = spark.createDataFrame([], "verdict string, distance int, similarity double")
+    written = Written(
+        documents=kept,
+        signed=spark.createDataFrame(signed, "id long, tokens long, fingerprint long, reason string"),
+        kept=kept,
+        dropped=dropped,
+        similar=dropped,
+        clusters=spark.createDataFrame([], "cluster long, leader string"),
+        rejected=spark.createDataFrame([], "source string, reason string"),
+        known=None,
+    )
+    tally = result_of(written, RuleSettings()).tally
+    assert (tally.documents, tally.kept, tally.unanalysed, tally.wordless) == (4, 4, 2, 1)
+    assert tally.first_unanalysed == [("in:2", "RecursionError: too deep"), ("in:3", "ValueError: odd")]

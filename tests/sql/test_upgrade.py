@@ -21,8 +21,8 @@ from crawler.pages.store import PageStore
 from crawler.pages.tables import page_versions, pages
 from crawler.pages.visits import visits
 from dedup.errors import DatabaseError, IncompatibleDatabaseError
-from dedup.ledger.deduplicator import Verdict
 from dedup.ledger.runs.cancelling import cancel_run
+from dedup.rules.decision import Verdict
 from dedup.sql import schema, versions
 from dedup.sql.database import Database, open_existing_database
 from dedup.sql.migrating import upgrade

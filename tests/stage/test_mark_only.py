@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.ledger.deduplicator import Decision, Document, Verdict
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Decision, Kept, Verdict
+from dedup.rules.documents import Document
 from dedup.rules.settings import Brake
 from dedup.sql import schema
 from tests.deciding import Crawl, signature_of

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dedup.cli import files
+from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
@@ -61,6 +62,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
 def _build_of_database(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_of(options.database))) as database:
         settings = _settings(database, read_settings_options(options))
+        compile_first("index build", "files")
         with new_index(options.output, settings, force=options.force) as known:
             taken = add_crawled(database, settings, known)
     if options.json:

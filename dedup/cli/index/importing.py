@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dedup.cli.compiling import compile_first
 from dedup.corpus.saved.exchange import add_rows
 from dedup.corpus.saved.exported import Exported
 from dedup.corpus.saved.folder import new_index, require_free
@@ -26,6 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Import an index."""
     require_free(options.output, force=options.force)
     exported = Exported(options.file)
+    compile_first("index import", "files")
     with new_index(options.output, exported.about.settings, force=options.force) as known:
         count = add_rows(exported, known)
     print(f"{options.output}: {count:,} documents")

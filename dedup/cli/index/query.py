@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 
+from dedup.cli.compiling import compile_first
 from dedup.corpus.saved.folder import FINGERPRINTS
 from dedup.corpus.saved.querying import Hit, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
@@ -22,6 +23,7 @@ from dedup.report.explanation.sides import TEXT_PREFIX, Material, read_named
 from dedup.report.output import open_output
 from dedup.signature.schemes import find_scheme
 from dedup.terminal import width_of, write_lines
+from dedup.warming import SIGNATURES
 
 _RADIUS = 3
 _WIDEST = 15
@@ -73,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.encoding:
         require_encoding(options.encoding)
     materials = [_material(name, options.encoding or "") for name in options.documents]
+    compile_first("index query", *([*SIGNATURES, "memory"] if materials else []), *(["near"] if asked else []))
     with ExitStack() as stack:
         is_file = options.index.is_file()
         saved = None if is_file else stack.enter_context(closing(SavedIndex(options.index)))

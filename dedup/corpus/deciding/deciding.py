@@ -9,7 +9,6 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,22 +17,16 @@ from numpy.typing import NDArray
 
 from dedup.corpus.candidates.candidates import Candidates
 from dedup.corpus.candidates.look_up import Closest, Stored
+from dedup.corpus.deciding.asking import asked_of, compiled_matcher, content_of
 from dedup.corpus.deciding.batch_kernel import COPY, TWIN, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
 from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
-from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.shared_shingles import bounds
 from dedup.corpus.signing.batches import SignedBatch
-from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
-from dedup.rules.documents import Content
-from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import plan_of
-from dedup.signature.schemes import find_scheme
 
 
 class Related(NamedTuple):
@@ -76,8 +69,7 @@ class CorpusDeduplicator:
         self._source = words or WordSource()
         self._rules = Rules.of(settings)
         self._index = Candidates(settings, threads)
-        brings = compiled_brings(plan_of(settings), find_scheme(settings.scheme))
-        self._matcher = Matcher(settings, brings, bounds)
+        self._matcher = compiled_matcher(settings)
         self._known = KnownDocuments(folder, lengths)
         self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
         self._clusters = KnownClusters(self._known, self._merges, self._source)
@@ -163,10 +155,6 @@ class CorpusDeduplicator:
         self._merges.close()
         self._index.close()
 
-    def _asked(self, signed: Signed, key: str) -> Asked:
-        words = partial(self._source.words, signed.words)
-        return Asked(signed.fingerprint, signed.margins, signed.sketch, words, key)
-
     def _decide_some(
         self,
         batch: SignedBatch,
@@ -190,29 +178,25 @@ class CorpusDeduplicator:
         Returns:
             How much there is then.
         """
-        rules, tokens = self._rules, batch.rows["tokens"]
-        has_words = (tokens >= rules.fewest_tokens) & (batch.rows["fingerprint"] != rules.without_features)
-        has_words &= tokens <= rules.most_tokens
         place = start = closest.first
         end = start + len(closest.counts)
         leader = UNDECIDED
         while place < end:
-            place, candidates, ends = decide_batch(decided, place, leader, *entering, closest, rules, ends)
+            place, candidates, ends = decide_batch(decided, place, leader, *entering, closest, self._rules, ends)
             if place == end or not self._is_all_known(candidates):
                 entered = start + np.flatnonzero(decided.kinds[start:place] <= COPY)
-                with_words = entered[has_words[entered]]
+                with_words = entered[entering.rows.words[len(self._known) : ends.known] != NOWHERE]
                 self._known.entered(ends.known, batch.keys_of(entered), batch.words_of(with_words))
                 start = place
             if place < end:
                 signed = batch.signed(place)
-                answer = self._matcher.find_among(
-                    self._asked(signed, batch.key(place)), candidates.tolist(), self._clusters
-                )
+                asked = asked_of(signed, batch.key(place), self._source)
+                answer = self._matcher.find_among(asked, candidates.tolist(), self._clusters)
                 self._clusters.join(answer.match)
                 leader = NOWHERE if answer.match is None else answer.match.leader.id
                 if found := answer.match or answer.similar:
-                    content = _content(signed.text_digest, signed)
-                    related.append(Related(place, decision_of(Verdict.NEW, content, answer), found.leader.id))
+                    decision = decision_of(Verdict.NEW, content_of(signed), answer)
+                    related.append(Related(place, decision, found.leader.id))
         return ends
 
     def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
@@ -272,7 +256,3 @@ class _Entering(NamedTuple):
     lines: Lines
     rows: Rows
     stored: Stored
-
-
-def _content(identity: bytes, signed: Signed) -> Content:
-    return Content(identity, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
 from dedup.corpus.deciding.briefs import room_for_briefs, write_briefs
 from dedup.corpus.deciding.kernels import Sketches, find_digest, insert_digests
-from dedup.corpus.signing.signed import Signed
 from dedup.rules.documents import StoredDocument
 from dedup.signature.sketch import Sketch
 
@@ -169,16 +168,27 @@ class KnownDocuments:
         number: int = find_digest(self._slots, self._rows["digest"], low, high)
         return None if number < 0 else number
 
-    def add(self, key: str, content: bytes, signed: Signed, leader: int | None, *, indexed: bool, words: bool) -> int:
+    def add(
+        self,
+        key: str,
+        content: bytes,
+        fingerprint: int,
+        sketch: Sketch,
+        *,
+        words: bytes,
+        leader: int | None,
+        indexed: bool,
+    ) -> int:
         """Add a document.
 
         Args:
             key: what it is called.
             content: the digest of its content, which no document has yet.
-            signed: its signature.
+            fingerprint: 64 bits, unsigned.
+            sketch: the sketch of its text.
+            words: what is kept of its words, see `dedup.corpus.signing.words`; nothing: they are not.
             leader: the number of the leader of its cluster, if it is a duplicate.
             indexed: whether it stands in the index.
-            words: whether its words are kept.
 
         Returns:
             Its number.
@@ -187,13 +197,13 @@ class KnownDocuments:
         self._make_room(1)
         self._rows[number] = (
             np.frombuffer(content, np.uint64),
-            signed.fingerprint,
-            np.frombuffer(signed.sketch.minima, np.uint64),
-            signed.sketch.shingles,
-            signed.sketch.tokens,
+            fingerprint,
+            np.frombuffer(sketch.minima, np.uint64),
+            sketch.shingles,
+            sketch.tokens,
             NOWHERE if leader is None else leader,
             self._keys.append(key.encode()),
-            self._words.append(signed.words) if words else NOWHERE,
+            self._words.append(words) if words else NOWHERE,
             indexed,
         )
         self._count += 1

@@ -58,8 +58,8 @@ class Recorder:
         """Record what was read; all documents but the duplicates among them are new, some of them similar to others."""
         for rejected in batch.rejected:
             self.tally.count_rejected(rejected.source, rejected.reason)
-        for place in batch.unanalysed:
-            self.tally.count_unanalysed(batch.source(place))
+        for place, reason in batch.unanalysed.items():
+            self.tally.count_unanalysed(batch.source(place), reason)
         is_new = np.ones(len(batch), np.bool_)
         tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
         for place, decision, leader in related:
@@ -70,14 +70,14 @@ class Recorder:
                 self._write(self._similar, document)
                 continue
             is_new[place] = False
-            self.tally.count(decision, has_words=bool(tokens[place]))
+            self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._members.add(leader, document.key)
             if decision.outcome.joined is not None:
                 self._members.add(leader, decision.outcome.joined)
             self._write(self._dropped, document)
         self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
         kept = np.flatnonzero(is_new)
-        is_new[batch.unanalysed] = False
+        is_new[list(batch.unanalysed)] = False
         wordless, sizes = np.count_nonzero(tokens[is_new] == 0), batch.rows["text_bytes"][is_new]
         self.tally.count_new(len(sizes), int(wordless), int(sizes.sum()))
         if self._kept:

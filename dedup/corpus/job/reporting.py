@@ -20,7 +20,7 @@ from dedup.report.explanation.words import WordDiff
 from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
 from dedup.report.output import open_output
-from dedup.rules.decision import Kept, Verdict
+from dedup.rules.decision import Verdict
 
 _FILES_NAMED = 3
 
@@ -63,27 +63,7 @@ def report_of(files: str, tally: Tally, rows: Iterator[RelatedRow], left_out: Le
         # A run counts the bytes of all that is dropped, and the page tells no other number.
         Verdict.NEAR_DUPLICATE: Total(tally.near, tally.saved_bytes, tally.distances, tally.similarities),
     }
-    return Report(
-        runs=[files],
-        host="",
-        totals=totals,
-        hosts=[],
-        host_count=0,
-        clusters=[],
-        cluster_count=0,
-        keepers=[],
-        keeper_count=0,
-        over_limit=[],
-        kept=dict.fromkeys(Kept, 0),
-        not_examined=[],
-        skip_counts={},
-        max_skipped=0,
-        duplicates=rows,
-        similar=iter(()),
-        skipped=iter(()),
-        moments=iter(()),
-        left_out=left_out or LeftOut(),
-    )
+    return Report(runs=[files], host="", totals=totals, duplicates=rows, left_out=left_out or LeftOut())
 
 
 def name_of(files: Sequence[str]) -> str:

@@ -35,8 +35,8 @@ def summary_lines(
     yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
     counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
     yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}")
-    yield from _named("rejected", tally.rejected, [f"{plain(s)}: {plain(why)}" for s, why in tally.first_rejected])
-    yield from _named("unanalysed", tally.unanalysed, [plain(source) for source in tally.first_unanalysed])
+    yield from _named("rejected", tally.rejected, tally.first_rejected)
+    yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
     unit, factor = unit_for(tally.text_bytes)
     yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
     if outputs:
@@ -63,11 +63,12 @@ def _row(label: str, text: str) -> str:
     return f"{label:<{_LABEL}}  {text}"
 
 
-def _named(label: str, count: int, lines: Sequence[str]) -> Iterator[str]:
-    for number, line in enumerate(lines):
+def _named(label: str, count: int, first: Sequence[tuple[str, str]]) -> Iterator[str]:
+    for number, (source, reason) in enumerate(first):
+        line = f"{plain(source)}: {plain(reason)}" if reason else plain(source)
         yield _row(f"{label}" if number == 0 else "", f"{count if number == 0 else '':<5} {line[:_REASON]}")
-    if count > len(lines) > 0:
-        yield _row("", f"      and {count - len(lines):,} more")
+    if count > len(first) > 0:
+        yield _row("", f"      and {count - len(first):,} more")
 
 
 def _notes(tally: Tally) -> str:

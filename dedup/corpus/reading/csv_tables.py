@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Self
 
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.reading.fields import BadRecordError, content_of, key_of, others_there, storable
+from dedup.corpus.reading.fields import BadRecordError, document_of, require_columns
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
 
@@ -54,22 +54,16 @@ def _outcome(
     if fields is None:
         return Rejected(file.name, position, reason)
     try:
-        text, html = content_of(fields, options)
-        text = None if text is None else storable(text)
-        key = storable(key_of(fields, options) or f"{file.key}:{position.ordinal}")
+        return document_of(fields, fields, file, position, options)
     except BadRecordError as error:
         return Rejected(file.name, position, str(error))
-    return CorpusDocument(key, text, html, file.name, position, fields)
 
 
 def _check_header(names: list[str], options: ReadOptions) -> list[str]:
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise BadRecordError(f"the header has the column {twice[0][:100]!r} twice")
-    if options.text_field not in names and options.html_field not in names:
-        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; {others_there(names)}")
-    if options.key_field is not None and options.key_field not in names:
-        raise BadRecordError(f"no column {options.key_field!r}")
+    require_columns(names, options)
     return names
 
 

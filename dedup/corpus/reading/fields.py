@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dedup.corpus.reading.documents import ReadOptions
+from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions
+from dedup.corpus.reading.files import CorpusFile
 from dedup.signature.normalise import clean
 
 _SHOWN = 200
@@ -15,6 +16,38 @@ KEY_FIELDS = ("url", "id", "key")
 
 class BadRecordError(ValueError):
     """A line, row or record cannot be a document; the message is the reason that the user is told."""
+
+
+def document_of(
+    fields: Mapping[str, Any], record: Any, file: CorpusFile, position: Position, options: ReadOptions
+) -> CorpusDocument:
+    """Return the document of an object or a row.
+
+    Args:
+        fields: values by name.
+        record: what is written of it where it is kept.
+        file: where it was read.
+        position: where it stands there; what has no key is called by that.
+        options: the names of the fields.
+
+    Raises:
+        BadRecordError: it is none.
+    """
+    text, html = content_of(fields, options)
+    key = storable(key_of(fields, options) or f"{file.key}:{position.ordinal}")
+    return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
+
+
+def require_columns(names: Sequence[str], options: ReadOptions) -> None:
+    """Refuse a table in which the columns are not that are needed.
+
+    Raises:
+        BadRecordError: there is none of content, or not the one of the key that was named.
+    """
+    if options.text_field not in names and options.html_field not in names:
+        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; {others_there(names)}")
+    if options.key_field is not None and options.key_field not in names:
+        raise BadRecordError(f"no column {options.key_field!r}")
 
 
 def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | None, bytes | None]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from dedup.corpus.reading import fields
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.reading.fields import BadRecordError, content_of, key_of, storable
+from dedup.corpus.reading.fields import BadRecordError
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
 
@@ -75,17 +76,7 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
     Raises:
         BadRecordError: it holds none.
     """
-    fields = _object(line)
-    text, html = content_of(fields, options)
-    key = key_of(fields, options)
-    return CorpusDocument(
-        key=f"{file.key}:{position.ordinal}" if key is None else storable(key),
-        text=None if text is None else storable(text),
-        html=html,
-        file=file.name,
-        position=position,
-        record=line.removesuffix(b"\n"),
-    )
+    return fields.document_of(_object(line), line.removesuffix(b"\n"), file, position, options)
 
 
 def _object(line: bytes) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dedup.corpus.reading.documents import MEGABYTE, CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, content_of, key_of, others_there, storable
+from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, require_columns
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.reading.rows import ParquetRow
@@ -57,10 +57,10 @@ def read(
                 ordinal = max(first, done)
                 try:
                     for batch, start in _batches(table, group, ordinal - first):
-                        for index, item in enumerate(_documents(batch, columns, start, options), start):
+                        for index, fields in enumerate(_fields(batch, columns, start), start):
                             ordinal += 1
                             position = Position(number, ordinal, offset)
-                            yield _outcome(item, file, position, ParquetRow(batch, index))
+                            yield _outcome(fields, ParquetRow(batch, index), file, position, options)
                 except parquet_damage(arrow) as error:
                     # The position is the group's last row: reading goes on with the next group.
                     reason = f"rows {ordinal + 1:,} to {first + rows:,} cannot be read: {str(error)[:200]}"
@@ -74,11 +74,7 @@ def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[str]:
     Raises:
         BadRecordError: a column that is needed is not there, or its type cannot be used.
     """
-    if options.text_field not in schema.names and options.html_field not in schema.names:
-        others = others_there(schema.names)
-        raise BadRecordError(f"no column {options.text_field!r} or {options.html_field!r}; {others}")
-    if options.key_field is not None and options.key_field not in schema.names:
-        raise BadRecordError(f"no column {options.key_field!r}")
+    require_columns(schema.names, options)
     keys = KEY_FIELDS if options.key_field is None else (options.key_field,)
     names = dict.fromkeys((options.text_field, options.html_field, *keys))
     for name in names:
@@ -106,26 +102,10 @@ def _batches(table: Any, group: int, skipped: int) -> Iterator[tuple[Any, int]]:
         skipped = max(0, skipped - batch.num_rows)
 
 
-def _documents(
-    batch: Any, columns: list[str], start: int, options: ReadOptions
-) -> Iterator[tuple[str | None, str | None, bytes | None] | str]:
-    """Yield key, text and HTML of each row from `start` on, or what is wrong with it."""
+def _fields(batch: Any, columns: list[str], start: int) -> Iterator[dict[str, Any]]:
+    """Yield the values by column of each row from `start` on."""
     used = [_values(batch.column(batch.schema.get_field_index(name)).slice(start)) for name in columns]
-    for row in zip(*used, strict=True):
-        try:
-            yield _document(dict(zip(columns, row, strict=True)), options)
-        except BadRecordError as error:
-            yield str(error)
-
-
-def _document(fields: dict[str, Any], options: ReadOptions) -> tuple[str | None, str | None, bytes | None]:
-    if _NOT_UTF8 in fields.values():
-        raise BadRecordError("not UTF-8")
-    text, html = content_of(fields, options)
-    key = key_of(fields, options)
-    if len(text or html or "") > options.max_bytes:
-        raise BadRecordError(f"a row of more than {options.max_bytes:,} bytes")
-    return None if key is None else storable(key), None if text is None else storable(text), html
+    return (dict(zip(columns, row, strict=True)) for row in zip(*used, strict=True))
 
 
 def _values(column: Any) -> list[Any]:
@@ -145,9 +125,14 @@ def _value(scalar: Any) -> Any:
 
 
 def _outcome(
-    item: tuple[str | None, str | None, bytes | None] | str, file: CorpusFile, position: Position, record: ParquetRow
+    fields: dict[str, Any], record: ParquetRow, file: CorpusFile, position: Position, options: ReadOptions
 ) -> CorpusDocument | Rejected:
-    if isinstance(item, str):
-        return Rejected(file.name, position, item)
-    key, text, html = item
-    return CorpusDocument(key or f"{file.key}:{position.ordinal}", text, html, file.name, position, record)
+    if _NOT_UTF8 in fields.values():
+        return Rejected(file.name, position, "not UTF-8")
+    try:
+        document = document_of(fields, record, file, position, options)
+    except BadRecordError as error:
+        return Rejected(file.name, position, str(error))
+    if len(document.text or document.html or "") > options.max_bytes:
+        return Rejected(file.name, position, f"a row of more than {options.max_bytes:,} bytes")
+    return document

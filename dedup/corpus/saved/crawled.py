@@ -8,15 +8,15 @@ import numpy as np
 from sqlalchemy import Connection, Select, func, select
 
 from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.signing.signed import Signed, identity_of
+from dedup.corpus.signing.signed import identity_of
 from dedup.errors import DatabaseError
 from dedup.progress import Progress
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.sketch import Sketch
-from dedup.sql.database import Database
-from dedup.sql.schema import documents, properties, to_unsigned, words
+from dedup.sql.database import Database, read_properties
+from dedup.sql.schema import documents, to_unsigned, words
 
 _ROWS_AT_ONCE = 1_000
 
@@ -28,7 +28,6 @@ _KNOWN = (
         documents.c.key,
         documents.c.text_digest,
         documents.c.body_digest,
-        documents.c.text_bytes,
         documents.c.fingerprint,
         documents.c.sketch,
         documents.c.leader_id,
@@ -61,8 +60,7 @@ def scheme_of(database: Database) -> Scheme:
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        rows = connection.execute(select(properties.c.name, properties.c.value))
-        values = {row.name: row.value for row in rows}
+        values = read_properties(connection)
     return scheme_named(values["scheme"], values.get("word lists", ""))
 
 
@@ -78,9 +76,9 @@ def add_crawled(database: Database, settings: RuleSettings, known: KnownDocument
         DatabaseError: the database cannot be read, or a duplicate has no original.
     """
     with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
-        originals = _Adding(settings, known)
+        originals = _Adding(settings, known, database.name)
         originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)), progress)
-        duplicates = _Adding(settings, known, originals)
+        duplicates = _Adding(settings, known, database.name, originals)
         duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)), progress)
     return Taken(len(originals.ids) + len(duplicates.ids), len(known))
 
@@ -88,9 +86,12 @@ def add_crawled(database: Database, settings: RuleSettings, known: KnownDocument
 class _Adding:
     """Adds rows of a database; of equal contents the first stands for all."""
 
-    def __init__(self, settings: RuleSettings, known: KnownDocuments, leaders: _Adding | None = None) -> None:
+    def __init__(
+        self, settings: RuleSettings, known: KnownDocuments, database: str, leaders: _Adding | None = None
+    ) -> None:
         self._settings = settings
         self._known = known
+        self._database = database
         self._leaders = leaders
         self.ids: list[int] = []
         self.numbers: list[int] = []
@@ -103,7 +104,10 @@ class _Adding:
             if leaders is not None:
                 place = int(np.searchsorted(leaders[0], row.leader_id))
                 if place == len(leaders[0]) or leaders[0][place] != row.leader_id or leaders[1][place] < 0:
-                    raise DatabaseError(f"{row.key!r} is a duplicate of a document that leads no cluster")
+                    raise DatabaseError(
+                        f"database {self._database}: {row.key!r} is a duplicate of a document that leads no cluster; "
+                        "name a copy of the database that is whole, or crawl anew into a new one"
+                    )
                 leader = int(leaders[1][place])
             progress.show(before + len(self.ids))
             self.ids.append(row.id)
@@ -115,9 +119,8 @@ class _Adding:
         sketch = Sketch.from_bytes(bytes(row.sketch))
         body_digest = None if row.body_digest is None else bytes(row.body_digest)
         deflated = b"" if row.words is None else bytes(row.words)
-        fingerprint, text_digest = to_unsigned(row.fingerprint), bytes(row.text_digest)
-        signed = Signed(text_digest, body_digest, fingerprint, b"", sketch, deflated, row.text_bytes, None)
-        identity = identity_of(signed)
+        fingerprint = to_unsigned(row.fingerprint)
+        identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
         if identity is None:
             return -1
         number = self._known.find(identity)
@@ -125,4 +128,4 @@ class _Adding:
             return number
         is_left_out = settings.mode is Mode.PAPER and leader is not None
         indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
-        return self._known.add(row.key, identity, signed, leader, indexed=indexed, words=bool(deflated))
+        return self._known.add(row.key, identity, fingerprint, sketch, words=deflated, leader=leader, indexed=indexed)

@@ -12,11 +12,8 @@ from dedup.corpus.reading.libraries import load_pyarrow
 from dedup.corpus.saved.exported import Exported, wrong_row
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.saved.rows import COLUMNS, NAME, Row, write_about
-from dedup.corpus.signing.signed import Signed
 from dedup.corpus.writing.outputs import Output, open_output
 from dedup.progress import track
-from dedup.signature.deflating import deflate
-from dedup.signature.sketch import Sketch
 
 
 def export(saved: SavedIndex, path: Path) -> int:
@@ -68,7 +65,7 @@ def add_rows(exported: Exported, known: KnownDocuments) -> int:
 
 
 def _write_rows(saved: SavedIndex, output: Output, *, is_parquet: bool) -> None:
-    for document, signed in track(saved.documents(), "exporting", len(saved)):
+    for document, words in track(saved.documents(), "exporting", len(saved)):
         assert document.text_digest is not None
         row = Row(
             document.id,
@@ -80,7 +77,7 @@ def _write_rows(saved: SavedIndex, output: Output, *, is_parquet: bool) -> None:
             document.sketch.shingles,
             document.leader_id,
             document.indexed,
-            saved.inflate(document.id, signed.words).decode() if signed.words else None,
+            saved.inflate(document.id, words).decode() if words else None,
         )
         output.write(row.in_parquet() if is_parquet else row.in_jsonl())
 
@@ -101,7 +98,4 @@ def _add(row: Row, leader: int | None, known: KnownDocuments) -> None:
         raise ValueError(f"leader {row.leader} is led by another document")
     if known.find(row.digest) is not None:
         raise ValueError(f"digest {row.digest.hex()} is that of a row before")
-    sketch = Sketch(row.minima, 0, row.tokens, row.shingles)
-    words = b"" if row.words is None else deflate(row.words.encode())
-    signed = Signed(row.digest, None, row.fingerprint, b"", sketch, words, 0, None)
-    known.add(row.key, row.digest, signed, leader, indexed=row.indexed, words=row.words is not None)
+    known.add(row.key, row.digest, row.fingerprint, row.sketch, words=row.deflated, leader=leader, indexed=row.indexed)

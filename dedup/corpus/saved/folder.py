@@ -6,8 +6,6 @@ It is the state of a finished run over files (`dedup.corpus.state.checkpoint`), 
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
@@ -22,7 +20,7 @@ from dedup.corpus.deciding.cluster_merges import join_saved
 from dedup.corpus.deciding.known import FILES, ROW, KnownDocuments
 from dedup.corpus.state.checkpoint import CHECKPOINT, Checkpoint, about_settings, locked
 from dedup.corpus.state.tally import Tally
-from dedup.corpus.writing.outputs import sync_folder
+from dedup.corpus.writing.outputs import sync_folder, write_json
 from dedup.errors import InputError
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
@@ -122,13 +120,8 @@ def complete(folder: Path) -> None:
     index = MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0), saved.about["settings"]["scheme"])
     index.add_many(numbers, rows["fingerprint"][numbers])
     index.save(folder / FINGERPRINTS)
-    new = folder / f"{CHECKSUMS}.new"
-    with new.open("w", encoding="utf-8") as file:
-        json.dump({"format": FORMAT, "files": {name: checksum(folder / name) for name in CHECKED}}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(folder / CHECKSUMS)
-    sync_folder(folder)
+    checksums = {name: checksum(folder / name) for name in CHECKED}
+    write_json(folder / CHECKSUMS, {"format": FORMAT, "files": checksums})
 
 
 def checksum(path: Path) -> list[int]:

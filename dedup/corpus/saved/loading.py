@@ -26,7 +26,6 @@ from dedup.ledger.identity import Identity
 from dedup.ledger.tables.permuted import fill_tables
 from dedup.progress import track
 from dedup.rules.settings import RuleSettings
-from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
@@ -169,16 +168,17 @@ def _load_documents(source: Source, database: Database, run: str) -> int:
 
 def _of_saved(saved: SavedIndex, first: int) -> Iterator[_Entry]:
     """Yield the documents of an index from a number on."""
-    for document, signed in track(saved.documents(first), "loading", len(saved) - first):
+    for document, deflated in track(saved.documents(first), "loading", len(saved) - first):
+        assert document.text_digest is not None
         yield _Entry(
             document.id,
             document.key,
-            signed.text_digest,
+            document.text_digest,
             document.fingerprint,
             document.sketch,
             document.leader_id,
             document.indexed,
-            signed.words,
+            deflated,
         )
 
 
@@ -186,9 +186,7 @@ def _of_exported(exported: Exported, first: int) -> Iterator[_Entry]:
     """Yield the documents of an exported index from a place on."""
     for _, place, row, leader in exported.rows():
         if place >= first:
-            words = b"" if row.words is None else deflate(row.words.encode())
-            sketch = Sketch(row.minima, 0, row.tokens, row.shingles)
-            yield _Entry(place, row.key, row.digest, row.fingerprint, sketch, leader, row.indexed, words)
+            yield _Entry(place, row.key, row.digest, row.fingerprint, row.sketch, leader, row.indexed, row.deflated)
 
 
 def _require_sound(database: Database, path: Path) -> None:

@@ -77,8 +77,9 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
     numbers = np.empty(len(source), np.int64)
     keys = np.empty(len(source), np.uint64)
     added = 0
-    for document, signed in track(source.documents(), "merging", len(source)):
-        found = known.find(signed.text_digest)
+    for document, words in track(source.documents(), "merging", len(source)):
+        assert document.text_digest is not None
+        found = known.find(document.text_digest)
         if found is None:
             leader = None if document.leader_id is None else int(numbers[document.leader_id])
             leader = _leader(document, leader, known, settings)
@@ -87,7 +88,13 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
                 leader is None and is_comparable(document.sketch.tokens, document.fingerprint, settings)
             )
             found = known.add(
-                document.key, signed.text_digest, signed, leader, indexed=indexed, words=bool(signed.words)
+                document.key,
+                document.text_digest,
+                document.fingerprint,
+                document.sketch,
+                words=words,
+                leader=leader,
+                indexed=indexed,
             )
             keys[added] = np.frombuffer(digest(document.key.encode()), np.uint64)[0]
             added += 1

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.deciding.known import FILES, NOWHERE, ROW, stored_document
 from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
-from dedup.corpus.signing.signed import Signed
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.index.memory.index import MemoryIndex
@@ -111,13 +110,13 @@ class SavedIndex:
         """Return a document as the rules for verdicts want it."""
         return stored_document(number, self.rows[number], self.key(number))
 
-    def documents(self, first: int = 0) -> Iterator[tuple[StoredDocument, Signed]]:
-        """Yield all documents from a number on, each as it is stored and as it can be added elsewhere."""
+    def documents(self, first: int = 0) -> Iterator[tuple[StoredDocument, bytes]]:
+        """Yield all documents from a number on, each with its deflated words, nothing where they were not kept."""
         for start in range(first, len(self), _ROWS_AT_ONCE):
             # A copy of some: what was read of the file itself would count as memory of this process.
             for number, row in enumerate(self.rows[start : start + _ROWS_AT_ONCE].copy(), start):
-                document = stored_document(number, row, self._key_at(int(row["key"])))
-                yield document, self._signed(document, self._deflated_at(int(row["words"])))
+                key, words = self._key_at(int(row["key"])), self._deflated_at(int(row["words"]))
+                yield stored_document(number, row, key), words
 
     def fingerprints(self, plan: ProbePlan) -> MemoryIndex:
         """Open the fingerprints; their ids are the numbers of the documents.
@@ -144,12 +143,6 @@ class SavedIndex:
             if len(data) == length and (data or name == "keys"):
                 return data
         raise self._damaged(f"{name} has nothing at {place:,}")
-
-    @staticmethod
-    def _signed(document: StoredDocument, deflated: bytes) -> Signed:
-        digest = document.text_digest
-        assert digest is not None
-        return Signed(digest, None, document.fingerprint, b"", document.sketch, deflated, 0, None)
 
     def _damaged(self, reason: str) -> IndexFileError:
         return IndexFileError(f"{self.folder}: damaged index, {reason}: build it again, or take a copy")

@@ -22,6 +22,7 @@ from dedup.corpus.saved.folder import settings_of
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import RuleSettings
 from dedup.signature.deflating import deflate
+from dedup.signature.sketch import Sketch
 
 FORMAT = 2
 
@@ -90,6 +91,16 @@ class Row(NamedTuple):
     indexed: bool
     words: str | None
 
+    @property
+    def sketch(self) -> Sketch:
+        """The sketch, without its numbers."""
+        return Sketch(self.minima, 0, self.tokens, self.shingles)
+
+    @property
+    def deflated(self) -> bytes:
+        """The words, deflated; nothing where they are not kept."""
+        return b"" if self.words is None else deflate(self.words.encode())
+
     def in_jsonl(self) -> dict[str, Any]:
         """Return the object of a line."""
         bits = {"digest": self.digest.hex(), "fingerprint": f"{self.fingerprint:016x}", "minima": self.minima.hex()}
@@ -99,8 +110,8 @@ class Row(NamedTuple):
         """Return the values by column."""
         low, high = _DIGEST.unpack(self.digest)
         (fingerprint,) = _FINGERPRINT.unpack(self.fingerprint.to_bytes(8, "little"))
-        deflated = None if self.words is None else deflate(self.words.encode())
-        values = self._asdict() | {"low": low, "high": high, "fingerprint": fingerprint, "words": deflated}
+        bits = {"low": low, "high": high, "fingerprint": fingerprint, "words": self.deflated or None}
+        values = self._asdict() | bits
         return {name: values[name] for name in COLUMNS}
 
 
@@ -146,7 +157,9 @@ def read_about(source: str, text: str | bytes) -> About:
         about = json.loads(text)
         version = about["format"]
         if version not in (_FIRST_FORMAT, FORMAT):
-            raise InputError(f"{source}: export format {version!r}, and this version reads {FORMAT}")
+            raise InputError(
+                f"{source}: export format {version!r}, and this version reads {FORMAT}; export the index again with it"
+            )
         return About(version, about["settings"], settings_of(about["settings"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise no_export(source) from None

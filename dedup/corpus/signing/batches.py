@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,8 @@ from dedup.corpus.reading.documents import CorpusDocument, Item, Position, Rejec
 from dedup.corpus.reading.line_ranges import LineRange, ReadMemory
 from dedup.corpus.signing.signed import SIGNED, Signed
 from dedup.corpus.signing.words import REFERENCE, refer
+from dedup.errors import reason_of
 from dedup.signature.batch import Texts, encoded
-from dedup.signature.sketch import Sketch
 
 PLACE = np.dtype([("file", "<i8"), ("ordinal", "<i8"), ("offset", "<i8"), ("length", "<i8")])
 """Where a document stands, as in `dedup.corpus.reading.documents.Position`, and its length without the end."""
@@ -46,23 +45,18 @@ class Contents(NamedTuple):
     def alone(self) -> list[Contents]:
         """Return each by itself."""
         pages = [{0: self.pages[place]} if place in self.pages else {} for place in range(self.documents)]
-        return [Contents(_joined([self.texts.bytes_of(place)]), each) for place, each in enumerate(pages)]
+        return [Contents(Texts.joined([self.texts.bytes_of(place)]), each) for place, each in enumerate(pages)]
 
     def texts_with(self, main_texts: dict[int, str]) -> Texts:
         """Return the texts, with the main texts of pages in their places."""
         if not main_texts:
             return self.texts
-        return _joined(
+        return Texts.joined(
             [
                 encoded(main_texts[place]) if place in main_texts else self.texts.bytes_of(place)
                 for place in range(self.documents)
             ]
         )
-
-
-def _joined(texts: Sequence[bytes]) -> Texts:
-    offsets = np.array([0, *accumulate(map(len, texts))], np.int64)
-    return Texts(np.frombuffer(b"".join(texts), np.uint8), offsets)
 
 
 class SignedPage(NamedTuple):
@@ -80,18 +74,18 @@ class Signatures(NamedTuple):
         words: the words of each, deflated; nothing of those whose words are found again by where they stand, and
             no list where those are all.
         pages: what else is known of pages, by their places.
-        unanalysed: the places of those whose analysis failed.
+        unanalysed: why the analysis of a document failed, by its place.
     """
 
     rows: NDArray[Any]
     words: list[bytes]
     pages: dict[int, SignedPage]
-    unanalysed: list[int]
+    unanalysed: dict[int, str]
 
     @classmethod
-    def none(cls) -> Signatures:
+    def none(cls, error: Exception) -> Signatures:
         """Return what is known of one document whose analysis failed."""
-        return cls(np.zeros(1, SIGNED), [], {}, [0])
+        return cls(np.zeros(1, SIGNED), [], {}, {0: reason_of(error)})
 
     @classmethod
     def joined(cls, parts: Sequence[Signatures]) -> Signatures:
@@ -100,7 +94,7 @@ class Signatures(NamedTuple):
             np.concatenate([part.rows for part in parts]),
             [part.words[0] if part.words else b"" for part in parts],
             {place: part.pages[0] for place, part in enumerate(parts) if part.pages},
-            [place for place, part in enumerate(parts) if part.unanalysed],
+            {place: part.unanalysed[0] for place, part in enumerate(parts) if part.unanalysed},
         )
 
 
@@ -149,7 +143,7 @@ class SignedBatch:
         key_bytes: how many bytes each key has with its length, shape (n,).
         has_digest: of which documents the digest says what they are, shape (n,); texts without words are no copies.
         word_bytes: how many bytes has what is kept of the words of each, with its length, shape (n,).
-        unanalysed: the places of those without a signature.
+        unanalysed: why a document has no signature, by its place.
         rejected: what between them could not be read as a document.
         end: where the last of all stands; None: there is nothing.
     """
@@ -203,17 +197,8 @@ class SignedBatch:
 
     def signed(self, place: int) -> Signed:
         """Return the signature of a document alone."""
-        row, page = self.rows[place], self._pages.get(place)
-        return Signed(
-            row["digest"].tobytes(),
-            page and page.body_digest,
-            int(row["fingerprint"]),
-            row["margins"].tobytes(),
-            Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"])),
-            self._kept_words(place),
-            int(row["text_bytes"]),
-            page and page.text,
-        )
+        page = self._pages.get(place)
+        return Signed.of(self.rows[place], self._kept_words(place), page and page.body_digest, page and page.text)
 
     def documents(self, places: NDArray[np.int64]) -> Iterator[tuple[CorpusDocument, str | None]]:
         """Yield some documents as they were read, each with the main text of its page if it has one.

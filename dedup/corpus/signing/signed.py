@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,20 +38,39 @@ class Signed(NamedTuple):
     text_bytes: int
     text: str | None
 
+    @classmethod
+    def of(cls, row: Any, words: bytes, body_digest: bytes | None = None, text: str | None = None) -> Signed:
+        """Return a row of the type `SIGNED` with what goes with it, see the attributes."""
+        return cls(
+            row["digest"].tobytes(),
+            body_digest,
+            int(row["fingerprint"]),
+            row["margins"].tobytes(),
+            Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"])),
+            words,
+            int(row["text_bytes"]),
+            text,
+        )
+
     @property
     def margins(self) -> NDArray[np.int64]:
         """The margin of each bit, shape (64,)."""
         return np.frombuffer(self.packed_margins, np.int64)
 
 
-def identity_of(signed: Signed) -> bytes | None:
+def identity_of(tokens: int, text_digest: bytes, body_digest: bytes | None) -> bytes | None:
     """Return the digest of what makes two documents of a corpus the same; None if nothing does.
 
     Pages without text are the same only to the byte, texts without words never.
+
+    Args:
+        tokens: how many the text has.
+        text_digest: see `dedup.signature.signature.Signature`.
+        body_digest: the digest of the page's bytes; None where there was a text.
     """
-    if signed.sketch.tokens:
-        return signed.text_digest
-    return None if signed.body_digest is None else page_identity(signed.body_digest)
+    if tokens:
+        return text_digest
+    return None if body_digest is None else page_identity(body_digest)
 
 
 def page_identity(body_digest: bytes) -> bytes:

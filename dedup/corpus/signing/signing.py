@@ -18,6 +18,7 @@ from dedup.corpus.signing.batches import (
     SignedPage,
 )
 from dedup.corpus.signing.signed import SIGNED, page_identity
+from dedup.errors import DedupError
 from dedup.signature.batch import SIGNATURE, sign_texts
 from dedup.signature.deflating import deflate
 from dedup.signature.schemes import Scheme, find_scheme
@@ -51,14 +52,22 @@ def sign_contents(contents: Contents, scheme_name: str, *, with_words: bool) -> 
         contents: their texts and pages.
         scheme_name: how signatures are made.
         with_words: whether the words of texts are wanted; those of pages always are.
+
+    Raises:
+        DedupError: no signature can be made, whatever the document.
+        MemoryError: there is too little memory for one of them alone.
     """
     if not contents.documents:
-        return Signatures(np.empty(0, SIGNED), [], {}, [])
+        return Signatures(np.empty(0, SIGNED), [], {}, {})
     try:
         return _sign(contents, find_scheme(scheme_name), with_words=with_words)
-    except Exception:  # noqa: BLE001, RUF100 -- no page may end a run, whatever parsers raise
+    except DedupError:
+        raise
+    except Exception as error:  # no page may end a run, whatever parsers raise
         if contents.documents == 1:
-            return Signatures.none()
+            if isinstance(error, MemoryError):
+                raise
+            return Signatures.none(error)
     return Signatures.joined([sign_contents(each, scheme_name, with_words=with_words) for each in contents.alone()])
 
 
@@ -82,7 +91,10 @@ async def sign_all(
 
     Yields:
         Each portion in its order. Without a signature is a document whose analysis fails, kills its worker
-        process or takes too long, when it was tried alone too.
+        process, has too little memory or takes too long, when it was tried alone too.
+
+    Raises:
+        DedupError: no signature can be made, whatever the document.
     """
     waiting = iter(portions)
     under_way: deque[asyncio.Task[SignedBatch]] = deque()
@@ -116,22 +128,21 @@ def _sign(contents: Contents, scheme: Scheme, *, with_words: bool) -> Signatures
         if not rows["tokens"][place]:
             rows["digest"][place] = np.frombuffer(page_identity(page.body_digest), np.uint64)
     kept = [deflate(each) if with_words or place in pages else b"" for place, each in enumerate(words)]
-    return Signatures(rows, kept, pages, [])
+    return Signatures(rows, kept, pages, {})
 
 
 def _main_text(page: bytes) -> str:
     # Only the processes that do the work load the parser.
-    from dedup.signature.extraction import main_text, parse_html  # noqa: PLC0415
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
 
-    tree = parse_html(page)
-    return "" if tree is None else main_text(tree)
+    return text_of(page)
 
 
 async def _sign_portion(pool: WorkerPool, portion: Portion, scheme_name: str) -> SignedBatch:
     if isinstance(portion, LineRange):
         try:
             return SignedBatch(*await pool.run(sign_lines, portion, scheme_name), portion)
-        except WorkerDiedError:
+        except (WorkerDiedError, MemoryError):
             # One of them is to blame.
             portion = list(portion.read())
     contents = Contents.of(_contents(portion))
@@ -142,9 +153,9 @@ async def _sign_portion(pool: WorkerPool, portion: Portion, scheme_name: str) ->
 async def _sign_safely(pool: WorkerPool, contents: Contents, scheme_name: str) -> Signatures:
     try:
         return await pool.run(sign_contents, contents, scheme_name, with_words=True)
-    except WorkerDiedError:
+    except (WorkerDiedError, MemoryError) as error:
         if contents.documents == 1:
-            return Signatures.none()
+            return Signatures.none(error)
     return Signatures.joined([await _sign_safely(pool, each, scheme_name) for each in contents.alone()])
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any
 from dedup.corpus.deciding.known import FILES, ROW, Lengths
 from dedup.corpus.reading.documents import Position
 from dedup.corpus.state.tally import Tally
-from dedup.corpus.writing.outputs import sync_folder
+from dedup.corpus.writing.outputs import write_json
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
@@ -55,13 +54,7 @@ class Checkpoint:
 
     def save(self, folder: Path) -> None:
         """Replace the checkpoint that is there."""
-        new = folder / f"{CHECKPOINT}.new"
-        with new.open("w", encoding="utf-8") as file:
-            json.dump({"version": VERSION, **asdict(self)}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(folder / CHECKPOINT)
-        sync_folder(folder)
+        write_json(folder / CHECKPOINT, {"version": VERSION, **asdict(self)})
 
     @classmethod
     def load(cls, folder: Path) -> Checkpoint | None:

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from dedup.rules.decision import Decision, Verdict
 
-_NAMED = 5
+NAMED = 5
+"""So many of what was rejected, or could not be analysed, are named."""
 
 T = TypeVar("T", int, float)
 
@@ -31,7 +32,7 @@ class Tally:
         distances: the least and the largest distance of near-duplicates.
         similarities: the least and the largest similarity of near-duplicates.
         first_rejected: the first few of them: where, and why.
-        first_unanalysed: the first few of them: where.
+        first_unanalysed: the first few of them: where, and why.
         seconds: how long the run took, all its parts together.
     """
 
@@ -49,7 +50,7 @@ class Tally:
     distances: tuple[int, int] | None = None
     similarities: tuple[float, float] | None = None
     first_rejected: list[tuple[str, str]] = field(default_factory=list)
-    first_unanalysed: list[str] = field(default_factory=list)
+    first_unanalysed: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -57,15 +58,16 @@ class Tally:
         self.distances = self.distances and (self.distances[0], self.distances[1])
         self.similarities = self.similarities and (self.similarities[0], self.similarities[1])
         self.first_rejected = [(source, reason) for source, reason in self.first_rejected]
+        # Earlier versions did not note why.
+        self.first_unanalysed = [
+            (each, "") if isinstance(each, str) else (each[0], each[1]) for each in self.first_unanalysed
+        ]
 
-    def count(self, decision: Decision, *, has_words: bool) -> None:
-        """Count a document that was decided."""
+    def count_duplicate(self, decision: Decision, *, has_words: bool) -> None:
+        """Count a document that is dropped."""
         self.documents += 1
         self.wordless += not has_words
         self.text_bytes += decision.text_bytes
-        if not decision.verdict.is_duplicate:
-            self.kept += 1
-            return
         self.saved_bytes += decision.text_bytes
         if decision.verdict is Verdict.EXACT_DUPLICATE:
             self.exact += 1
@@ -88,18 +90,18 @@ class Tally:
         self.wordless += wordless
         self.text_bytes += text_bytes
 
-    def count_unanalysed(self, source: str) -> None:
+    def count_unanalysed(self, source: str, reason: str) -> None:
         """Count a document that is kept without a verdict."""
         self.documents += 1
         self.kept += 1
         self.unanalysed += 1
-        if len(self.first_unanalysed) < _NAMED:
-            self.first_unanalysed.append(source)
+        if len(self.first_unanalysed) < NAMED:
+            self.first_unanalysed.append((source, reason))
 
     def count_rejected(self, source: str, reason: str) -> None:
         """Count what was no document."""
         self.rejected += 1
-        if len(self.first_rejected) < _NAMED:
+        if len(self.first_rejected) < NAMED:
             self.first_rejected.append((source, reason))
 
 

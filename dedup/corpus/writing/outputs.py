@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from abc import ABC, abstractmethod
@@ -140,16 +141,31 @@ class FinishedOutput(Output):
 
 def discard_part(path: Path) -> None:
     """Remove what was written of an output that has not got its name."""
-    part = part_of(path)
-    if part.is_dir():
-        shutil.rmtree(part)
+    remove(part_of(path))
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it, if it is there."""
+    if path.is_dir():
+        shutil.rmtree(path)
     else:
-        part.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def part_of(path: Path) -> Path:
     """Return what a file is called until it is whole."""
     return path.with_name(path.name + ".part")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a file of JSON, all of it or nothing; it is there after a loss of power too."""
+    new = path.with_name(f"{path.name}.new")
+    with new.open("w", encoding="utf-8") as file:
+        json.dump(value, file)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
+    sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:

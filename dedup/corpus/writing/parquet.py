@@ -16,7 +16,7 @@ from typing import Any
 from dedup.corpus.reading.documents import MEGABYTE
 from dedup.corpus.reading.libraries import load_pyarrow
 from dedup.corpus.reading.rows import ParquetRow
-from dedup.corpus.writing.outputs import Output, Row, not_resumable, part_of, sync_folder
+from dedup.corpus.writing.outputs import Output, Row, not_resumable, part_of, remove, sync_folder
 
 _ROWS_A_BLOCK = 1_000
 _GROUP_BYTES = 64 * MEGABYTE
@@ -52,7 +52,7 @@ class ParquetOutput(Output):
     def _remove_behind_checkpoint(self, *, is_new: bool) -> None:
         done = self._folder.with_suffix(".done")
         for path in (self._folder, done) if is_new else (done,):
-            _remove(path)
+            remove(path)
         if is_new:
             self._folder.mkdir()
         missing = [name for name in map(self._part, range(self._parts)) if not name.exists()]
@@ -172,10 +172,3 @@ def _schema(columns: dict[str, str], arrow: Any) -> Any:
 def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

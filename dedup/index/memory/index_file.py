@@ -15,6 +15,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, NamedTuple, NoReturn
@@ -290,11 +291,7 @@ def _sync_folder(folder: Path) -> None:
 
 def _clear_away(path: Path) -> None:
     """Remove what killed processes have left behind; not what another one may still be writing."""
-    for partial in path.parent.glob(f".{_escaped(path.name)}.*.partial"):
+    for partial in path.parent.glob(f".{escape(path.name)}.*.partial"):
         with suppress(OSError):
             if time.time() - partial.stat().st_mtime > _STALE_SECONDS:
                 partial.unlink()
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)

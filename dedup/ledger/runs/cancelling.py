@@ -20,16 +20,16 @@ from dedup.index.probes import ProbePlan
 from dedup.ledger import document_rows
 from dedup.ledger.forget import forget_by_ids
 from dedup.ledger.notes import remove_some_notes
+from dedup.ledger.runs.listing import no_run
 from dedup.ledger.runs.rows import take_back_rows
 from dedup.ledger.tables.permuted import SqlIndex
 from dedup.progress import Progress
 from dedup.rules.scope import Scope, Scopes
-from dedup.sql.database import Database
-from dedup.sql.schema import brakes, documents, hosts, properties, runs, skipped, unexamined, verdicts
+from dedup.sql.database import Database, read_properties
+from dedup.sql.schema import brakes, documents, hosts, runs, skipped, unexamined, verdicts
 
 VERDICTS_AT_ONCE = 1_000
 MEMBERS_AT_ONCE = 1_000
-_RUNS_NAMED = 5
 
 # Not the bare column: a database might look through all verdicts of the run for those on one document.
 _run_of_verdict = verdicts.c.run_id + 0
@@ -84,7 +84,7 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
     """
     run_id = _begin(database, name, force=force)
     with database.read() as connection:
-        made_with = {row.name: row.value for row in connection.execute(select(properties.c.name, properties.c.value))}
+        made_with = read_properties(connection)
     # It only adds and removes: how far around a fingerprint is looked makes no difference.
     index = SqlIndex(ProbePlan(TableDesign.parse(made_with["table design"])))
     tables = _Tables(index, Scopes(Scope(made_with["scope"])))
@@ -114,9 +114,8 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
     with database.write() as connection:
         run = connection.execute(select(runs).where(runs.c.name == name)).first()
         if run is None:
-            last = select(runs.c.name).order_by(runs.c.started.desc(), runs.c.id.desc()).limit(_RUNS_NAMED)
-            names = ", ".join(map(repr, connection.scalars(last))) or "none"
-            raise DedupError(f"database {database.name} holds no run {name!r}: the last ones are {names}")
+            names = connection.scalars(select(runs.c.name).order_by(runs.c.started, runs.c.id)).all()
+            raise no_run(database.name, name, names)
         if run.outcome == document_rows.LOADED:
             raise DedupError(f"run {name!r} is what was loaded of an index: crawl into a new database to be without it")
         if run.finished is None and not force:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import func, select
 
+from dedup.errors import DedupError
 from dedup.ledger.document_rows import CANCELLING
 from dedup.rules.decision import Verdict
 from dedup.sql.database import Database
 from dedup.sql.schema import runs, verdicts
+
+_RUNS_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,20 @@ class Run:
         if self.outcome == CANCELLING:
             return "being cancelled"
         return "unfinished" if self.finished is None else self.outcome or "finished"
+
+
+def no_run(database: str, name: str, names: Sequence[str]) -> DedupError:
+    """Return what is said where a run is not there.
+
+    Args:
+        database: the name of the database.
+        name: that of the run; empty: any would do.
+        names: those of the runs that are there, in the order in which they started.
+    """
+    if not (name and names):
+        return DedupError(f"database {database} holds no runs: run a crawl first, or name another")
+    last = ", ".join(map(repr, reversed(names[-_RUNS_NAMED:])))
+    return DedupError(f"database {database} holds no run {name!r}: the last ones are {last}")
 
 
 def name_by_time() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from dedup.report.changes.contents import Change, ChangeRow
-from dedup.report.changes.texts import StoredTexts
+from dedup.report.changes.texts import StoredTexts, portions
 from dedup.rules.decision import Verdict
 from dedup.signature.signature import digest
 
@@ -63,14 +63,14 @@ def _by_texts(
 ) -> list[tuple[str, str]]:
     """Return the new and the old keys of texts that are stored under both."""
     old_keys: dict[bytes, str] = {}
-    for some in _portions([key for key, row in left.items() if _is_stored(row.before)]):
+    for some in portions([key for key, row in left.items() if _is_stored(row.before)], _KEYS_AT_ONCE):
         for key, text in texts.as_of(some, runs_before).items():
             old_keys.setdefault(_digest(text), key)
     if not old_keys:
         return []
     return [
         (key, old_keys[_digest(text)])
-        for some in _portions([key for key, row in added.items() if _is_stored(row.now)])
+        for some in portions([key for key, row in added.items() if _is_stored(row.now)], _KEYS_AT_ONCE)
         for key, text in texts.as_of(some, runs_now).items()
         if text and _digest(text) in old_keys
     ]
@@ -94,7 +94,3 @@ def _is_stored(verdict: Verdict | None) -> bool:
 
 def _digest(text: str) -> bytes:
     return digest(text.encode("utf-8", "surrogatepass"))
-
-
-def _portions(keys: Sequence[str]) -> list[Sequence[str]]:
-    return [keys[start : start + _KEYS_AT_ONCE] for start in range(0, len(keys), _KEYS_AT_ONCE)]

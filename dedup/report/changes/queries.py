@@ -13,10 +13,11 @@ from sqlalchemy import Connection, and_, func, literal, null, or_, select, union
 
 from dedup.errors import DedupError, InputError
 from dedup.ledger.document_rows import CANCELLING
+from dedup.ledger.runs.listing import no_run
 from dedup.progress import track
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.changes.moves import find_moves
-from dedup.report.changes.texts import StoredTexts
+from dedup.report.changes.texts import StoredTexts, portions
 from dedup.report.explanation.analysis import tokens_of
 from dedup.report.explanation.stored import read_made_with
 from dedup.report.explanation.words import WordDiff, are_too_long, diff_words
@@ -31,7 +32,6 @@ _GONE = ("http 404", "http 410", "noindex")
 _NEWLY_DECIDED = (Verdict.NEW, Verdict.SIMILAR)
 _ROWS_AT_ONCE = 1000
 _ROWS_COMPARED_AT_ONCE = 100
-_RUNS_NAMED = 5
 _ORDER = tuple(Change)
 
 _originals = documents.alias("originals")
@@ -96,11 +96,10 @@ def _span(connection: Connection, database_name: str, first: str, second: str) -
     known = connection.execute(select(runs.c.id, runs.c.name, runs.c.outcome).order_by(runs.c.started, runs.c.id)).all()
     places = {row.name: place for place, row in enumerate(known)}
     if not known:
-        raise DedupError(f"database {database_name} holds no runs: run a crawl first, or name another")
+        raise no_run(database_name, "", ())
     for name in filter(None, (first, second)):
         if name not in places:
-            last = ", ".join(repr(row.name) for row in reversed(known[-_RUNS_NAMED:]))
-            raise DedupError(f"database {database_name} holds no run {name!r}: the last ones are {last}")
+            raise no_run(database_name, name, [row.name for row in known])
     end = places[second or last_run(connection)]
     start = places[first] if first else _run_before(connection, known[:end])
     if start is None:
@@ -238,7 +237,7 @@ class _Comparing:
 
     def without_same_texts(self, rows: Sequence[ChangeRow]) -> Iterator[ChangeRow]:
         """Leave out what has changed by its verdict alone: nobody says that its text is another, or it is not."""
-        for some in _portions(rows):
+        for some in portions(rows, _ROWS_COMPARED_AT_ONCE):
             pairs = self._pairs([row for row in some if row.change is Change.CHANGED])
             for row in some:
                 if row.change is not Change.CHANGED:
@@ -251,7 +250,7 @@ class _Comparing:
 
     def with_differences(self, rows: Sequence[ChangeRow]) -> Iterator[ChangeRow]:
         """Say how the texts differ, where both are stored."""
-        for some in _portions(rows):
+        for some in portions(rows, _ROWS_COMPARED_AT_ONCE):
             pairs = self._pairs([row for row in some if row.before is not None and row.now is not None])
             for row in some:
                 before, now = pairs.get(row.key, (None, None))
@@ -271,7 +270,3 @@ class _Comparing:
 
 def _was_dropped(verdict: Verdict | None) -> bool:
     return verdict is not None and verdict.is_duplicate
-
-
-def _portions(rows: Sequence[ChangeRow]) -> Iterator[Sequence[ChangeRow]]:
-    return (rows[start : start + _ROWS_COMPARED_AT_ONCE] for start in range(0, len(rows), _ROWS_COMPARED_AT_ONCE))

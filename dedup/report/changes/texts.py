@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from sqlalchemy import Connection, column, select, table
 
@@ -14,6 +15,8 @@ _VERSIONS = table("page_versions", column("id"), column("url_digest"), column("t
 _VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("moved_to_digest"))
 _KEYS_AT_ONCE = 500
 _MOST_STEPS = 10
+
+T = TypeVar("T")
 
 
 class StoredTexts:
@@ -46,7 +49,7 @@ class StoredTexts:
             statement = select(stored.c.url_digest, stored.c.text, stored.c.run)
             if stored is _VERSIONS:
                 statement = statement.order_by(_VERSIONS.c.id)
-            for some in _portions(by_digest):
+            for some in portions(sorted(by_digest), _KEYS_AT_ONCE):
                 for digest, text, run in self._connection.execute(statement.where(stored.c.url_digest.in_(some))):
                     if run is None or run in runs:
                         found[by_digest[bytes(digest)]] = text
@@ -71,7 +74,7 @@ class StoredTexts:
         statement = select(_VISITS.c.url_digest, _VISITS.c.moved_to_digest, _VISITS.c.run).where(is_moved)
         return {
             bytes(digest): bytes(target)
-            for some in _portions(digests)
+            for some in portions(sorted(digests), _KEYS_AT_ONCE)
             for digest, target, run in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
             if run in runs
         }
@@ -80,11 +83,11 @@ class StoredTexts:
         statement = select(_VISITS.c.url_digest, _VISITS.c.url)
         return {
             bytes(digest): url
-            for some in _portions(digests)
+            for some in portions(sorted(digests), _KEYS_AT_ONCE)
             for digest, url in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
         }
 
 
-def _portions(digests: Collection[bytes]) -> Iterator[Sequence[bytes]]:
-    ordered = sorted(digests)
-    return (ordered[start : start + _KEYS_AT_ONCE] for start in range(0, len(ordered), _KEYS_AT_ONCE))
+def portions(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield so many of some items at a time."""
+    return (items[start : start + size] for start in range(0, len(items), size))

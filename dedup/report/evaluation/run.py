@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,7 @@ from dedup.report.evaluation.labelled import LabelledDocument, LabelledPair, Lab
 from dedup.report.evaluation.methods import AnalysedDocument, Method
 from dedup.signature.schemes import Scheme
 from dedup.signature.word_lists import content_of, prepare
+from dedup.workers.pool import process_context
 
 # Documents that a process is sent at once.
 _CHUNK = 16
@@ -130,13 +130,9 @@ def analyse_documents(
 
     As many processes do it as there are cores, unless it is said.
     """
-    # Forking a process that has threads is not safe; compiled code and dictionary are loaded once.
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
-    context.set_forkserver_preload(["dedup.workers.preloaded"])
     lists = [content_of(name) for name in scheme.word_lists]
     analyse = partial(_analyse, scheme=scheme)
-    with ProcessPoolExecutor(processes or os.cpu_count(), context, prepare, (lists,)) as pool:
+    with ProcessPoolExecutor(processes or os.cpu_count(), process_context(), prepare, (lists,)) as pool:
         analysed = [pool.map(analyse, labelled.documents.values(), chunksize=_CHUNK) for labelled in sets]
         total = sum(len(labelled.documents) for labelled in sets)
         results = track(chain.from_iterable(analysed), "analysing", total)
@@ -146,13 +142,12 @@ def analyse_documents(
 
 def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
     # Only the processes that do the work load parser and compiler.
-    from dedup.signature.extraction import main_text, parse_html  # noqa: PLC0415
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
 
     text = document.text
     if text is None:
         logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
-        tree = parse_html(document.page or b"")
-        text = "" if tree is None else main_text(tree)
+        text = text_of(document.page or b"")
     return AnalysedDocument(text, scheme.signature(text))
 
 

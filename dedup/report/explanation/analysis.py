@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dedup.report.explanation.rejoined import rejoin
 from dedup.report.explanation.sides import Side
-from dedup.signature.analysis import sums_of
+from dedup.rules.mutual import margins_of
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme
 from dedup.signature.tokens import Tokens, tokenise
@@ -54,7 +54,7 @@ def margins_of_words(words: bytes, scheme: Scheme) -> NDArray[np.int64]:
     """
     if not words or not scheme.is_of_tokens:
         return np.empty(0, np.int64)
-    return np.abs(sums_of(scheme.weighted("", rejoin(words)), scheme))
+    return margins_of(words, scheme)
 
 
 def _analysis(text: str, tokens: Tokens, scheme: Scheme) -> Analysis:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.explanation.analysis import Analysis, analyse_side
 from dedup.report.explanation.contents import (
     Exact,
@@ -23,6 +22,7 @@ from dedup.report.explanation.limits import Pair, missed_limits
 from dedup.report.explanation.sides import Origin, Side
 from dedup.report.explanation.words import are_too_long, diff_words
 from dedup.rules.addresses import are_siblings
+from dedup.rules.decision import Verdict
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.explanation.sides import Origin
 from dedup.report.explanation.stored import Record
 from dedup.report.explanation.words import WordDiff
+from dedup.rules.decision import Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import Scheme
 from dedup.signature.sketch import Similarity

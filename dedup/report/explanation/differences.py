@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dedup.display import ELLIPSIS, columns_of, counted, cut, plain
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.columns import label_of, labelled
 from dedup.report.explanation.contents import Explanation
 from dedup.report.explanation.words import Place
+from dedup.rules.decision import Verdict
 from dedup.terminal import ADDED, REMOVED, Styled, joined, styled
 
 _COUNT = 6

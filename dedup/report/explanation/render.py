@@ -11,12 +11,12 @@ from typing import Any
 
 from dedup.display import counted, cut, plain, similarity
 from dedup.index.design import TableDesign
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.columns import LABEL, label_of, labelled, labelled_name
 from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_both_features
 from dedup.report.explanation.contents import Explanation, WordComparison
 from dedup.report.explanation.differences import difference_lines
 from dedup.report.rows import STYLES
+from dedup.rules.decision import Verdict
 from dedup.rules.settings import Mode
 from dedup.rules.verification import fewest_tokens, least_numbers
 from dedup.terminal import Styled

@@ -13,18 +13,17 @@ from dedup.display import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.ledger import document_rows
-from dedup.ledger.deduplicator import Verdict
 from dedup.ledger.identity import given_key_of
 from dedup.report.explanation.analysis import margins_of_words
 from dedup.report.explanation.sides import Origin, Side
-from dedup.rules.decision import DUPLICATES, Kept
+from dedup.rules.decision import DUPLICATES, Kept, Verdict
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature
-from dedup.sql.database import Database
-from dedup.sql.schema import properties, runs, verdicts
+from dedup.sql.database import Database, read_properties
+from dedup.sql.schema import runs, verdicts
 
 # The crawl's; this library stands without it, and other projects keep no texts here.
 _PAGES = table("pages", column("url_digest"), column("text"))
@@ -176,8 +175,7 @@ def find_document(connection: Connection, key: str) -> StoredDocument | None:
 
 def read_made_with(connection: Connection, database: str) -> MadeWith:
     """Return what a database of this name was made with."""
-    rows = connection.execute(select(properties.c.name, properties.c.value))
-    values = {row.name: row.value for row in rows}
+    values = read_properties(connection)
     tables = TableDesign.parse(values["table design"])
     scheme = _scheme_of(values["scheme"], values.get("word lists", ""), database)
     return MadeWith(database, scheme, tables, Scope(values["scope"]))

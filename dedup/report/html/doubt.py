@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dedup.ledger.deduplicator import Verdict
 from dedup.report.contents import RelatedRow
+from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule
 
 SURE_SIMILARITY = 0.75
