@@ -17,7 +17,7 @@ import pytest
 import dedup
 from dedup import kept_code
 from dedup.signature.signature import make_signature
-from dedup.warming import PARTS
+from dedup.warming_parts import PARTS
 from tests.texts import CHINESE, ENGLISH
 from tests.waiting import HANG, wait_until
 
