@@ -3,58 +3,45 @@
 What the compiler takes in memory goes with that process; who waits is told so, and can be interrupted.
 """
 
-# What is compiled is imported by the process that compiles it alone.
-# ruff: noqa: PLC0415
-
 from __future__ import annotations
 
-import json
+import gc
 import logging
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import TextIO
 
 from dedup.errors import DedupError
 from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
-from dedup.progress import TERMINAL_INTERVAL, Progress
-from dedup.sample_texts import sample_texts
+from dedup.progress import Progress
+from dedup.warming_parts import PARTS
 
 logger = logging.getLogger("dedup")
 
 _WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedup warm-up` when the image is made"
+
+# Seconds.
+_MOMENT = 0.1
+
+SIGNATURES = ("signatures",)
+"""The parts that signatures of any text need."""
 
 
 class CompilingError(DedupError):
     """What was compiled can be kept nowhere, or could not be compiled."""
 
 
-class Part(NamedTuple):
-    """What is compiled together.
-
-    Attributes:
-        about: what it is needed for, for a message.
-        seconds: about how long it takes on a core of today with nothing else to do.
-        compile: calls all of it.
-    """
-
-    about: str
-    seconds: int
-    compile: Callable[[], None]
-
-
 def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | None = None) -> None:
     """Compile what is not compiled yet, and wait for it.
 
     Args:
-        names: parts, names in `PARTS`.
+        names: parts, names in `dedup.warming_parts.PARTS`.
         tell: takes a line for the user before and one after it; is not called where there is nothing to do.
         stream: a terminal that is shown how far it is, as well as that can be told; None: none is.
 
@@ -102,6 +89,8 @@ def prepare(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | 
 def _compile_in_processes(names: Sequence[str], seconds: int, terminal: TextIO | None) -> None:
     """Compile parts side by side: each is work for one core, and takes 200 MB.
 
+    No more at a time than there are cores: a part that starts later finds what it shares with earlier ones.
+
     Args:
         names: the parts.
         seconds: about how long it takes.
@@ -110,34 +99,42 @@ def _compile_in_processes(names: Sequence[str], seconds: int, terminal: TextIO |
     Raises:
         CompilingError: one of them failed.
     """
-    processes: list[subprocess.Popen[str]] = []
+    waiting, running = list(names), list[subprocess.Popen[str]]()
     progress = None if terminal is None else Progress("compiling", seconds, terminal)
     try:
-        with _interrupt_held():
-            processes.extend(map(_start, names))
-        for process in processes:
-            told = _wait(process, progress)
-            if process.returncode:
-                last = (told.strip().splitlines() or [f"its process ended with status {process.returncode}"])[-1]
-                raise CompilingError(f"compiling failed: {last}")
+        while waiting or running:
+            with _interrupt_held():
+                while waiting and len(running) < (os.cpu_count() or 1):
+                    running.append(_start(waiting.pop(0)))
+            for process in running.copy():
+                if _has_ended(process):
+                    running.remove(process)
+            if progress is not None:
+                # By the time that it takes; on a slow machine it takes longer than was said.
+                progress.total = max(progress.total, progress.seconds * 1.1)
+                progress.show(progress.seconds)
     finally:
         if progress is not None:
             progress.erase()
-        for process in processes:
+        for process in running:
             if process.poll() is None:
                 _kill(process)
 
 
-def _wait(process: subprocess.Popen[str], progress: Progress | None) -> str:
-    """Wait until a process ends, and show how far it is by the time that it takes; return what it said of errors."""
-    while True:
-        try:
-            return process.communicate(timeout=None if progress is None else TERMINAL_INTERVAL)[1]
-        except subprocess.TimeoutExpired:
-            assert progress is not None
-            # On a slow machine it takes longer than was said.
-            progress.total = max(progress.total, progress.seconds * 1.1)
-            progress.show(progress.seconds)
+def _has_ended(process: subprocess.Popen[str]) -> bool:
+    """Wait a moment for a process, and say whether it has ended.
+
+    Raises:
+        CompilingError: it failed.
+    """
+    try:
+        told = process.communicate(timeout=_MOMENT)[1]
+    except subprocess.TimeoutExpired:
+        return False
+    if process.returncode:
+        last = (told.strip().splitlines() or [f"its process ended with status {process.returncode}"])[-1]
+        raise CompilingError(f"compiling failed: {last}")
+    return True
 
 
 @contextmanager
@@ -176,116 +173,15 @@ def _kill(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def _compile_signatures() -> None:
-    from dedup.signature.signature import make_signature
-
-    # With a word of Chinese the dictionary is read, too.
-    make_signature("word 1 一")
-
-
-def _compile_memory() -> None:
-    from dedup.ledger.deduplicator import Deduplicator
-    from dedup.rules.documents import Document
-    from dedup.rules.settings import DedupSettings, IndexKind
-    from dedup.signature.signature import make_signature
-
-    with tempfile.TemporaryDirectory() as folder:
-        settings = DedupSettings(database_url=f"sqlite:///{folder}/sample.db", index=IndexKind.MEMORY)
-        deduplicator = Deduplicator(settings)
-        run = deduplicator.open_run("sample")
-        for number, text in enumerate(sample_texts()):
-            deduplicator.decide([Document(f"{number}", make_signature(text))], run)
-        deduplicator.close()
-
-
-def _compile_near() -> None:
-    from dedup.corpus.saved.querying import find_near
-    from dedup.index.memory.index import DESIGN, MemoryIndex
-    from dedup.index.probes import ProbePlan
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "index"
-        MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)).save(path)
-        list(find_near(path, None, [0, 1], radius=3, limit=1))
-
-
-def _compile_files() -> None:
-    from dedup.corpus.job.job import Job
-    from dedup.corpus.job.run import run_job
-    from dedup.corpus.reading.documents import ReadOptions
-    from dedup.corpus.reading.files import find_files
-    from dedup.rules.settings import RuleSettings
-
-    _decide_any_signatures()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sample, index = folder / "sample.jsonl", folder / "index"
-        lines = [
-            json.dumps({"id": f"{number}", "text": text}, ensure_ascii=number % 2 == 0)
-            for number, text in enumerate(sample_texts())
-        ]
-        sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
-        with Path(os.devnull).open("w", encoding="utf-8") as nobody:
-            for each in (job, replace(job, save_index=index), replace(job, against=index)):
-                run_job(each, nobody)
-
-
-def _compile_spark() -> None:
-    import numpy as np
-
-    from dedup.corpus.deciding.chunk import Chunk
-    from dedup.corpus.deciding.known import ROW
-    from dedup.rules.settings import RuleSettings
-
-    ids = np.arange(2)
-    rows = np.zeros(len(ids), ROW)
-    rows["shingles"] = rows["tokens"] = 100
-    Chunk(RuleSettings(), ids, rows).find(ids, rows, np.zeros((len(ids), 64), np.int64))
-
-
-def _decide_any_signatures() -> None:
-    """Call what decides by itself: what makes signatures is compiled by another process meanwhile."""
-    import numpy as np
-
-    from dedup.corpus.deciding.deciding import CorpusDeduplicator
-    from dedup.corpus.reading.documents import CorpusDocument, Position
-    from dedup.corpus.signing.batches import Entries, Signatures, SignedBatch
-    from dedup.corpus.signing.signed import SIGNED
-    from dedup.rules.settings import RuleSettings
-
-    count = 100
-    rows = np.frombuffer(np.random.default_rng(1).bytes(count * SIGNED.itemsize), SIGNED).copy()
-    rows["shingles"], rows["tokens"], rows["margins"] = 98, 100, 5
-    # Of every other text a copy.
-    for name in ("fingerprint", "minima"):
-        rows[name][1::2] = rows[name][::2]
-    documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
-    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, {}), documents)
-    with tempfile.TemporaryDirectory() as folder, closing(CorpusDeduplicator(RuleSettings(), Path(folder))) as known:
-        known.decide(batch)
-
-
-PARTS = {
-    "signatures": Part("signatures", 10, _compile_signatures),
-    "memory": Part("tables in memory", 10, _compile_memory),
-    "near": Part("look-ups of fingerprints", 10, _compile_near),
-    "files": Part("what `dedup files` needs", 20, _compile_files),
-    "spark": Part("what `dedup spark` needs besides", 10, _compile_spark),
-}
-"""What can be compiled ahead, by name."""
-
-SIGNATURES = ("signatures",)
-"""The parts that signatures of any text need."""
-
-
 def _main(name: str) -> None:
     # The user who interrupts need not be told where it was.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    from dedup.compiled import not_kept
+    from dedup.compiled import not_kept  # noqa: PLC0415 -- loads the compiler
 
+    # The compiler makes many objects that stay: looking for garbage among them takes a tenth of its time.
+    gc.set_threshold(100_000, 50, 1000)
     PARTS[name].compile()
     if not_kept:
         raise not_kept[0]

@@ -9,7 +9,7 @@ from dedup.warming import CompilingError, compile_ahead
 
 
 def compile_first(command: str, *parts: str) -> None:
-    """Compile what is not compiled yet of some parts, see `dedup.warming.PARTS`, and say so on standard error.
+    """Compile what is not compiled yet of some parts, see `dedup.warming_parts.PARTS`, and say so on standard error.
 
     Where it cannot be kept, that is said, and the command goes on.
     """

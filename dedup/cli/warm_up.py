@@ -7,7 +7,8 @@ import sys
 
 from dedup.cli.compiling import say
 from dedup.kept_code import kept_folder
-from dedup.warming import PARTS, SIGNATURES, compile_ahead
+from dedup.warming import SIGNATURES, compile_ahead
+from dedup.warming_parts import PARTS
 
 _COMMAND = "warm-up"
 

@@ -8,19 +8,40 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Self, TypeVar, cast
 
-from numba import njit, types
+from numba import types
 from numba.core import caching
+from numba.core.registry import CPUDispatcher
 
 from dedup.kept_code import kept_folder, sources_digest
 
 F = TypeVar("F", bound=Callable[..., object])
 
-# numba declares no types for these.
+# numba declares no types for these, or others.
 _types: Any = types
+_dispatcher: Any = CPUDispatcher
 _caching: Any = caching
 
 not_kept: list[OSError] = []
 """Why compiled code of this process could not be kept."""
+
+
+class _Function(_dispatcher):  # type: ignore[misc]
+    """A function of which compiled callers share what is compiled.
+
+    Of each number that is written out in a call numba makes a type of its own, and compiles the function for it anew.
+    """
+
+    def get_call_template(self, args: Sequence[Any], kws: dict[str, Any]) -> Any:
+        return super().get_call_template([_types.unliteral(each) for each in args], kws)
+
+
+class _Inner(_Function):
+    def __call__(self, *_arguments: object, **_named: object) -> Any:
+        # numba would jump to nowhere.
+        raise TypeError(f"{self.py_func.__qualname__}: only compiled functions can call it")
+
+
+_OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: F) -> F:
@@ -29,30 +50,18 @@ def compiled(function: F) -> F:
     The machine code is kept in the folder of `dedup.kept_code.kept_folder`; where there is none, every process
     compiles for itself.
     """
-    options: Any = {"nogil": True, "no_cfunc_wrapper": True}
-    dispatcher: Any = njit(**options)(function)
-    _compile_once_a_type(dispatcher)
+    dispatcher: Any = _Function(function, targetoptions=_OPTIONS)
     if kept_folder() is not None:
         dispatcher._cache = _KeptCode(function)  # noqa: SLF001 -- what njit(cache=True) does with a cache of its own
     return cast("F", dispatcher)
 
 
-def inlined(function: F) -> F:
-    """Compile a function into each one that calls it: handing it many arrays would take longer than what it does."""
-    return cast("F", njit(nogil=True, inline="always")(function))
+def inner(function: F) -> F:
+    """Compile a function that only compiled functions call, whenever one of these is compiled.
 
-
-def _compile_once_a_type(dispatcher: Any) -> None:
-    """Have compiled callers share what is compiled of a function.
-
-    Of each number that is written out in a call numba makes a type of its own, and compiles the function for it anew.
+    What takes its arguments from Python takes as long to compile as a short function, and is left out.
     """
-    resolve = dispatcher.get_call_template
-
-    def get_call_template(args: Sequence[Any], kws: dict[str, Any]) -> Any:
-        return resolve([_types.unliteral(each) for each in args], kws)
-
-    dispatcher.get_call_template = get_call_template
+    return cast("F", _Inner(function, targetoptions={**_OPTIONS, "no_cpython_wrapper": True}))
 
 
 class _Locator:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import inner
 
 
-@compiled
+@inner
 def ones(bits: np.uint64) -> np.uint64:
     """Count the bits that are 1; compilers know these four lines and make one instruction of them."""
     bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
@@ -19,13 +19,13 @@ def ones(bits: np.uint64) -> np.uint64:
     return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@compiled
+@inner
 def signed(number: Any) -> int:
     """Return a whole number of any type as one of 64 bits with a sign: mixed with those without, it would turn real."""
     return int(np.int64(number))
 
 
-@compiled
+@inner
 def eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
     """Return eight bytes as one number, the first the lowest."""
     # Written out, and with an index that cannot be negative, this becomes one instruction.
@@ -41,7 +41,7 @@ def eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
     )
 
 
-@compiled
+@inner
 def put_eight_bytes(target: NDArray[np.uint8], at: np.uint64, number: np.uint64) -> None:
     """Write what `eight_bytes` returns."""
     # Likewise.

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import signed
 from dedup.compiled.byte_masks import BLOCK
 from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
@@ -195,7 +195,7 @@ def _sign(
     return 0, normalised[:end], words[:word_end]
 
 
-@compiled
+@inner
 def _write_row(
     normalised: NDArray[np.uint8],
     edges: NDArray[np.int32],

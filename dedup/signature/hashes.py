@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import eight_bytes
 
 _C1 = np.uint64(0x87C37B91114253D5)
@@ -46,7 +46,7 @@ def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDAr
     return hashes
 
 
-@compiled
+@inner
 def _hash_short(hashes: NDArray[np.uint64], further: NDArray[np.uint64], lengths: NDArray[np.uint64]) -> None:
     """Put the hashes of tokens in the place of their first eight bytes.
 
@@ -61,7 +61,7 @@ def _hash_short(hashes: NDArray[np.uint64], further: NDArray[np.uint64], lengths
         hashes[token] = _finished(np.uint64(0), np.uint64(0), hashes[token], further[token], lengths[token])
 
 
-@compiled
+@inner
 def _hash_long(data: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
     h1 = h2 = np.uint64(0)
     for _ in range(length // np.uint64(16)):
@@ -73,7 +73,7 @@ def _hash_long(data: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> 
     return _finished(h1, h2, eight_bytes(data, start), eight_bytes(data, start + np.uint64(8)), length)
 
 
-@compiled
+@inner
 def _finished(h1: np.uint64, h2: np.uint64, value: np.uint64, further: np.uint64, length: np.uint64) -> np.uint64:
     """Hash the last 0 to 15 bytes, the lowest of two numbers, of a token of so many."""
     rest = length & np.uint64(15)
@@ -88,12 +88,12 @@ def _finished(h1: np.uint64, h2: np.uint64, value: np.uint64, further: np.uint64
     return _mixed(h1) + _mixed(h2)
 
 
-@compiled
+@inner
 def _rotate(value: np.uint64, bits: int) -> np.uint64:
     return (value << np.uint64(bits)) | (value >> np.uint64(64 - bits))
 
 
-@compiled
+@inner
 def _mixed(value: np.uint64) -> np.uint64:
     value ^= value >> np.uint64(33)
     value *= np.uint64(0xFF51AFD7ED558CCD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS
 
 # Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
@@ -17,7 +17,7 @@ OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
 _MINIMA_A_WORD = 64 // BITS_OF_A_MINIMUM
 
 
-@compiled
+@inner
 def shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
     """Return the hash of each shingle.
 
@@ -35,7 +35,7 @@ def shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
     return shingles
 
 
-@compiled
+@inner
 def write_minima(shingles: NDArray[np.uint32], words: NDArray[np.int64]) -> None:
     """Write the lowest four bits of each minimum, 16 of them to a word of 64 bits, the first the lowest."""
     minima = np.empty(MINIMA, np.uint32)
@@ -87,7 +87,7 @@ def count_distinct(values: NDArray[np.uint32]) -> int:
     return distinct + _count_probing(displaced[: np.int64(others)])
 
 
-@compiled
+@inner
 def _count_probing(values: NDArray[np.uint32]) -> int:
     """Count distinct values, by a hash table with open addressing."""
     bits = 1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import signed
 from dedup.signature.word_lists import JIEBA, Vocabulary, content_of
 
@@ -169,7 +169,7 @@ def _read(
     return total, False, 0
 
 
-@compiled
+@inner
 def _han_at(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """Return the number of a character, 1 for U+4E00, or 0 if it is none that words are made of; and its bytes."""
     place = np.uint64(at)
@@ -183,12 +183,12 @@ def _han_at(data: NDArray[np.uint8], at: int) -> tuple[int, int]:
     return point - _FIRST + 1 if _FIRST <= point <= _LAST else 0, 3
 
 
-@compiled
+@inner
 def _key(node: int, character: int) -> np.uint64:
     return np.uint64(node << _CHARACTER_BITS | character)
 
 
-@compiled
+@inner
 def _place_of(edges: NDArray[np.uint64], bits: int, key: np.uint64) -> np.uint64:
     """Return where an edge stands, or would stand."""
     if key < _FROM_ROOT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.signature.signature import BITS
 
 # A word of 64 bits is eight counters of 8 bits.
@@ -67,14 +67,14 @@ def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     return counts
 
 
-@compiled
+@inner
 def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Add three bits at each place; return the sums' lower and higher bits."""
     differing = a ^ b
     return differing ^ c, (a & b) | (differing & c)
 
 
-@compiled
+@inner
 def _count(counts: NDArray[np.int64], bits: np.uint64, weight: int) -> None:
     for bit in range(BITS):
         counts[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))

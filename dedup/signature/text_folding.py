@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import eight_bytes, ones, put_eight_bytes, signed
 from dedup.compiled.byte_masks import BLOCK, below, equal_to
 from dedup.signature.ascii_folding import fold_block
@@ -81,7 +81,7 @@ def find_combining(
     return stretches[:count]
 
 
-@compiled
+@inner
 def _leads(data: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> np.uint64:
     """Say of each of 64 bytes whether it is the first of a character of several, up to where a text ends."""
     if at + np.uint64(BLOCK) <= len(data):
@@ -94,7 +94,7 @@ def _leads(data: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> np.uint64:
     return leads
 
 
-@compiled
+@inner
 def _is_removed(point: int, classes: NDArray[np.uint8], starts: NDArray[np.int32]) -> bool:
     return bool(classes[point] & CHANGED and starts[point] == 0)
 
@@ -205,7 +205,7 @@ def fold_text(
     return signed(size), seen, han, kana
 
 
-@compiled
+@inner
 def character_at(data: NDArray[np.uint8], at: np.uint64) -> tuple[int, np.uint64]:
     """Return a character of valid UTF-8, and where the next one is."""
     first = signed(data[at])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import inner
 from dedup.compiled.bits import eight_bytes, ones, put_eight_bytes, signed
 from dedup.compiled.byte_masks import BLOCK, below
 from dedup.signature import tokens
@@ -20,11 +20,11 @@ _EDGES_AT_ONCE = 8
 _LINE_FEED = 0x0A
 _RUN = START | HAN | UNSPACED
 
-is_chinese = compiled(tokens.is_chinese)
+is_chinese = inner(tokens.is_chinese)
 """That of `dedup.signature.tokens`, for compiled code."""
 
 
-@compiled
+@inner
 def find_edges(
     normalised: NDArray[np.uint8],
     kinds: NDArray[np.uint8],
@@ -74,7 +74,7 @@ def find_edges(
     return edges[:count]
 
 
-@compiled
+@inner
 def _find_spaced(kinds: NDArray[np.uint8], size: int, edges: NDArray[np.int32]) -> int:
     """Write the edges of the tokens of a text in which spaces or the like are between all words."""
     count = before = np.uint64(0)
@@ -93,7 +93,7 @@ def _find_spaced(kinds: NDArray[np.uint8], size: int, edges: NDArray[np.int32]) 
     return signed(count)
 
 
-@compiled
+@inner
 def _put_pairs(data: NDArray[np.uint8], start: int, end: int, edges: NDArray[np.int32], count: int) -> int:
     """Write the edges of overlapping pairs of characters; return where the next edge goes."""
     before, last = -1, start
@@ -110,7 +110,7 @@ def _put_pairs(data: NDArray[np.uint8], start: int, end: int, edges: NDArray[np.
     return count
 
 
-@compiled
+@inner
 def bloom_of_numbers(
     hashes: NDArray[np.uint64], edges: NDArray[np.int32], kinds: NDArray[np.uint8], size: int
 ) -> np.uint64:
@@ -127,7 +127,7 @@ def bloom_of_numbers(
     return bloom
 
 
-@compiled
+@inner
 def _is_any(bits: NDArray[np.uint64], start: int, end: int) -> bool:
     """Return whether any bit is 1 from one place to before another."""
     first, last = start // BLOCK, (end - 1) // BLOCK
@@ -141,7 +141,7 @@ def _is_any(bits: NDArray[np.uint64], start: int, end: int) -> bool:
     return bool(found)
 
 
-@compiled
+@inner
 def join_tokens(normalised: NDArray[np.uint8], edges: NDArray[np.int32], joined: NDArray[np.uint8]) -> int:
     """Write tokens one after the other, a line feed between them, and return how many bytes that takes.
 

@@ -19,7 +19,7 @@ from dedup import kept_code
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from dedup.signature.signature import make_signature
-from dedup.warming import PARTS
+from dedup.warming_parts import PARTS
 from tests.texts import CHINESE, ENGLISH
 from tests.waiting import HANG, wait_until
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inlined
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.candidates.probing import Probes, brought
 from dedup.index.memory.flips import Flips
@@ -82,7 +82,7 @@ def places_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return places
 
 
-@compiled
+@inner
 def distances_of(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distances of documents by their keys, see `Closest`."""
     distances: NDArray[np.int64] = keys >> _PLACE_BITS
@@ -121,7 +121,7 @@ def look_up(stored: Stored, end: int, first: int, after: int, closest: Closest) 
     closest.ends[first:after] = end
 
 
-@compiled
+@inner
 def _look_up_all(
     stored: Stored,
     start: int,
@@ -169,7 +169,7 @@ def _look_up_all(
             )
 
 
-@compiled
+@inner
 def _expected(keys: NDArray[np.int64], found: int, share: float) -> int:
     """Return how far away the last of the closest will be, with three standard deviations to spare.
 
@@ -183,7 +183,7 @@ def _expected(keys: NDArray[np.int64], found: int, share: float) -> int:
     return signed(keys[rank] >> _PLACE_BITS) if rank < found else 1 << 62
 
 
-@compiled
+@inner
 def _look_up(
     fingerprints: NDArray[np.uint64],
     start: int,
@@ -215,7 +215,7 @@ def _look_up(
     return _merge(keys, found, latest, count)
 
 
-@compiled
+@inner
 def _near_places(
     fingerprints: NDArray[np.uint64], start: int, end: int, query: np.uint64, most: int, places: NDArray[np.int64]
 ) -> int:
@@ -235,13 +235,13 @@ def _near_places(
     return count
 
 
-@compiled
+@inner
 def _most(radius: int, keys: NDArray[np.int64], found: int) -> int:
     """Return how far away a document may be: of those as far away as the last one that one comes first."""
     return radius if found < len(keys) else min(radius, signed(keys[found - 1] >> _PLACE_BITS) - 1)
 
 
-@inlined
+@inner
 def _near(fingerprints: NDArray[np.uint64], at: int, query: np.uint64, most: int) -> np.uint64:
     """Return a bit for each of 64 fingerprints that is not too far away; of most below 0 those that are equal."""
     here, first, farthest = np.uint64(0), np.uint64(at), np.uint64(max(most, 0))
@@ -251,7 +251,7 @@ def _near(fingerprints: NDArray[np.uint64], at: int, query: np.uint64, most: int
     return here
 
 
-@compiled
+@inner
 def _insert(keys: NDArray[np.int64], count: int, key: int) -> int:
     """Insert a key in order where there is room for it; return how many there are."""
     place = count
@@ -262,7 +262,7 @@ def _insert(keys: NDArray[np.int64], count: int, key: int) -> int:
     return count + 1
 
 
-@compiled
+@inner
 def _merge(keys: NDArray[np.int64], count: int, latest: NDArray[np.int64], further: int) -> int:
     """Merge further keys, in order as well, into others, as many as there is room for; return how many there are."""
     merged = min(count + further, len(keys))

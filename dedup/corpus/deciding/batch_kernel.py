@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.candidates.look_up import Closest, Stored, look_up, places_of
 from dedup.corpus.deciding.briefs import write_brief
@@ -228,7 +228,7 @@ def decide_batch(
     return place, nothing, Ends(known, count, keys, words)
 
 
-@compiled
+@inner
 def _find_member(
     stored: Stored,
     count: int,
@@ -265,7 +265,7 @@ def _find_member(
     return member, candidates
 
 
-@compiled
+@inner
 def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, key: int) -> None:
     """Fill the row of a document, without words."""
     rows.digest[number, 0] = lines.digest[place, 0]
@@ -283,7 +283,7 @@ def _fill_row(rows: Rows, number: int, lines: Lines, place: int, leader: int, ke
         write_brief(lines.minima[place], lines.shingles[place], lines.tokens[place], rows.briefs[number])
 
 
-@compiled
+@inner
 def _note_copy(decided: Decided, place: int, member: int, lines: Lines, rows: Rows, sketches: Sketches) -> None:
     """Note what `dedup.rules.decision.decision_of` says of a document that is a copy of a known one."""
     leader = member if rows.leader[member] == NOWHERE else rows.leader[member]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 
 BRIEF_WORDS = 4
 """How many words of 64 bits a sketch in brief has; the first three are minima."""
@@ -21,7 +21,7 @@ def room_for_briefs(count: int) -> NDArray[np.uint64]:
     return room[start : start + count * size].view(np.uint64).reshape(count, BRIEF_WORDS)
 
 
-@compiled
+@inner
 def write_brief(minima: NDArray[np.uint64], shingles: int, tokens: int, brief: NDArray[np.uint64]) -> None:
     """Write a sketch in brief: two bits of each of its first 96 minima, its shingles and tokens.
 
@@ -49,7 +49,7 @@ def write_briefs(
         write_brief(minima[number], shingles[number], tokens[number], briefs[number])
 
 
-@compiled
+@inner
 def _low_bits(word: np.uint64) -> np.uint64:
     """Return the two low bits of each group of four, side by side."""
     word &= np.uint64(0x3333333333333333)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.deciding.kernels import Sketches, belongs_to_leader, is_sure
 from dedup.corpus.deciding.known import NOWHERE
@@ -75,6 +75,6 @@ def find_sure(
     return signed(member)
 
 
-@compiled
+@inner
 def _leader_of(leaders: NDArray[np.int64], number: int) -> int:
     return number if leaders[number] == NOWHERE else signed(leaders[number])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.deciding.briefs import BRIEF_WORDS, write_brief
 from dedup.index.memory.addresses import prefetch
@@ -40,12 +40,12 @@ _SURELY_LESS = 0.999
 
 
 # The rule stands in plain Python, for those who do without the compiler.
-_jaccard_of = compiled(jaccard_of)
-_containment_of = compiled(containment_of)
-_alike_by = compiled(alike_by)
-_may_be_form = compiled(may_be_form)
-_may_be_frame = compiled(may_be_frame)
-_is_near_leader = compiled(is_near_leader)
+_jaccard_of = inner(jaccard_of)
+_containment_of = inner(containment_of)
+_alike_by = inner(alike_by)
+_may_be_form = inner(may_be_form)
+_may_be_frame = inner(may_be_frame)
+_is_near_leader = inner(is_near_leader)
 
 
 @compiled
@@ -69,7 +69,7 @@ def find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.
     return -1
 
 
-@compiled
+@inner
 def prefetch_slot(slots: NDArray[np.uint32], low: np.uint64) -> None:
     """Start reading where `find_digest` will look first for a digest with this first half."""
     prefetch(slots.ctypes.data + signed(low & np.uint64(len(slots) - 1)) * slots.itemsize)
@@ -102,7 +102,7 @@ class Sketches(NamedTuple):
     briefs: NDArray[np.uint64]
 
 
-@compiled
+@inner
 def compare_sketches(known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int) -> tuple[float, float]:
     """Return Jaccard similarity and containment as `dedup.signature.sketch.compare` does.
 
@@ -128,7 +128,7 @@ def compare_sketches(known: Sketches, number: int, minima: NDArray[np.uint64], s
     return jaccard, _containment_of(jaccard, shingles, theirs)
 
 
-@compiled
+@inner
 def is_sure(
     known: Sketches, number: int, minima: NDArray[np.uint64], shingles: int, tokens: int, needed: Thresholds
 ) -> bool:
@@ -144,7 +144,7 @@ def is_sure(
     )
 
 
-@compiled
+@inner
 def belongs_to_leader(
     known: Sketches, leader: int, minima: NDArray[np.uint64], shingles: int, needed: Thresholds
 ) -> bool:
@@ -153,7 +153,7 @@ def belongs_to_leader(
     return bool(_is_near_leader(jaccard, containment, needed))
 
 
-@compiled
+@inner
 def _length_ratio(a: int, b: int) -> float:
     return min(a, b) / max(a, b)
 
@@ -209,7 +209,7 @@ def worth_checking(
     return found[:count]
 
 
-@compiled
+@inner
 def _left_by_briefs(
     candidates: NDArray[np.int64],
     briefs: NDArray[np.uint64],
@@ -247,7 +247,7 @@ def _left_by_briefs(
     return left[:count]
 
 
-@compiled
+@inner
 def _differing_pairs(bits: np.uint64) -> np.uint64:
     """Return the lower bit of each pair of which one is 1."""
     return (bits | bits >> np.uint64(1)) & _LOWER_OF_PAIRS

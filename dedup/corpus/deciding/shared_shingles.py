@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import signed
 from dedup.rules.verification import Bounds
 from dedup.signature.hashes import hashes_of_words
@@ -57,7 +57,7 @@ def _bounds(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> tuple[float, float, i
     )
 
 
-@compiled
+@inner
 def _net_words(
     text: NDArray[np.uint8],
     words: NDArray[np.uint64],
@@ -82,7 +82,7 @@ def _net_words(
     return may_have_number, is_repeated
 
 
-@compiled
+@inner
 def _empty_slots(count: int) -> NDArray[np.int64]:
     """Return a hash table by open addressing for so many numbers; it will hold their places plus one."""
     room = 1
@@ -91,7 +91,7 @@ def _empty_slots(count: int) -> NDArray[np.int64]:
     return np.zeros(room, np.int64)
 
 
-@compiled
+@inner
 def _slot_of(number: np.uint64, numbers: NDArray[np.uint64], slots: NDArray[np.int64]) -> int:
     """Return where a number stands in a hash table, or where it is to stand."""
     mask = np.uint64(len(slots) - 1)
@@ -101,7 +101,7 @@ def _slot_of(number: np.uint64, numbers: NDArray[np.uint64], slots: NDArray[np.i
     return signed(slot)
 
 
-@compiled
+@inner
 def _shingles(tokens: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a number for each shingle, by the hashes of tokens."""
     shingles = np.empty(max(0, len(tokens) - SHINGLE_WORDS + 1), np.uint64)
@@ -114,7 +114,7 @@ def _shingles(tokens: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return shingles
 
 
-@compiled
+@inner
 def _shared_in_order(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> int:
     """Return how many shingles stand in the same order in both texts, each taken to be only where it comes first."""
     slots = _empty_slots(len(ours))

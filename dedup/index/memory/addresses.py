@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import inner
 
 
 def _pointer(_typing: Any, _address: Any) -> Any:
@@ -46,7 +46,7 @@ prefetch = cast("Callable[[int], None]", intrinsic(_prefetch))
 """Start reading the cache line at an address; any address will do."""
 
 
-@compiled
+@inner
 def array_at(address: int, kind: type[np.generic], length: int) -> NDArray[Any]:
     """Return the array of so many numbers of a kind that stands at an address."""
     array: NDArray[Any] = carray(_pointer_to(address), (length,), kind)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import inner
 from dedup.compiled.bits import ones, signed
 from dedup.index.memory.recent import block_of
 from dedup.index.memory.segment import BLOCK_BITS, BLOCK_VALUES, BLOCKS
@@ -65,7 +65,7 @@ class Flips(NamedTuple):
         return cls(flat, starts, np.array(exact_bits), weak_bits, likeliest, plan.firm_margin)
 
 
-@compiled
+@inner
 def probe(
     query: np.uint64,
     margins: NDArray[np.int64],
@@ -103,7 +103,7 @@ def probe(
         counts[table] = count
 
 
-@compiled
+@inner
 def _cheapest(margins: NDArray[np.int64], flips: Flips) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the cheapest flips of each block's weak bits, in order, and these bits.
 
@@ -139,7 +139,7 @@ def _cheapest(margins: NDArray[np.int64], flips: Flips) -> tuple[NDArray[np.int6
     return before[:have], bits
 
 
-@compiled
+@inner
 def _weakest(margins: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return margins and numbers of the weakest bits of each block, of equally weak ones the topmost first."""
     strengths, bits = np.empty((BLOCK_BITS, BLOCKS), np.int64), np.empty((BLOCK_BITS, BLOCKS), np.int64)
@@ -160,7 +160,7 @@ def _weakest(margins: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64],
     return strengths[:count], bits[:count]
 
 
-@compiled
+@inner
 def firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
     """Return the bits in which what weak flips find has to agree with the query; see `ProbePlan.firm_bits`."""
     firm = np.uint64(0)
@@ -176,13 +176,13 @@ def firm_bits(margins: NDArray[np.int64], firm_margin: float) -> np.uint64:
     return firm
 
 
-@compiled
+@inner
 def outside(table: int) -> np.uint64:
     """Return all bits but those of a table's block."""
     return ~(np.uint64(BLOCK_VALUES - 1) << np.uint64(BLOCK_BITS * (BLOCKS - 1 - table)))
 
 
-@compiled
+@inner
 def first_probed(probed: NDArray[np.uint64], query: np.uint64, firm: np.uint64, stored: np.uint64) -> int:
     """Return the first table in which a look-up finds a stored fingerprint; 4 where none does."""
     for table in range(BLOCKS):

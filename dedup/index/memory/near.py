@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at, prefetch
 from dedup.index.memory.near_tags import near_tags
@@ -121,7 +121,7 @@ def look_up_many(
     return results, found
 
 
-@compiled
+@inner
 def search(
     rows: NDArray[np.int64],
     first_table: int,

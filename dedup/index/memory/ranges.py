@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at
 from dedup.index.memory.recent import block_of
@@ -33,14 +33,14 @@ def range_of(row: NDArray[np.int64], table: int, block: int) -> tuple[int, int]:
     return min(signed(directory[block]), after), after
 
 
-@compiled
+@inner
 def tags_of(row: NDArray[np.int64], table: int) -> NDArray[np.uint16]:
     """Return the tags of one of the tables 1 to 3."""
     tags: NDArray[np.uint16] = array_at(row[TAGS] + 2 * (table - 1) * row[TAGS_LENGTH], np.uint16, row[TAGS_LENGTH])
     return tags
 
 
-@compiled
+@inner
 def position_of(row: NDArray[np.int64], table: int, place: int) -> int:
     """Return the position of the fingerprint that an entry stands for."""
     if table == 0:
@@ -50,7 +50,7 @@ def position_of(row: NDArray[np.int64], table: int, place: int) -> int:
     return int(min(position, row[COUNT] - 1))
 
 
-@compiled
+@inner
 def compare(
     row: NDArray[np.int64],
     table: int,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at
 from dedup.index.memory.segment import (
@@ -109,7 +109,7 @@ def block_of(fingerprint: np.uint64, table: int) -> int:
     return signed((fingerprint >> np.uint64(48 - 16 * table)) & _BLOCK)
 
 
-@compiled
+@inner
 def search_recent(row: NDArray[np.int64], query: np.uint64, number: int, results: NDArray[np.int64], found: int) -> int:
     """Find everything within the radius of the row, at most 3 bits; the arguments are those of `near.search`."""
     count = row[COUNT]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at
 from dedup.index.memory.ranges import compare, position_of, tags_of
@@ -26,7 +26,7 @@ _FEW = 64
 """Entries; so few are read more quickly than skipped."""
 
 
-@compiled
+@inner
 def skip_search(
     row: NDArray[np.int64],
     table: int,
@@ -92,7 +92,7 @@ def skip_search(
     return found
 
 
-@compiled
+@inner
 def first_with_tag(row: NDArray[np.int64], table: int, tag: int, first: int, after: int) -> int:
     """Return the first place of a range whose entry has this tag or a higher one."""
     tags, stored = tags_of(row, max(1, table)), array_at(row[FINGERPRINTS], np.uint64, row[COUNT])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import inner
 from dedup.index.memory.addresses import array_at
 from dedup.index.memory.segment import (
     COUNT,
@@ -26,7 +26,7 @@ from dedup.index.memory.segment import (
 )
 
 
-@compiled
+@inner
 def note(results: NDArray[np.int64], found: int, number: int, distance: int, document: int) -> int:
     """Write a result where there is room for it, and count it."""
     if found < len(results):
@@ -36,7 +36,7 @@ def note(results: NDArray[np.int64], found: int, number: int, distance: int, doc
     return found + 1
 
 
-@compiled
+@inner
 def note_documents(
     row: NDArray[np.int64],
     position: int,
@@ -88,7 +88,7 @@ def note_documents(
     return found
 
 
-@compiled
+@inner
 def rank(results: NDArray[np.int64], start: int, found: int, limit: int) -> int:
     """Sort the results of a query, the closest first, then by document; leave each once, and the first `limit`.
 

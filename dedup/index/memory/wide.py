@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones, signed
 from dedup.index.memory.addresses import array_at, prefetch
 from dedup.index.memory.flips import Flips, firm_bits, first_probed, probe
@@ -100,7 +100,7 @@ def look_up_wide(
     return len(queries), found
 
 
-@compiled
+@inner
 def _keep_closest(
     results: NDArray[np.int64], start: int, found: int, limit: int, farthest: np.uint64
 ) -> tuple[int, np.uint64]:
@@ -122,7 +122,7 @@ def _keep_closest(
     return found, np.uint64(results[found - 1, 1]) if found - start == limit else farthest
 
 
-@compiled
+@inner
 def _scan(
     row: NDArray[np.int64],
     query: np.uint64,
@@ -154,7 +154,7 @@ def _scan(
     return found, farthest
 
 
-@compiled
+@inner
 def _probe_tables(
     row: NDArray[np.int64],
     query: np.uint64,

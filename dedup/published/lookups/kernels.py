@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
+from dedup.compiled import compiled, inner
 from dedup.compiled.bits import ones
 from dedup.signature.signature import BITS
 
@@ -17,7 +17,7 @@ _TILE = 512
 _FEW = 256
 
 
-@compiled
+@inner
 def _with_room(results: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return the results, in an array twice as long where they fill theirs."""
     if count < len(results):
