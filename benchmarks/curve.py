@@ -16,7 +16,7 @@ from benchmarks.quality import sets_in
 from dedup.report.evaluation.labelled import read_set
 from dedup.report.evaluation.methods import MEASURES, AnalysedDocument
 from dedup.report.evaluation.run import Quality, analyse_documents
-from dedup.rules.limits import Caution
+from dedup.rules.cautions import Caution
 from dedup.rules.pairwise import PairDecider
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import DEFAULT

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks import texts
 from benchmarks.processes import Usage, run_measured
-from dedup.kept_code import FOLDER_VARIABLE
+from dedup.compiled_cache import FOLDER_VARIABLE
 
 # A crawl of one page that becomes items of both kinds of scripts.
 _CRAWL = """

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from dedup.compiled_cache import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 from dedup.errors import DedupError
-from dedup.kept_code import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
 from dedup.progress import Progress
 from dedup.warming_parts import PARTS
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from dedup.cli.compiling import say
-from dedup.kept_code import kept_folder
+from dedup.compiled_cache import kept_folder
 from dedup.warming import SIGNATURES, compile_ahead
 from dedup.warming_parts import PARTS
 

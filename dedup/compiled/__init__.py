@@ -12,7 +12,7 @@ from numba import types
 from numba.core import caching
 from numba.core.registry import CPUDispatcher
 
-from dedup.kept_code import kept_folder, sources_digest
+from dedup.compiled_cache import kept_folder, sources_digest
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -47,12 +47,12 @@ _OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
 def compiled(function: F) -> F:
     """Compile a function on numbers and arrays, once for all processes.
 
-    The machine code is kept in the folder of `dedup.kept_code.kept_folder`; where there is none, every process
+    The machine code is kept in the folder of `dedup.compiled_cache.kept_folder`; where there is none, every process
     compiles for itself.
     """
     dispatcher: Any = _Function(function, targetoptions=_OPTIONS)
     if kept_folder() is not None:
-        dispatcher._cache = _KeptCode(function)  # noqa: SLF001 -- what njit(cache=True) does with a cache of its own
+        dispatcher._cache = _CompiledCache(function)  # noqa: SLF001 -- what njit(cache=True) does with a cache of its own
     return cast("F", dispatcher)
 
 
@@ -100,7 +100,7 @@ class _Files(_caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Locator,)
 
 
-class _KeptCode(_caching.FunctionCache):  # type: ignore[misc]
+class _CompiledCache(_caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _Files
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:

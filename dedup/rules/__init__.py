@@ -1,1 +1,1 @@
-"""The rules by which documents are compared and decided: pure functions that know neither a database nor files."""
+"""The rules by which documents are compared and decided: pure functions, which know no database."""

@@ -12,8 +12,8 @@ from typing import Any, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
+from dedup.rules.cautions import LIMITS, Caution
 from dedup.rules.keepers import KeeperPolicy
-from dedup.rules.limits import LIMITS, Caution
 from dedup.rules.memory import FOR_EVER, Memory
 from dedup.rules.scope import Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_word

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from dedup.rules.limits import LIMITS, Caution
+from dedup.rules.cautions import LIMITS, Caution
 from dedup.rules.settings import RuleSettings
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)

@@ -24,7 +24,7 @@ from dedup.rules.thresholds import (
     may_be_form,
     may_be_frame,
 )
-from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
+from dedup.rules.word_comparison import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Similarity, Sketch, compare
 
@@ -39,7 +39,7 @@ they are not known."""
 
 
 class Bounds(NamedTuple):
-    """How far two texts may differ at most, see `dedup.rules.wordwise.WordDifference`.
+    """How far two texts may differ at most, see `dedup.rules.word_comparison.WordDifference`.
 
     Attributes:
         rewritten: the share of the shorter text that may have been rewritten.
@@ -191,7 +191,7 @@ def least_numbers(
     """Return which share of all their numbers two documents must have in common, 0 to 1.
 
     Args:
-        numbers_gone: see `dedup.rules.wordwise.WordDifference`.
+        numbers_gone: see `dedup.rules.word_comparison.WordDifference`.
         replaced: likewise.
         settings: the least share.
         is_renamed_sibling: whether the two are at sibling addresses, and have another name.

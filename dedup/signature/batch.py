@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.kept_code import kept_folder
+from dedup.compiled_cache import kept_folder
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS, make_signature
 

@@ -68,7 +68,7 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
 @cache
 def _analyser() -> Callable[[str, Scheme | None], Signature]:
     # The compiler takes a third of a second to load, and most processes only pass signatures on.
-    from dedup.kept_code import kept_folder  # noqa: PLC0415
+    from dedup.compiled_cache import kept_folder  # noqa: PLC0415
 
     if kept_folder() is None:
         from dedup.signature.plain import analyse_plainly  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""A saved index on Spark: the rows of `dedup.corpus.saved.rows` as a DataFrame, written and read."""
+"""A saved index on Spark: the rows of `dedup.corpus.saved.export_format` as a DataFrame, written and read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from dedup.corpus.saved.rows import (
+from dedup.corpus.saved.export_format import (
     ABOUT,
     COMPLETE,
     FORMAT,

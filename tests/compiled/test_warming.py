@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 import dedup
-from dedup import kept_code
+from dedup import compiled_cache
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
 from dedup.signature.signature import make_signature
@@ -229,8 +229,8 @@ def digest_of_kernel(folder: Path, monkeypatch: pytest.MonkeyPatch, changed: str
     for name, text in modules.items():
         added = "SIZE = 1\n" if name == changed else ""
         (folder / f"{name}.py").write_text(text + added, encoding="utf-8")
-    monkeypatch.setattr(kept_code, "PACKAGE", folder)
-    return kept_code.sources_digest(folder / "kernel.py")
+    monkeypatch.setattr(compiled_cache, "PACKAGE", folder)
+    return compiled_cache.sources_digest(folder / "kernel.py")
 
 
 @pytest.mark.parametrize(
@@ -250,17 +250,17 @@ def look_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Say in which folders compiled code is looked for."""
 
     def look_in(*folders: Path) -> None:
-        monkeypatch.setattr(kept_code, "folders", lambda: iter(folders))
-        kept_code.kept_folder.cache_clear()
+        monkeypatch.setattr(compiled_cache, "folders", lambda: iter(folders))
+        compiled_cache.kept_folder.cache_clear()
 
     yield look_in
-    kept_code.kept_folder.cache_clear()
+    compiled_cache.kept_folder.cache_clear()
 
 
 def test_code_is_kept_where_it_can_be_written(look_in: Callable[..., None], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     look_in(tmp_path / "file" / "below", tmp_path / "home")
-    assert kept_code.kept_folder() == tmp_path / "home"
+    assert compiled_cache.kept_folder() == tmp_path / "home"
 
 
 def test_code_that_is_there_is_taken_though_other_folders_come_first(
@@ -268,15 +268,15 @@ def test_code_that_is_there_is_taken_though_other_folders_come_first(
 ) -> None:
     name = next(iter(PARTS))
     look_in(tmp_path / "image")
-    kept_code.mark_kept(name)
+    compiled_cache.mark_kept(name)
     look_in(tmp_path / "first", tmp_path / "image")
-    assert kept_code.kept_folder() == tmp_path / "image"
-    assert kept_code.is_kept(name)
-    assert not kept_code.is_kept("files")
+    assert compiled_cache.kept_folder() == tmp_path / "image"
+    assert compiled_cache.is_kept(name)
+    assert not compiled_cache.is_kept("files")
 
 
 def test_code_of_another_machine_is_no_reason(look_in: Callable[..., None], tmp_path: Path) -> None:
     (tmp_path / "image").mkdir()
     (tmp_path / "image" / "spaced-0123456789abcdef.done").touch()
     look_in(tmp_path / "first", tmp_path / "image")
-    assert kept_code.kept_folder() == tmp_path / "first"
+    assert compiled_cache.kept_folder() == tmp_path / "first"

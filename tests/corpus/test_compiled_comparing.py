@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from dedup.corpus.deciding.mutual_probing import compiled_brings
 from dedup.corpus.deciding.shared_shingles import bounds
-from dedup.rules.limits import Caution
+from dedup.rules.cautions import Caution
 from dedup.rules.mutual import MutualProbes
 from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import check, plan_of
-from dedup.rules.wordwise import WordDifference
+from dedup.rules.word_comparison import WordDifference
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.signature.sketch import Sketch

@@ -25,9 +25,9 @@ from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.signing.signing import sign
 from dedup.errors import InputError, SettingsError
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.cautions import Caution
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.documents import Document
-from dedup.rules.limits import Caution
 from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
 from dedup.rules.thresholds import Thresholds

@@ -17,8 +17,8 @@ from dedup.corpus.deciding.confirming import find_sure, sure_flips
 from dedup.corpus.deciding.kernels import Sketches
 from dedup.corpus.deciding.known import NOWHERE
 from dedup.index.probes import ProbePlan
+from dedup.rules.cautions import Caution
 from dedup.rules.documents import Match, StoredDocument
-from dedup.rules.limits import Caution
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.settings import DedupSettings
 from dedup.rules.thresholds import Thresholds

@@ -9,7 +9,7 @@ import pytest
 
 from dedup import Decision, Deduplicator, deduplicate
 from dedup.rules.addresses import are_siblings
-from dedup.rules.limits import Caution
+from dedup.rules.cautions import Caution
 from dedup.rules.rule import Rule
 from tests.texts import document
 

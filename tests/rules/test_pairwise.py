@@ -9,8 +9,8 @@ import pytest
 
 from dedup import DedupSettings, Mode, Verdict, find_scheme, make_signature
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.cautions import Caution
 from dedup.rules.documents import Document
-from dedup.rules.limits import Caution
 from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from tests.texts import answered, document, edited

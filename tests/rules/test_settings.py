@@ -9,7 +9,7 @@ import pytest
 from dedup.corpus.state.checkpoint import about_settings
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
-from dedup.rules.limits import LIMITS, Caution, Limits
+from dedup.rules.cautions import LIMITS, Caution, Limits
 from dedup.rules.scope import Scope
 from dedup.rules.settings import DedupSettings, IndexKind, Mode, RuleSettings, with_changes
 

@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
-from dedup.corpus.saved.exchange import export
+from dedup.corpus.saved.exporting import export
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import InputError
 

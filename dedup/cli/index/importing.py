@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first
-from dedup.corpus.saved.exchange import add_rows
-from dedup.corpus.saved.exported import Exported
+from dedup.corpus.saved.export_reader import Exported
+from dedup.corpus.saved.exporting import add_rows
 from dedup.corpus.saved.folder import new_index, require_free
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from dedup.corpus.saved.exported import Exported
+from dedup.corpus.saved.export_reader import Exported
 from dedup.corpus.saved.folder import CHECKSUMS
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state.checkpoint import CHECKPOINT

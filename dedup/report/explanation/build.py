@@ -28,7 +28,7 @@ from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import check, plan_of
-from dedup.rules.wordwise import WordDifference, has_same_numbers, short_similarity
+from dedup.rules.word_comparison import WordDifference, has_same_numbers, short_similarity
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import Similarity, compare

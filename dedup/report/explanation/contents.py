@@ -89,7 +89,7 @@ class WordComparison:
 
     Attributes:
         replaced, rewritten, added, swapped, numbers_gone, numbers_shared, is_noise: see
-            `dedup.rules.wordwise.WordDifference`.
+            `dedup.rules.word_comparison.WordDifference`.
         is_renamed_sibling: whether they are at sibling addresses, and have another name.
         short_similarity: Jaccard similarity of the words and pairs of words; None where neither text is short.
         has_other_numbers: whether the numbers of two short texts are not the same.

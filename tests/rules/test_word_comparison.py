@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.rules.wordwise import (
+from dedup.rules.word_comparison import (
     LONGEST_REPLACED,
     WordDifference,
     has_same_numbers,

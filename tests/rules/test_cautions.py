@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from dedup import SettingsError
-from dedup.rules.limits import LIMITS, Caution, Limits
+from dedup.rules.cautions import LIMITS, Caution, Limits
 from dedup.rules.settings import RuleSettings
 from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, SIMILAR, alike_by
 

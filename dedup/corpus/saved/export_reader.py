@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
-from dedup.corpus.saved.rows import (
+from dedup.corpus.saved.export_format import (
     ABOUT,
     COMPLETE,
     FROM,

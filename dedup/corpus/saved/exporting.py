@@ -9,15 +9,15 @@ from typing import Any
 
 from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.reading.libraries import load_pyarrow
-from dedup.corpus.saved.exported import Exported, wrong_row
+from dedup.corpus.saved.export_format import COLUMNS, NAME, Row, write_about
+from dedup.corpus.saved.export_reader import Exported, wrong_row
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.saved.rows import COLUMNS, NAME, Row, write_about
 from dedup.corpus.writing.outputs import Output, open_output
 from dedup.progress import track
 
 
 def export(saved: SavedIndex, path: Path) -> int:
-    """Write an index as rows, see `dedup.corpus.saved.rows`; the file appears when all of it is written.
+    """Write an index as rows, see `dedup.corpus.saved.export_format`; the file appears when all of it is written.
 
     Args:
         saved: the index.
