@@ -135,10 +135,10 @@ def _sample() -> Iterator[str]:
 
 
 PARTS = {
-    "signatures": Part("signatures", 10, _compile_signatures),
-    "files": Part("what `dedup files` needs", 20, _compile_files),
-    "memory": Part("tables in memory", 10, _compile_memory),
-    "near": Part("look-ups of fingerprints", 10, _compile_near),
-    "spark": Part("what `dedup spark` needs besides", 10, _compile_spark),
+    "signatures": Part("signatures", 8, _compile_signatures),
+    "files": Part("what `dedup files` needs", 13, _compile_files),
+    "memory": Part("tables in memory", 7, _compile_memory),
+    "near": Part("look-ups of fingerprints", 5, _compile_near),
+    "spark": Part("what `dedup spark` needs besides", 8, _compile_spark),
 }
 """What can be compiled ahead, by name."""
