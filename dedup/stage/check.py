@@ -112,7 +112,7 @@ def _make_items(path: str, item_class: str) -> list[Any]:
         raise SettingsError(f"--item-class {item_class!r} cannot be imported: {error}") from None
     try:
         items = [kind(**fields) for fields in reader(path)]
-    except (OSError, UnicodeDecodeError, ValueError, TypeError, KeyError) as error:
+    except (OSError, UnicodeDecodeError, ValueError, TypeError, KeyError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as items: {error}") from None
     if not items:
         raise InputError(f"{path} holds no items")
@@ -120,7 +120,7 @@ def _make_items(path: str, item_class: str) -> list[Any]:
 
 
 def _read_lines(path: str) -> Iterator[Any]:
-    with Path(path).open(encoding="utf-8") as lines:
+    with Path(path).open(encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
@@ -130,10 +130,12 @@ def _read_lines(path: str) -> Iterator[Any]:
 
 
 def _read_json(path: str) -> Iterator[Any]:
-    yield from json.loads(Path(path).read_text(encoding="utf-8"))
+    yield from json.loads(Path(path).read_text(encoding="utf-8-sig"))
 
 
 def _read_csv(path: str) -> Iterator[Any]:
+    # A field may hold a whole page; the limit is one of the whole process, and never lowered.
+    csv.field_size_limit(max(csv.field_size_limit(), Path(path).stat().st_size))
     with Path(path).open(encoding="utf-8-sig", newline="") as lines:
         yield from csv.DictReader(lines)
 

@@ -169,10 +169,10 @@ def _key(value: Any) -> str:
 def _text_or_page(value: Any) -> tuple[str, bytes | str]:
     """Return a text without markup, or the page that a text is to be taken from."""
     value = _joined(value)
+    if not isinstance(value, (bytes, str)) or not value.strip():
+        return "", ""
     if isinstance(value, bytes):
         return "", value
-    if not isinstance(value, str) or not value.strip():
-        return "", ""
     if _WHOLE_PAGE.match(value):
         return "", value
     return (_without_markup(value) if _MARKUP.search(value) else value), ""

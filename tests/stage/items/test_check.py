@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
@@ -56,6 +57,22 @@ def test_items_without_text_fail_with_the_setting_to_set(project: Path) -> None:
     assert checked.stderr == "error: none of the 3 items of items.jsonl was examined\n"
     named = check(project, name, "-s", "DEDUP_TEXT_FIELD=story", "-s", "DEDUP_KEY_FIELD=address")
     assert "2 of 3 documents dropped: 2 exact" in named.stdout
+
+
+@pytest.mark.parametrize("name", ["pages.csv", "pages.json", "pages.jsonl"])
+def test_feed_may_have_a_byte_order_mark_and_big_fields(name: str, project: Path) -> None:
+    items = [{"url": f"https://a.example/{n}", "text": f"{A} {'and so on ' * 20_000}"} for n in range(2)]
+    with (project / name).open("w", encoding="utf-8-sig", newline="") as feed:
+        if name.endswith(".csv"):
+            writer = csv.DictWriter(feed, ["url", "text"])
+            writer.writeheader()
+            writer.writerows(items)
+        else:
+            feed.write(json.dumps(items) if name.endswith(".json") else "\n".join(map(json.dumps, items)))
+    checked = check(project, name)
+    assert checked.status == 0, checked.stderr
+    assert "text: text; key: url" in checked.stdout
+    assert "1 of 2 documents dropped: 1 exact" in checked.stdout
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ def test_markup_in_a_text_is_left_out(value: str, text: str) -> None:
         {"spider_response": HtmlResponse(PAGE, body=HTML.encode())},
         {"raw_html": [HTML]},
         {"text": "", "html": HTML},
+        {"text": b" ", "html": HTML},
     ],
 )
 def test_text_is_taken_from_html_where_there_is_none(item: Any) -> None:
@@ -150,7 +151,9 @@ def test_titles_can_be_left_out() -> None:
     assert read({"title": "T", "text": "t"}, title_field="").content.text == "t"
 
 
-@pytest.mark.parametrize("value", [17, True, {"a": 1}, [1, 2], object()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [17, True, {"a": 1}, [1, 2], object(), b" \n"], ids=lambda value: type(value).__name__
+)
 def test_what_is_no_text_is_none(value: Any) -> None:
     assert read({"text": value}).content.source == ""
 
