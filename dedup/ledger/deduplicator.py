@@ -18,6 +18,7 @@ from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.clusters import Clusters, Written
+from dedup.ledger.ended_runs import EndedRuns
 from dedup.ledger.forget import forget_old
 from dedup.ledger.identity import plain_class_of
 from dedup.ledger.notes import Known, Skipped, Unexamined
@@ -77,6 +78,7 @@ class Deduplicator:
         self._store = DocumentStore(self._index, self.scopes, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
+        self._ended_runs = EndedRuns()
 
     def close(self) -> None:
         """Save the index, if it is one in memory, and close the database."""
@@ -86,6 +88,7 @@ class Deduplicator:
     def open_run(self, name: str) -> int:
         """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
         with self.database.write() as connection:
+            self._ended_runs.note_opening(connection, name)
             run_id = document_rows.open_run(connection, name)
         memory = self._settings.memory
         if memory.seconds is not None:
@@ -187,6 +190,7 @@ class Deduplicator:
         identity, content, relatives, is_again = found
         known = relatives.same_key
         answer = NOTHING_ALIKE
+        may_be_unstored = False
         if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
@@ -194,6 +198,7 @@ class Deduplicator:
                 has_same_text = content.sketch.tokens > 0 and known.text_digest == leader.text_digest
                 rule = Rule.SAME_TEXT if has_same_text else batch.last_rule(known)
                 answer = Answer(Match(leader, leader, rule=rule))
+            may_be_unstored = self._may_be_unstored(batch, known)
             self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:
@@ -218,7 +223,11 @@ class Deduplicator:
         if match is not None and self._settings.mark_only:
             outcome = outcome._replace(kept=Kept.MARKED)
         decision = replace(
-            decision_of(verdict, content, answer), outcome=outcome, key=identity.key, is_separate=identity.is_separate
+            decision_of(verdict, content, answer),
+            outcome=outcome,
+            key=identity.key,
+            is_separate=identity.is_separate,
+            may_be_unstored=may_be_unstored,
         )
         # A page that was under way when its crawl was killed comes again; its verdict stands already.
         if not is_unchanged or known is None or known.last_run_id != run_id or is_again:
@@ -227,6 +236,9 @@ class Deduplicator:
         elif document.separate:
             batch.let_stand(document_id)
         return decision
+
+    def _may_be_unstored(self, batch: Batch, known: StoredDocument) -> bool:
+        return not self._ended_runs.include_one_of(batch.connection, known) and not batch.has_decided(known)
 
     def _let_go_of_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
         """Let the cluster that a changed document has left be decided anew, if it had taken the leader's place."""

@@ -88,6 +88,8 @@ class Decision:
         outcome: who is the keeper of its cluster, and whether it is passed on.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
+        may_be_unstored: whether it is unchanged, but only since runs that have not ended, and another process:
+            they may have been killed before it was stored.
     """
 
     verdict: Verdict
@@ -100,6 +102,7 @@ class Decision:
     outcome: Outcome = field(default=ALONE, compare=False)
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
+    may_be_unstored: bool = field(default=False, compare=False)
 
     @property
     def is_similar(self) -> bool:

@@ -51,5 +51,5 @@ def _towards_smallest(edges: DataFrame) -> DataFrame:
 
 def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
     """Return what edges have in common with others only if they are the same."""
-    found = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).first()
+    [found] = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).collect()
     return found[0], found[1]

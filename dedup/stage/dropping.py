@@ -64,7 +64,8 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
         logger.info("dropped %s: a better copy has taken its place", shown)
         return Replaced("a better copy has taken its place", key, decision)
     if decision.verdict is Verdict.UNCHANGED:
-        return Unchanged("unchanged since it was last seen", key, decision) if drop_unchanged else None
+        is_dropped = drop_unchanged and not decision.may_be_unstored
+        return Unchanged("unchanged since it was last seen", key, decision) if is_dropped else None
     if decision.is_similar:
         original = logged(str(decision.original))
         logger.info("kept %s: similar to %s%s: %s", shown, original, _how_close(decision), decision.rule)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import sqlite3
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Barrier
@@ -285,6 +287,16 @@ def test_unchanged_items_are_dropped_on_request_and_updated_ones_are_not(pass_on
     assert urls(outcome) == [url(1), url(9)]
     assert outcome.kinds_of_drops == {"Unchanged": 1}
     assert (outcome.count("dedup/unchanged"), outcome.count("dedup/updated"), outcome.count("dedup/new")) == (1, 1, 1)
+
+
+def test_unchanged_items_of_a_killed_crawl_pass_once_more_as_they_may_never_have_been_stored(
+    pass_on: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    pass_on(four())
+    with closing(sqlite3.connect(tmp_path / "dedup.db")) as database, database:
+        database.execute("UPDATE dedup_runs SET finished = NULL, outcome = NULL")
+    keeps_the_first_two(pass_on(four(), {"DEDUP_DROP_UNCHANGED": True}))
+    assert urls(pass_on(four(), {"DEDUP_DROP_UNCHANGED": True})) == []
 
 
 def similar_text_at_distance(least: int, most: int) -> str:
