@@ -239,6 +239,31 @@ def test_values_that_python_cannot_hold_are_strings(tmp_path: Path) -> None:
     assert record.to_dict() == {"text": "t", "bad": "a\ufffd"}
 
 
+def test_times_that_python_has_no_value_for_are_as_the_library_prints_them(tmp_path: Path) -> None:
+    columns = {
+        "text": ["t"],
+        "late": pa.array([10**12], pa.timestamp("s")),
+        "day": pa.array([20_000_000], pa.date32()),
+        "elsewhere": pa.array([1], pa.timestamp("s", tz="Nowhere/Land")),
+        "long": pa.array([2**50], pa.duration("s")),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    record = read(tmp_path)[0].record
+    assert isinstance(record, ParquetRow)
+    late, day, elsewhere, long = list(record.to_dict().values())[1:]
+    assert "out of range" in late
+    assert "20000000" in day
+    assert elsewhere.startswith("1970-01-01 00:00:01")
+    assert long == str(2**50)
+
+
+def test_key_that_is_a_time_is_no_string_whenever_it_is(tmp_path: Path) -> None:
+    columns = {"id": pa.array([1, 10**12], pa.timestamp("s")), "text": ["t", "u"]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    rejected = [each for each in read_documents([tmp_path], ReadOptions(key_field="id")) if isinstance(each, Rejected)]
+    assert [each.reason for each in rejected] == ["'id' is not a string"] * 2
+
+
 def test_text_columns_may_be_of_any_kind_of_string(tmp_path: Path) -> None:
     for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
         pq.write_table(pa.table({"text": pa.array(["a", "b", "a"]).cast(kind)}), tmp_path / "a.parquet")

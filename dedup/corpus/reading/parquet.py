@@ -9,7 +9,7 @@ from dedup.corpus.reading.documents import MEGABYTE, CorpusDocument, Position, R
 from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, require_columns
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
-from dedup.corpus.reading.rows import ParquetRow
+from dedup.corpus.reading.rows import NO_VALUE, ParquetRow
 from dedup.corpus.reading.streams import why_damaged
 from dedup.errors import InputError
 
@@ -111,7 +111,7 @@ def _fields(batch: Any, columns: list[str], start: int) -> Iterator[dict[str, An
 def _values(column: Any) -> list[Any]:
     try:
         values: list[Any] = column.to_pylist()
-    except UnicodeDecodeError:
+    except NO_VALUE:
         # One value spoils the whole column; each by itself is thirty times as slow.
         return [_value(scalar) for scalar in column]
     return values
@@ -122,6 +122,8 @@ def _value(scalar: Any) -> Any:
         return scalar.as_py()
     except UnicodeDecodeError:
         return _NOT_UTF8
+    except NO_VALUE:
+        return scalar
 
 
 def _outcome(

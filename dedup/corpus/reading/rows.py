@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+NO_VALUE = (ValueError, OverflowError, LookupError)
+"""What pyarrow raises for what Python has no value for: nanoseconds, the year 10000, a time zone that is not known."""
+
 
 class ParquetRow:
     """A row of a batch of rows: no column is converted that nobody asks for.
@@ -37,7 +40,7 @@ def _value(column: Any, index: int) -> Any:
     except UnicodeDecodeError:
         if hasattr(column[index], "as_buffer"):
             return column[index].as_buffer().to_pybytes().decode("utf-8", "replace")
-    except ValueError:
+    except NO_VALUE:
         pass
-    # Such as nanoseconds, which datetime does not have: as the library would print it.
+    # As the library would print it.
     return column.slice(index, 1).to_string(skip_new_lines=True)[1:-1]
