@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, NamedTuple, Protocol
 
 from scrapy import Request
@@ -15,6 +16,7 @@ ROW = "frontier_row"
 """Key of a request's meta: the id of the row that it was made from."""
 
 _HOPS = "depth"
+_NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
 # Longer ones are none, and would not fit an index.
 _LONGEST_HOST = 255
 # What redirects and retries have to know of what came before them.
@@ -91,7 +93,7 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
     """
     referrer = request.headers.get("Referer")
     return Entry(
-        url=request.url,
+        url=_as_asked_for(request.url),
         url_digest=url_digest,
         host=(urlparse_cached(request).hostname or "")[:_LONGEST_HOST],
         kind=request.meta[KIND],
@@ -100,6 +102,11 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
         referrer=clean(referrer.decode("latin-1")) if referrer else None,
         meta=carried(request),
     )
+
+
+def _as_asked_for(url: str) -> str:
+    """Return an address as a server is asked for it, so that a page has one key: with a path, without a fragment."""
+    return _NO_PATH.sub(r"\1/", url.partition("#")[0])
 
 
 def carried(request: Request) -> str | None:

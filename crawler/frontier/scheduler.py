@@ -24,6 +24,7 @@ from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Stan
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
 from crawler.frontier.pacing import Pacer
 from crawler.frontier.ready import Ready
+from crawler.frontier.returning import MOST_RETURNS, count_returns
 from crawler.frontier.settings import FrontierSettings
 from crawler.frontier.shared import SharedFrontierStore
 from crawler.frontier.store import FrontierStore
@@ -133,7 +134,7 @@ class FrontierScheduler(BaseScheduler):
         return not self._has_failed and (self._is_left or len(self._ready) > 0)
 
     def enqueue_request(self, request: Request) -> bool:
-        if request.url in request.meta.get("redirect_urls", ()):
+        if count_returns(request) > MOST_RETURNS:
             return False
         if self._has_failed:
             return True

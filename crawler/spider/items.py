@@ -36,7 +36,7 @@ def make_page(
         signature=extraction.signature,
         unread=response.body if extraction.signature is None and problem is None else None,
         canonical=extraction.canonical,
-        redirected=bool(response.meta.get("redirect_urls")),
+        redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
         problem=problem,
         etag=etag,
         last_modified=last_modified,

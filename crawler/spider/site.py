@@ -278,9 +278,8 @@ class SiteSpider(Spider):
         self._scheduled.add(request.url)
 
     def note_dropped(self, request: Request) -> None:
-        """Name a page that redirects to where it came from; it has been seen, so it ends there."""
-        redirected_from = request.meta.get("redirect_urls", [])
-        if request.url in redirected_from:
+        """Name a page that redirects to where it came from again and again."""
+        if redirected_from := request.meta.get("redirect_urls"):
             skip(self.crawler, redirected_from[0], "redirect_loop", request.url, request=request)
 
     def stop_what_is_not_html(self, headers: Headers, body_length: object, request: Request) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.crawling import Crawl, crawl, crawl_site_here
-from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
+from tests.localsite import HTML, Asked, LocalSite, Page, Reply, article, redirect
 from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
@@ -262,6 +262,66 @@ def test_links_of_error_pages_are_not_followed(tmp_path: Path) -> None:
         outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
         assert site.hits["/hidden"] == 0
     assert outcome.count("crawler/skipped/http_404") == 1
+
+
+# Redirects to where they came from
+
+
+def behind_a_cookie(text: str, *cookies: str, by: str = "") -> Callable[[Asked], str | Reply]:
+    """A page that sets cookies, one after the other, by redirects to itself or to another address."""
+
+    def answer(asked: Asked) -> str | Reply:
+        missing = [each for each in cookies if each not in asked.headers.get("Cookie", "")]
+        if not missing:
+            return article(text)
+        return Reply(status=302, headers={"Location": by or asked.path, "Set-Cookie": f"{missing[0]}; Path=/"})
+
+    return answer
+
+
+def test_pages_behind_redirects_that_set_cookies_are_kept(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/": behind_a_cookie("front", "a=1"),
+        "/two": behind_a_cookie("two", "b=1", "c=1"),
+        "/wall": behind_a_cookie("wall", "d=1", by="/set?next=/wall"),
+        "/set?next=/wall": Reply(status=302, headers={"Location": "/wall", "Set-Cookie": "d=1; Path=/"}),
+    }
+    with LocalSite(pages) as site:
+        starts = ",".join(site.url + path for path in ("/", "/two", "/wall"))
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=starts)
+        kept = sorted(item.url.removeprefix(site.url) for item in outcome.items)
+    assert kept == ["/", "/two", "/wall"]
+    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
+
+
+@pytest.mark.parametrize("target", ["/page?b=2&a=1", "/page?a=1&b=2#part"])
+def test_redirect_to_another_spelling_of_the_address_is_followed(target: str, tmp_path: Path) -> None:
+    with LocalSite({"/page?a=1&b=2": redirect(target), "/page?b=2&a=1": article("page")}) as site:
+        if "#" in target:
+            site.pages["/page?a=1&b=2"] = behind_a_cookie("page", "e=1", by=target)
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/page?a=1&b=2")
+        kept = [item.url.removeprefix(site.url) for item in outcome.items]
+    assert kept == [target.partition("#")[0]]
+
+
+def test_redirects_that_lead_back_for_ever_come_to_an_end(tmp_path: Path) -> None:
+    with LocalSite({"/": redirect("/?"), "/?": redirect("/")}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert site.hits.total() < 12
+    assert outcome.count("crawler/skipped/redirect_loop") == 1
+
+
+@pytest.mark.parametrize("written", ["", "#top", "/", "/#top"])
+def test_front_page_has_one_address_however_it_is_written(written: str, tmp_path: Path) -> None:
+    with LocalSite() as site:
+        site.pages = {"/": article("front", [site.url, f"{site.url}/"]), "/moved": redirect(site.url)}
+        first = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}{written}")
+        second = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/moved")
+        third = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}?x=/")
+        assert [[item.url for item in each.items] for each in (first, second)] == [[f"{site.url}/"]] * 2
+        assert second.count("dedup/unchanged") == 1
+        assert site.hits["/?x=/"] == 1
+        assert third.count("crawler/skipped/http_404") == 1
 
 
 # A start that leads nowhere
