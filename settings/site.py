@@ -26,6 +26,7 @@ ITEM_PIPELINES = {
 DOWNLOADER_MIDDLEWARES = {
     # Closer to the downloader than redirects (600) and compression (590).
     "crawler.spider.conditional.ConditionalMiddleware": 650,
+    "crawler.spider.breaking_off.BreakingOffMiddleware": 660,
 }
 EXTENSIONS = {
     "crawler.runtime.workers.Workers": 100,

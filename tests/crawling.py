@@ -312,9 +312,7 @@ def crawl_site_here(database: Path | str, settings: Mapping[str, Any] | None = N
     database_url = database if isinstance(database, str) else f"sqlite:///{database}"
     project = {name: value for name, value in vars(default).items() if name.isupper()}
     project |= {"DEDUP_DATABASE_URL": database_url, "AUTOTHROTTLE_ENABLED": False, "EXTENSIONS": EXTENSIONS}
-    return crawl_here(
-        SiteSpider, {**project, **(settings or {})}, **{name: str(value) for name, value in arguments.items()}
-    )
+    return crawl_here(SiteSpider, {**project, **(settings or {})}, **arguments)
 
 
 def crawl_here(spider: type[Spider], settings: Mapping[str, Any], seconds: float = HANG, **arguments: Any) -> Outcome:

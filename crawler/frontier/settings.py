@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scrapy.crawler import Crawler
 
+from crawler.switches import read_switch
 from dedup.errors import SettingsError
 from dedup.stage.failures import read_settings, refuse_to_start
 
@@ -49,11 +50,7 @@ class FrontierSettings:
             attempts = 0
         if attempts < 1:
             refuse_to_start(SettingsError(f"CRAWLER_MAX_ATTEMPTS = {given!r}: expected a whole number above 0"))
-        try:
-            is_shared = crawler.settings.getbool("CRAWLER_SHARED_RUN")
-        except ValueError:
-            given = crawler.settings.get("CRAWLER_SHARED_RUN")
-            refuse_to_start(SettingsError(f"CRAWLER_SHARED_RUN = {given!r}: expected True or False"))
+        is_shared = read_switch(crawler, "CRAWLER_SHARED_RUN", default=False)
         if is_shared and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
         return cls(url, settings.lock_timeout, settings.run, attempts, is_shared, _delay(crawler))

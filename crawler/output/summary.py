@@ -155,7 +155,9 @@ def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
 
 def count_kept(stats: StatsCollector) -> int:
     """Return how many pages a crawl has kept so far: what was passed on, less what a better copy has replaced."""
-    return count_verdicts(stats, *KEPT) - int(stats.get_value(_REPLACED, 0))
+    # Without the stage nothing has a verdict.
+    passed = count_verdicts(stats, *KEPT) or int(stats.get_value("crawler/stored", 0))
+    return passed - int(stats.get_value(_REPLACED, 0))
 
 
 def _pages(number: int, parts: list[str]) -> str:

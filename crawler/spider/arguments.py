@@ -99,6 +99,18 @@ class SiteArguments:
         )
 
 
+def as_texts(arguments: Mapping[str, object]) -> dict[str, str]:
+    """Return arguments as they would stand on the command line; a script may give numbers, flags and lists.
+
+    None is an argument that is not given.
+    """
+    return {name: _as_text(value) for name, value in arguments.items() if value is not None}
+
+
+def _as_text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple, set, frozenset)) else str(value)
+
+
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
@@ -143,11 +155,11 @@ def _domains(text: str, urls: tuple[str, ...]) -> tuple[str, ...]:
 
 def _domain(text: str) -> str:
     try:
-        if "/" not in text and ":" not in text:
-            return ascii_host(text)
+        if not set("/:*") & set(text):
+            return ascii_host(text.removeprefix("."))
     except ValueError:
         pass
-    raise ArgumentError(f"allowed_domains {text!r} is no host; write it like example.com")
+    raise ArgumentError(f"allowed_domains {text!r} is no host; write it like example.com, for its subdomains too")
 
 
 def _pattern(name: str, text: str) -> str:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DontCloseSpider, StopDownload
+from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse, Response
-from scrapy.http.headers import Headers
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
-from scrapy.utils.sitemap import sitemap_urls_from_robots
 from twisted.python.failure import Failure
 
 from crawler.output.progress import Progress
@@ -24,13 +22,14 @@ from crawler.output.skipping import keep_log_lines_short, reason_of, skip
 from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
 from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives
 from crawler.runtime.workers import Workers
-from crawler.spider.arguments import SiteArguments
+from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
 from crawler.spider.defaults import add_defaults
 from crawler.spider.items import make_page
 from crawler.spider.known import KnownPages
 from crawler.spider.recent import RecentUrls
-from crawler.spider.sitemaps import SitemapError, read_sitemap
+from crawler.spider.sitemaps import SitemapError, read_sitemap, read_sitemaps_of_robots
+from crawler.switches import read_switch
 from dedup.errors import SettingsError
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
@@ -43,8 +42,6 @@ logger = logging.getLogger(__name__)
 _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 # The first bytes of what servers send as text/html though it is none.
 _NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
-# Smaller ones are fetched whole: their status tells more than their type.
-_STOP_ABOVE_BYTES = 65_536
 _GONE = (404, 410)
 
 
@@ -105,43 +102,50 @@ class SiteSpider(Spider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         try:
-            arguments = SiteArguments.parse(kwargs)
+            given = as_texts(kwargs)
+            arguments = SiteArguments.parse(given)
         except SettingsError as error:
             refuse_to_start(error)
         rules = LinkRules(
             arguments.allowed_domains,
             arguments.follow,
             arguments.ignore,
-            obey_nofollow=crawler.settings.getbool("CRAWLER_OBEY_REL_NOFOLLOW", True),
+            obey_nofollow=read_switch(crawler, "CRAWLER_OBEY_REL_NOFOLLOW", default=True),
         )
-        obey_meta_robots = crawler.settings.getbool("CRAWLER_OBEY_META_ROBOTS", True)
+        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
         scheme = find_scheme(read_settings(crawler).scheme)
         known = KnownPages(crawler, arguments, rules)
         spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)
-        spider.given = kwargs
+        spider.given = given
         keep_log_lines_short()
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
-        crawler.signals.connect(spider.stop_what_is_not_html, signals.headers_received)
         return spider
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
-        for url in self.arguments.urls:
-            yield self.make_request(PAGE, url)
+        for request in self._starts(PAGE, self.arguments.urls):
+            yield request
         async for visit in self._known.find_old():
             # Before what is new, which may be what they have moved to.
             yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
-        for url in self.arguments.sitemaps:
-            yield self.make_request(SITEMAP, url)
+        for request in self._starts(SITEMAP, self.arguments.sitemaps):
+            yield request
         if self.arguments.sitemaps_of_robots:
             for url in dict.fromkeys(urljoin(url, "/robots.txt") for url in self.arguments.urls):
                 yield self.make_request(ROBOTS, url)
 
+    def _starts(self, kind: str, urls: Iterable[str]) -> Iterator[Request]:
+        for url in urls:
+            if self._rules.is_on_site(url):
+                yield self.make_request(kind, url)
+            else:
+                skip(self.crawler, url, "other_host", "it is none of allowed_domains")
+
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that a robots.txt names."""
-        found = [url for url in sitemap_urls_from_robots(response.body, response.url) if self._rules.is_on_site(url)]
+        found = [url for url in read_sitemaps_of_robots(response.body, response.url) if self._rules.is_on_site(url)]
         if not found:
             logger.warning("%s names no sitemap on this site", response.url)
         for url in found:
@@ -281,13 +285,3 @@ class SiteSpider(Spider):
         """Name a page that redirects to where it came from again and again."""
         if redirected_from := request.meta.get("redirect_urls"):
             skip(self.crawler, redirected_from[0], "redirect_loop", request.url, request=request)
-
-    def stop_what_is_not_html(self, headers: Headers, body_length: object, request: Request) -> None:
-        """Break off the download of a film, an archive and the like once its headers are here."""
-        if not is_page(request.meta.get(KIND)) or b"Location" in headers:
-            return
-        content_type = (headers.get("Content-Type") or b"text/html").lower()
-        # An unknown length comes as None or as a string.
-        is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
-        if b"html" not in content_type and not is_small:
-            raise StopDownload(fail=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from lxml.etree import LxmlError
 from scrapy.utils.gz import gunzip
-from scrapy.utils.sitemap import Sitemap
+from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
 _GZIP = b"\x1f\x8b\x08"
 
@@ -37,3 +39,12 @@ def read_sitemap(body: bytes, max_size: int) -> tuple[str, list[str]]:
     if kind not in ("urlset", "sitemapindex"):
         raise SitemapError(f"it is a document of the kind {kind!r}")
     return kind, [url for url in urls if url]
+
+
+def read_sitemaps_of_robots(body: bytes, url: str) -> list[str]:
+    """Return the addresses of the sitemaps that a robots.txt names; what is no address is passed over."""
+    found: list[str] = []
+    for line in body.splitlines():
+        with suppress(ValueError):  # it is no address
+            found += sitemap_urls_from_robots(line, url)
+    return found

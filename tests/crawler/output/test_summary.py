@@ -36,3 +36,10 @@ def test_similar_pages_are_kept_stored_and_counted(tmp_path: Path) -> None:
     assert result.says(f"kept {site.url}/form: similar to {site.url}/ (distance")
     report = run([sys.executable, "-m", "scrapy", "duplicates", "--database", result.database_url])
     assert "similar, kept: look at these" in report.stdout
+
+
+def test_pages_are_counted_where_the_stage_is_off(tmp_path: Path) -> None:
+    with LocalSite(PAGES) as site:
+        result = crawl(tmp_path / "crawl.db", {"DEDUP_ENABLED": False}, url=f"{site.url}/")
+    assert result.summary["kept"] == "3 pages"
+    assert result.paths(site.url) == ["/", "/copy", "/form"]

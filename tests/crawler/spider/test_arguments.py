@@ -238,6 +238,14 @@ def test_sitemap_auto_reads_those_that_robots_txt_names(crawling: Crawling, site
     assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
 
 
+def test_line_of_robots_txt_that_is_no_address_loses_no_sitemap_behind_it(crawling: Crawling, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = f"Sitemap: http://[broken\nSitemap: {site.url}/s.xml\n".encode()
+    site.pages["/s.xml"] = Reply(sitemap(f"{site.url}/island"), headers=XML)
+    outcome = crawling(url=f"{site.url}/b", sitemap="auto")
+    assert outcome.tracebacks == []
+    assert crawling.kept == ["/b", "/island", "/island/2"]
+
+
 def test_sitemap_auto_without_robots_txt_says_so_and_crawls_the_rest(crawling: Crawling, site: LocalSite) -> None:
     outcome = crawling(url=f"{site.url}/b", sitemap="auto")
     assert crawling.kept == ["/b"]
@@ -260,6 +268,28 @@ def test_allowed_domains_lets_other_hosts_in(crawling: Crawling, site: LocalSite
     site.pages["/b"] = article("b", [f"{site.other_url}/island/2"])
     crawling(url=f"{site.url}/b", allowed_domains="127.0.0.1, LOCALHOST")
     assert crawling.kept == ["/b", f"{site.other_url}/island/2"]
+
+
+def test_allowed_domain_may_begin_with_a_dot(crawling: Crawling, site: LocalSite) -> None:
+    crawling(url=f"{site.other_url}/b", allowed_domains=".localhost")
+    assert len(crawling.kept) == 1
+
+
+@pytest.mark.parametrize("name", ["url", "sitemap"])
+def test_start_outside_of_allowed_domains_is_skipped_by_name(name: str, crawling: Crawling, site: LocalSite) -> None:
+    outcome = crawling(
+        **{"url": f"{site.url}/b", name: f"{site.url}/b,{site.other_url}/a"}, allowed_domains="127.0.0.1"
+    )
+    assert crawling.kept == ["/b"]
+    skipped = [message for message in outcome.messages if message.startswith("skipped")]
+    assert f"skipped {site.other_url}/a: other host (it is none of allowed_domains)" in skipped
+    assert outcome.count("crawler/skipped/other_host") == 1
+
+
+def test_scripts_may_pass_numbers_flags_and_lists(crawling: Crawling, site: LocalSite) -> None:
+    starts = [f"{site.url}/a", f"{site.url}/b"]
+    crawling(url=starts, max_depth=0, recrawl=False, max_pages=None, allowed_domains=("127.0.0.1", "localhost"))
+    assert crawling.kept == ["/a", "/b"]
 
 
 def test_allowed_domains_are_not_matched_by_the_end_of_a_name_alone(crawling: Crawling, site: LocalSite) -> None:
@@ -415,6 +445,7 @@ WRONG: list[tuple[Callable[[Path], dict[str, object]], str]] = [
     (lambda folder: {"urls_file": folder / "words.txt"}, "'some words'"),
     (lambda folder: {"url": "http://127.0.0.1/", "allowed_domains": "http://example.com"}, "'http://example.com'"),
     (lambda folder: {"url": "http://127.0.0.1/", "allowed_domains": "example.com:80"}, "'example.com:80'"),
+    (lambda folder: {"url": "http://127.0.0.1/", "allowed_domains": "*.example.com"}, "'*.example.com'"),
     (lambda folder: {"url": "http://127.0.0.1/", "follow": "(news"}, "follow '(news'"),
     (lambda folder: {"url": "http://127.0.0.1/", "ignore": "*x"}, "ignore '*x'"),
     (lambda folder: {"url": "http://127.0.0.1/", "max_pages": 0}, "max_pages '0'"),
@@ -461,6 +492,9 @@ def test_wrong_argument_is_one_line_and_status_2(
         ("CRAWLER_EXTRACTION_TIMEOUT", "soon"),
         ("CRAWLER_EXTRACTION_TIMEOUT", "nan"),
         ("CRAWLER_EXTRACTION_TIMEOUT", "inf"),
+        ("CRAWLER_OBEY_META_ROBOTS", "perhaps"),
+        ("CRAWLER_OBEY_REL_NOFOLLOW", "perhaps"),
+        ("CRAWLER_SHARED_RUN", "perhaps"),
         ("DEDUP_MODE", "quick"),
         ("DEDUP_TABLES", "7"),
         ("DEDUP_RADIUS", "65"),

@@ -39,6 +39,11 @@ SKIPPED: dict[str, tuple[Page, str]] = {
     "/500": (failing_with(500), "http_500"),
     "/503": (failing_with(503), "http_503"),
     "/404.pdf-in-disguise": (Reply(PDF, 404, {"Content-Type": "application/pdf"}), "http_404"),
+    "/404.json": (Reply(lambda: [b"{}"], 404, {"Content-Type": "application/json"}, announced=-1), "http_404"),
+    "/429.json": (
+        Reply(lambda: [b"{}"], 429, {"Content-Type": "application/json", "Content-Encoding": "gzip"}, chunked=True),
+        "http_429",
+    ),
     "/204": (Reply(status=204), "empty"),
     "/empty": (Reply(), "empty"),
     "/white": (Reply(b" \r\n\t "), "empty"),
@@ -236,7 +241,9 @@ def test_download_of_a_film_is_broken_off(path: str, failures: Failures) -> None
     assert failures.hits[path] == 1
 
 
-@pytest.mark.parametrize(("path", "times"), [("/404", 1), ("/500", 2), ("/pdf", 1), ("/once-broken", 2)])
+@pytest.mark.parametrize(
+    ("path", "times"), [("/404", 1), ("/404.json", 1), ("/429.json", 2), ("/500", 2), ("/pdf", 1), ("/once-broken", 2)]
+)
 def test_only_what_may_pass_is_tried_a_second_time(path: str, times: int, failures: Failures) -> None:
     assert failures.hits[path] == times
 
