@@ -42,7 +42,8 @@ def parse_url(url: str) -> URL:
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
         raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
-    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+    has_server = any(each is not None for each in (parsed.username, parsed.password, parsed.host, parsed.port))
+    if parsed.get_backend_name() == "sqlite" and (has_server or parsed.database in (None, "", ":memory:")):
         raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
     return parsed
 
