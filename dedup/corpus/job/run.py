@@ -17,7 +17,7 @@ from dedup.corpus.deciding.known import FILES, Lengths
 from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.job.progress import CorpusProgress
-from dedup.corpus.job.recording import Recorder
+from dedup.corpus.job.recording import REPORTED, Recorder
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place, require_sums
 from dedup.corpus.signing.batches import SignedBatch
@@ -260,5 +260,6 @@ def _put_away(state: Path, save_index: Path | None) -> None:
         return
     complete(state)
     put_in_place(state, save_index)
-    # What only the clusters were made of.
-    (save_index / MEMBERS).unlink(missing_ok=True)
+    # What only the clusters and the report were made of.
+    for name in (MEMBERS, REPORTED):
+        (save_index / name).unlink(missing_ok=True)
