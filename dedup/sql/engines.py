@@ -18,6 +18,7 @@ _POLL_SECONDS = 0.05
 # In seconds; without these a server that lost its power would be waited for without end.
 _NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _USER_AND_PASSWORD = re.compile("//.*@")
+_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@[^?]*@")
 
 
 def insert_into(table: Table, dialect: str) -> Any:
@@ -38,11 +39,16 @@ def parse_url(url: str) -> URL:
         raise SettingsError(
             f"{shown!r} is not a database URL: write sqlite:///FILE or postgresql://USER@HOST/NAME"
         ) from None
+    if _TORN_PASSWORD.search(url):
+        # What is behind the first @ would be taken for the host, and shown.
+        shown = _USER_AND_PASSWORD.sub("//***@", url)
+        raise SettingsError(f"{shown!r}: an @ that belongs to the password is written %40")
     if parsed.drivername in ("postgresql", "postgres"):
         return parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
         raise SettingsError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
-    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+    has_server = any(each is not None for each in (parsed.username, parsed.password, parsed.host, parsed.port))
+    if parsed.get_backend_name() == "sqlite" and (has_server or parsed.database in (None, "", ":memory:")):
         raise SettingsError("an SQLite database needs a file, since several threads share it: write sqlite:///FILE")
     return parsed
 

@@ -75,6 +75,30 @@ def test_every_flipped_bit_and_every_cut_is_found(copy: Path, name: str) -> None
     assert verify(copy) == 16
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["index", "merge", "copy", "-o", "new"],
+        ["index", "export", "copy", "-o", "new"],
+        ["index", "load", "copy", "new"],
+        ["index", "query", "copy", "text.txt"],
+        pytest.param(["files", "text.txt", "--kept", "new", "--against", "copy"], marks=pytest.mark.slow),
+    ],
+    ids=["merge", "export", "load", "query", "against"],
+)
+def test_whoever_reads_a_damaged_index_refuses_it(
+    copy: Path, command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy.parent)
+    Path("text.txt").write_text(edited(document(150, 0), 1), encoding="utf-8")
+    rows = np.fromfile("copy/documents", ROW)
+    rows["leader"][rows["leader"] >= 0] = 5_000
+    rows.tofile("copy/documents")
+    assert main(command) == 1
+    assert "error: copy: damaged index, " in capsys.readouterr().err
+    assert not Path("new").exists()
+
+
 def test_a_damaged_index_among_others_is_named(saved: Path, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = (copy / "keys").read_bytes()
     (copy / "keys").write_bytes(data[:-1] + b"!")

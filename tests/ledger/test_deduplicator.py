@@ -1255,6 +1255,10 @@ def test_the_password_is_not_in_the_message_of_a_refused_database(postgresql_url
         "postgresql://user:top/secret@host:port/crawl",
         "postgresql//user:top:secret@host/crawl",
         "mysql://h/db",
+        "sqlite://user:secret@host/crawl.db",
+        "postgresql://user:top@secret@host/crawl",
+        "postgresql://user:top@secret/of@host/crawl",
+        "postgresql://user:top@secret?of@host/crawl",
     ],
 )
 def test_a_url_that_is_none_is_refused_in_one_line_without_the_password(url: str) -> None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dedup.corpus.saved.exporting import export
+from dedup.corpus.saved.folder import require_sums
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import InputError
 
@@ -27,6 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output.exists() and not options.force:
         raise InputError(f"{options.output}: is there already; write elsewhere, or give --force to overwrite it")
     with closing(SavedIndex(options.index)) as saved:
+        require_sums(options.index)
         count = export(saved, options.output)
     print(f"{options.output}: {count:,} documents")
     return 0

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first
-from dedup.corpus.saved.folder import new_index, require_free
+from dedup.corpus.saved.folder import new_index, require_free, require_sums
 from dedup.corpus.saved.merging import merge, require_mergeable
 from dedup.corpus.saved.reader import SavedIndex
 
@@ -32,6 +32,8 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         sources = [stack.enter_context(closing(SavedIndex(path))) for path in options.indexes]
         require_mergeable(sources)
+        for path in options.indexes:
+            require_sums(path)
         compile_first("index merge", "files")
         known = stack.enter_context(new_index(options.output, sources[0].settings, force=options.force))
         merged = merge(sources, known)

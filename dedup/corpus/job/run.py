@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TextIO
 
 from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
-from dedup.corpus.deciding.known import Lengths
+from dedup.corpus.deciding.known import FILES, Lengths
 from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.job.progress import CorpusProgress
-from dedup.corpus.job.recording import Recorder
+from dedup.corpus.job.recording import REPORTED, Recorder
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
-from dedup.corpus.saved.folder import complete, put_in_place
+from dedup.corpus.saved.folder import complete, put_in_place, require_sums
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signing import Portion, sign_all
 from dedup.corpus.signing.words import WordSource
@@ -29,6 +29,7 @@ from dedup.corpus.writing.cluster_members import FILE as MEMBERS
 from dedup.corpus.writing.outputs import discard_part
 from dedup.display import plain
 from dedup.errors import InputError
+from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 
 UnderWay = tuple[SignedBatch, "Future[list[Related]]"]
@@ -118,7 +119,7 @@ class _Run:
             require_same(saved.about, self._about, folder)
             lengths = saved.lengths
         else:
-            lengths = Lengths() if job.against is None else known_from(job.against, job.settings, folder)
+            lengths = Lengths() if job.against is None else _known_from(job.against, job.settings, folder)
         self._position = None if saved is None else saved.position
         self._under_way: UnderWay | None = None
         self._is_torn = False
@@ -233,6 +234,13 @@ class _Run:
         ).save(self._folder)
 
 
+def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
+    """Begin with the documents of an index, all of it whole: compiled code relies on that."""
+    lengths = known_from(index, settings, folder)
+    require_sums(index, FILES)
+    return lengths
+
+
 async def _wait_for(decided: UnderWay | None) -> None:
     if decided is not None:
         waited = asyncio.wrap_future(decided[1])
@@ -252,5 +260,6 @@ def _put_away(state: Path, save_index: Path | None) -> None:
         return
     complete(state)
     put_in_place(state, save_index)
-    # What only the clusters were made of.
-    (save_index / MEMBERS).unlink(missing_ok=True)
+    # What only the clusters and the report were made of.
+    for name in (MEMBERS, REPORTED):
+        (save_index / name).unlink(missing_ok=True)

@@ -6,9 +6,10 @@ It is the state of a finished run over files (`dedup.corpus.state.checkpoint`), 
 
 from __future__ import annotations
 
+import json
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,10 @@ from dedup.corpus.deciding.known import FILES, ROW, KnownDocuments
 from dedup.corpus.state.checkpoint import CHECKPOINT, Checkpoint, about_settings, locked
 from dedup.corpus.state.tally import Tally
 from dedup.corpus.writing.outputs import sync_folder, write_json
-from dedup.errors import InputError
+from dedup.errors import IndexFileError, InputError
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.probes import ProbePlan
+from dedup.progress import track
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import scheme_named
@@ -132,6 +134,46 @@ def checksum(path: Path) -> list[int]:
             length += len(chunk)
             crc = zlib.crc32(chunk, crc)
     return [length, crc]
+
+
+def require_sums(folder: Path, names: Sequence[str] = CHECKED) -> None:
+    """Refuse an index of which a file is not what its checksum says.
+
+    Whoever takes over all of an index asks first: what is damaged would pass for whole there, or end in the middle.
+
+    Args:
+        folder: where it is.
+        names: the files that are read.
+
+    Raises:
+        IndexFileError: it is damaged.
+    """
+    for reason in wrong_sums(folder, names):
+        raise damaged(folder, reason)
+
+
+def wrong_sums(folder: Path, names: Sequence[str] = CHECKED) -> Iterator[str]:
+    """Yield of which files of an index the length or the checksum is wrong."""
+    try:
+        noted = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+        version, sums = noted["format"], noted["files"]
+        wanted = {name: sums[name] for name in names}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        yield f"its {CHECKSUMS} cannot be read ({type(error).__name__}: {error})"
+        return
+    if version != FORMAT:
+        yield f"its format is {version!r}, and this version reads {FORMAT}"
+    for name, sum_ in track(wanted.items(), "verifying", len(wanted)):
+        found = checksum(folder / name)
+        if found[0] != sum_[0]:
+            yield f"{name} has {found[0]:,} bytes instead of {sum_[0]:,}"
+        if found != sum_:
+            yield f"the checksum of {name} is wrong"
+
+
+def damaged(folder: Path, reason: str) -> IndexFileError:
+    """Return what is said of a damaged index."""
+    return IndexFileError(f"{folder}: damaged index, {reason}: build it again, or take a copy")
 
 
 def put_in_place(folder: Path, target: Path) -> None:

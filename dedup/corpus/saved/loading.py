@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from dedup.corpus.saved.export_reader import Exported
-from dedup.corpus.saved.folder import CHECKSUMS
+from dedup.corpus.saved.folder import CHECKSUMS, require_sums
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.state.checkpoint import CHECKPOINT
 from dedup.errors import InputError
@@ -113,6 +113,7 @@ def open_source(path: Path) -> Iterator[Source]:
         yield Source(path, about.settings, about.named_settings, exported.identity, partial(_of_exported, exported))
         return
     with closing(SavedIndex(path)) as saved:
+        require_sums(path)
         identity = digest((path / CHECKSUMS).read_bytes())
         yield Source(path, saved.settings, saved.named_settings, identity, partial(_of_saved, saved))
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.deciding.known import FILES, NOWHERE, ROW, stored_document
-from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, settings_of
+from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, damaged, settings_of
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.index.memory.index import MemoryIndex
@@ -107,8 +107,15 @@ class SavedIndex:
         return words
 
     def stored(self, number: int) -> StoredDocument:
-        """Return a document as the rules for verdicts want it."""
-        return stored_document(number, self.rows[number], self.key(number))
+        """Return a document as the rules for verdicts want it.
+
+        Raises:
+            IndexFileError: it is damaged.
+        """
+        document = stored_document(number, self.rows[number], self.key(number))
+        if document.leader_id is not None and not 0 <= document.leader_id < number:
+            raise self._damaged(f"document {number:,} is led by one that is not before it")
+        return document
 
     def documents(self, first: int = 0) -> Iterator[tuple[StoredDocument, bytes]]:
         """Yield all documents from a number on, each with its deflated words, nothing where they were not kept."""
@@ -145,4 +152,4 @@ class SavedIndex:
         raise self._damaged(f"{name} has nothing at {place:,}")
 
     def _damaged(self, reason: str) -> IndexFileError:
-        return IndexFileError(f"{self.folder}: damaged index, {reason}: build it again, or take a copy")
+        return damaged(self.folder, reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,13 +11,12 @@ from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.deciding.known import NOWHERE
-from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FINGERPRINTS, FORMAT, checksum
+from dedup.corpus.saved.folder import FINGERPRINTS, damaged, wrong_sums
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import IndexFileError
 from dedup.index.memory import index_file
 from dedup.index.memory.checking import find_damage
 from dedup.index.memory.index import MemoryIndex
-from dedup.progress import track
 
 
 def verify(path: Path) -> int:
@@ -38,7 +36,7 @@ def verify(path: Path) -> int:
         return _verify_fingerprints(path)
     with closing(SavedIndex(path)) as saved:
         for reason in _damages(saved):
-            raise IndexFileError(f"{path}: damaged index, {reason}: build it again, or take a copy")
+            raise damaged(path, reason)
         return len(saved)
 
 
@@ -53,30 +51,12 @@ def _verify_fingerprints(path: Path) -> int:
 
 def _damages(saved: SavedIndex) -> Iterator[str]:
     """Yield what is wrong; what comes later may rely on what comes before."""
-    yield from _wrong_sums(saved.folder)
+    yield from wrong_sums(saved.folder)
     _verify_fingerprints(saved.folder / FINGERPRINTS)
     yield from _wrong_rows(saved)
     for column, name in (("key", "keys"), ("words", "words")):
         yield from _wrong_places(np.array(saved.rows[column]), saved.folder / name)
     yield from _wrong_fingerprints(saved)
-
-
-def _wrong_sums(folder: Path) -> Iterator[str]:
-    try:
-        noted = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
-        version, sums = noted["format"], noted["files"]
-        wanted = {name: sums[name] for name in CHECKED}
-    except (ValueError, KeyError, TypeError) as error:
-        yield f"its {CHECKSUMS} cannot be read ({type(error).__name__}: {error})"
-        return
-    if version != FORMAT:
-        yield f"its format is {version!r}, and this version reads {FORMAT}"
-    for name, sum_ in track(wanted.items(), "verifying", len(wanted)):
-        found = checksum(folder / name)
-        if found[0] != sum_[0]:
-            yield f"{name} has {found[0]:,} bytes instead of {sum_[0]:,}"
-        if found != sum_:
-            yield f"the checksum of {name} is wrong"
 
 
 def _wrong_rows(saved: SavedIndex) -> Iterator[str]:
