@@ -98,11 +98,13 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
 
     Raises:
         SettingsError: a setting has a value that cannot be used.
-        TypeError: there is no such setting.
+        TypeError: what is given is no text, or there is no such setting.
     """
     from dedup.rules.pairwise import PairDecider
 
     rules = RuleSettings(**settings)
+    for text in (a, b):
+        _require_text(text)
     _compile_first(*SIGNATURES)
     scheme = find_scheme(rules.scheme)
     return PairDecider(rules).decide(make_signature(a, scheme), make_signature(b, scheme))
@@ -145,6 +147,7 @@ class Deduplicator:
         _compile_first(*SIGNATURES, *(["memory"] if self._settings.index is IndexKind.MEMORY else []))
         self._deduplicator = DatabaseDeduplicator(self._settings)
         self._run_id: int | None = None
+        self._is_closed = False
 
     def decide(self, key: str, text: str | Signature) -> Decision:
         """Decide a text, and remember it.
@@ -157,6 +160,8 @@ class Deduplicator:
 
         Raises:
             DatabaseError: nothing of it was written.
+            TypeError: what is given is no text, or no key.
+            ValueError: it is closed.
         """
         [decision] = self.decide_all([(key, text)])
         return decision
@@ -171,9 +176,13 @@ class Deduplicator:
 
         Raises:
             DatabaseError: nothing of it was written.
+            TypeError: what is given is no text, or no key.
+            ValueError: it is closed.
         """
         from dedup.ledger.runs.listing import name_by_time
 
+        if self._is_closed:
+            raise ValueError("this Deduplicator is closed: make another one")
         documents = [self._document(key, text, separate=separate) for key, text in texts]
         if self._run_id is None:
             self._run_id = self._deduplicator.open_run(self._settings.run or name_by_time())
@@ -210,17 +219,27 @@ class Deduplicator:
                 self._deduplicator.close_run(self._run_id, outcome)
                 self._run_id = None
         finally:
+            self._is_closed = True
             self._deduplicator.close()
 
     def _document(self, key: str, text: str | Signature, *, separate: bool) -> Document:
+        if not isinstance(key, str):
+            raise TypeError(f"expected a string as the key of a text, not {type(key).__name__}")
         if isinstance(text, Signature):
             return Document(key, text, separate=separate)
+        _require_text(text)
         size = len(text.encode("utf-8", "surrogatepass"))
         return Document(key, make_signature(text, self._scheme), size, separate=separate)
 
 
+def _require_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"expected a text, not {type(text).__name__}")
+
+
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
     from dedup.corpus.deciding.deciding import CorpusDeduplicator
+    from dedup.corpus.reading.fields import storable
     from dedup.corpus.signing.signing import sign
 
     _compile_first(*SIGNATURES, "files")
@@ -230,7 +249,7 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
     ):
         for number, given in enumerate(texts):
             key, text = (str(number), given) if isinstance(given, str) else _pair(number, given)
-            yield replace(deduplicator.decide_one(sign(key, text, rules.scheme)), key=key)
+            yield replace(deduplicator.decide_one(sign(storable(key), text, rules.scheme)), key=key)
 
 
 def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -166,3 +167,28 @@ def test_what_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
         list(deduplicate(["a"], database=f"sqlite:///{tmp_path}/texts.db"))
     with pytest.raises(SettingsError, match="is not a database URL"):
         Deduplicator("texts")
+
+
+def test_keys_that_no_file_can_hold_are_decided_too() -> None:
+    first, second = deduplicate([("\ud800", STORY), ("copy", STORY)])
+    assert (first.key, first.verdict) == ("\ud800", Verdict.NEW)
+    assert (second.verdict, second.original) == (Verdict.EXACT_DUPLICATE, "\ufffd")
+
+
+def test_what_is_no_text_and_what_is_no_key_is_named(tmp_path: Path) -> None:
+    wrong: Any = None
+    with pytest.raises(TypeError, match="expected a text, not NoneType"):
+        compare(STORY, wrong)
+    with Deduplicator(f"sqlite:///{tmp_path / 'texts.db'}") as deduplicator:
+        with pytest.raises(TypeError, match="expected a text, not NoneType"):
+            deduplicator.decide("a", wrong)
+        with pytest.raises(TypeError, match="expected a string as the key of a text, not NoneType"):
+            deduplicator.decide(wrong, STORY)
+
+
+def test_nothing_is_decided_once_it_is_closed(tmp_path: Path) -> None:
+    with Deduplicator(f"sqlite:///{tmp_path / 'texts.db'}") as deduplicator:
+        deduplicator.decide("a", STORY)
+    with pytest.raises(ValueError, match="is closed"):
+        deduplicator.decide("b", STORY)
+    deduplicator.close()
