@@ -18,7 +18,7 @@ _POLL_SECONDS = 0.05
 # In seconds; without these a server that lost its power would be waited for without end.
 _NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _USER_AND_PASSWORD = re.compile("//.*@")
-_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@[^?]*@")
+_TORN_PASSWORD = re.compile("//[^:/]*:[^@]*@.*@")
 
 
 def insert_into(table: Table, dialect: str) -> Any:
