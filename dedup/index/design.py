@@ -102,32 +102,11 @@ class TableDesign:
             for number, prefix in enumerate(_prefixes(self, bits))
         )
 
-    def flips_needed(self, radius: int) -> list[int]:
-        """Say how many bits of each table's prefix must be flipped, in all ways, to miss nothing.
-
-        With one block a table, radii per block that sum to radius - n + 1 suffice (M. Norouzi,
-        A. Punjani, D. Fleet, "Fast search in Hamming space with multi-index hashing", CVPR 2012,
-        section 3). With r blocks a table, the pigeonhole principle is applied to the r blocks that
-        differ least; up to a radius of n - r nothing has to be flipped. With an inner design, what
-        differs and is not in the chosen blocks is left to it.
-
-        Args:
-            radius: the distance in bits within which every fingerprint must be found.
-
-        Returns:
-            For each table the number of bits to flip; -1 for a table that need not be asked.
-        """
-        if self.chosen > 1 or self.inner:
-            # The r blocks with the fewest differing bits have most where all blocks have equally many.
-            everywhere, rest = divmod(radius, self.blocks)
-            needed = everywhere * self.chosen + max(0, rest - (self.blocks - self.chosen))
-            if self.inner:
-                needed = max(own + max(self.inner.flips_needed(radius - own)) for own in range(needed + 1))
-            return [needed] * self.table_count
-        base, rest = divmod(radius - self.blocks + 1, self.blocks)
-        # The narrower blocks come last; flips cost least there.
-        flips = [base] * (self.blocks - rest) + [base + 1] * rest
-        return [max(-1, flip) for flip in flips]
+    @property
+    def radius(self) -> int:
+        """The largest distance, in bits, within which two fingerprints agree on the prefix of at least one table."""
+        own = self.blocks - self.chosen
+        return min(own, self.inner.radius) if self.inner else own
 
 
 def _check(design: TableDesign, bits: int) -> None:

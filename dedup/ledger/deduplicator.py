@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import SystemRandom
 
 from sqlalchemy import Connection
 
 from dedup.display import counted
-from dedup.errors import DedupError
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows, notes
 from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.ledger.brake import Alarm, Brakes
@@ -21,18 +18,18 @@ from dedup.ledger.clusters import Clusters, Written
 from dedup.ledger.ended_runs import EndedRuns
 from dedup.ledger.forget import forget_old
 from dedup.ledger.identity import plain_class_of
+from dedup.ledger.key_table import Entry, KeyTable
 from dedup.ledger.notes import Known, Skipped, Unexamined
 from dedup.ledger.originals import OriginalFinder
 from dedup.ledger.recognition import recognise
 from dedup.ledger.store import DocumentStore
-from dedup.ledger.tables.permuted import SqlIndex
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
 from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
-from dedup.rules.settings import DedupSettings, IndexKind
-from dedup.rules.verification import plan_of
+from dedup.rules.settings import DedupSettings
+from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.word_lists import pack
 from dedup.sql.database import Database, open_dedup_database
@@ -68,21 +65,16 @@ class Deduplicator:
             settings.scope.value,
             pack(scheme.word_lists),
         )
-        try:
-            self._index = open_index(settings, self.database)
-        except DedupError:
-            self.database.close()
-            raise
+        self._keys = KeyTable(keys_of(settings))
         self._joining = Joining(settings)
-        self._originals = OriginalFinder(self._index, self.scopes, settings, self._joining)
-        self._store = DocumentStore(self._index, self.scopes, settings)
+        self._originals = OriginalFinder(self._keys, self.scopes, settings, self._joining)
+        self._store = DocumentStore(self._keys, self.scopes, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
         self._ended_runs = EndedRuns()
 
     def close(self) -> None:
-        """Save the index, if it is one in memory, and close the database."""
-        self._index.close()
+        """Close the database."""
         self.database.close()
 
     def open_run(self, name: str) -> int:
@@ -92,7 +84,7 @@ class Deduplicator:
             run_id = document_rows.open_run(connection, name)
         memory = self._settings.memory
         if memory.seconds is not None:
-            forgotten = forget_old(self.database, self._index, self.scopes, run_id, memory.seconds)
+            forgotten = forget_old(self.database, self._keys, self.scopes, run_id, memory.seconds)
             logger.info("forgotten: %s not seen for %s (DEDUP_MEMORY)", counted(forgotten, "document"), memory)
         return run_id
 
@@ -131,7 +123,8 @@ class Deduplicator:
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
             batch = Batch(connection, run_id, self._first_batch, self._next_batch, plain_class)
-            decisions = [self._decide(batch, document) for document in documents]
+            with self._keys.batch(connection, list(self._entries(documents, run_id))):
+                decisions = [self._decide(batch, document) for document in documents]
             batch.write_verdicts()
             self._brakes.write(connection)
         self._plain_class = plain_class
@@ -237,6 +230,14 @@ class Deduplicator:
             batch.let_stand(document_id)
         return decision
 
+    def _entries(self, documents: Sequence[Document], run_id: int) -> Iterator[Entry]:
+        """Yield what is looked up of documents that may be near-duplicates."""
+        for document in documents:
+            signature = document.signature
+            if signature and is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
+                mask = self.scopes.mask(document.key, self.scopes.space_of(document.spider, run_id))
+                yield Entry.of(0, signature.fingerprint, signature.bands, mask)
+
     def _may_be_unstored(self, batch: Batch, known: StoredDocument) -> bool:
         return not self._ended_runs.include_one_of(batch.connection, known) and not batch.has_decided(known)
 
@@ -257,18 +258,6 @@ class Deduplicator:
             signature=signature and self.scopes.mixed_signature(key, signature, space),
             body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
         )
-
-
-def open_index(settings: DedupSettings, database: Database) -> Index:
-    """Open the index that the settings ask for: permuted tables in the database, or in memory and following these."""
-    plan = plan_of(settings)
-    if settings.index is IndexKind.SQL:
-        return SqlIndex(plan)
-    # numba takes time and memory to load.
-    from dedup.ledger.tables.following import FollowingIndex  # noqa: PLC0415
-
-    file = settings.index_file or (f"{database.url.database}.index" if database.is_sqlite else "")
-    return FollowingIndex(plan, find_scheme(settings.scheme).name, database, Path(file) if file else None)
 
 
 def _is_unchanged(known: StoredDocument, content: Content) -> bool:

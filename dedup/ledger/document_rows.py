@@ -69,7 +69,7 @@ _LEADERS_OF_MEMBERS = _DOCUMENT.where(
     documents.c.id.in_(select(documents.c.leader_id).where(documents.c.id.in_(bindparam("ids", expanding=True))))
 )
 _MEMBERS_AND_LEADERS = union_all(_MEMBERS, _LEADERS_OF_MEMBERS)
-_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "sketch"]).where(
+_SKETCHES = select(*documents.c["id", "key", "space", "leader_id", "fingerprint", "sketch"]).where(
     documents.c.id.in_(bindparam("ids", expanding=True))
 )
 _BY_GIVEN_KEY = _DOCUMENT.where(
@@ -167,9 +167,9 @@ def leader_of(connection: Connection, document: StoredDocument) -> StoredDocumen
     return find_with_leaders(connection, [document.id])[document.leader_id]
 
 
-def find_sketches(connection: Connection, ids: Iterable[int]) -> dict[int, Any]:
-    """Return key, space, leader and sketch, as bytes, of the documents with these ids, by id."""
-    return {row.id: row for row in connection.execute(_SKETCHES, {"ids": list(ids)})}
+def find_sketches(connection: Connection, ids: Iterable[int]) -> Sequence[Any]:
+    """Return id, key, space, leader, fingerprint and sketch, as SQL has them, of the documents with these ids."""
+    return connection.execute(_SKETCHES, {"ids": list(ids)}).all()
 
 
 def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:

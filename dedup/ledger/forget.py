@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, update
 
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows
+from dedup.ledger.key_table import Entry, KeyTable
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scopes
+from dedup.signature.batch import bands_of_words
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, runs
 
@@ -24,7 +25,7 @@ _NOBODY = -1
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
-def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
+def forget(connection: Connection, keys: KeyTable, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
     Their content is stored nowhere: without digests they are decided anew when they are seen again, and without table
@@ -32,7 +33,7 @@ def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequ
     document that has it; the words of a text that none has are forgotten. Documents that they lead have to be
     forgotten first, or with them.
     """
-    index.remove(connection, [entry_of(document, scopes) for document in documents if document.indexed])
+    keys.remove(connection, [entry_of(connection, document, scopes) for document in documents if document.indexed])
     document_rows.change_documents(connection, [document.id for document in documents], _UNKNOWN)
     stood = {document.text_digest for document in documents if document.indexed}
     for text_digest in {document.text_digest for document in documents} - {None}:
@@ -41,11 +42,11 @@ def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequ
         if heir is None:
             document_rows.remove_words(connection, text_digest)
         elif text_digest in stood and not heir.indexed:
-            index.add(connection, [entry_of(heir, scopes)])
+            keys.add(connection, [entry_of(connection, heir, scopes)])
             document_rows.change_document(connection, heir.id, {"indexed": 1})
 
 
-def forget_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Collection[int]) -> None:
+def forget_by_ids(connection: Connection, keys: KeyTable, scopes: Scopes, ids: Collection[int]) -> None:
     """Forget documents where it is not known by which rules keepers are elected.
 
     Who is the keeper of their clusters is asked when a copy comes again. Documents that they lead have to be forgotten
@@ -54,7 +55,7 @@ def forget_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Col
     if not ids:
         return
     stored = document_rows.find_with_leaders(connection, ids)
-    forget(connection, index, scopes, [stored[each] for each in ids])
+    forget(connection, keys, scopes, [stored[each] for each in ids])
     leave_clusters(connection, ids, {stored[each].leader_id for each in ids} - {None} | set(ids))
 
 
@@ -77,12 +78,13 @@ def leave_clusters(connection: Connection, ids: Collection[int], leaders: Collec
     )
 
 
-def entry_of(document: StoredDocument, scopes: Scopes) -> tuple[int, int]:
-    """Return what the permuted tables have of a document that is in them: its id and the bits."""
-    return document.id, document.fingerprint ^ scopes.mask(document.key, document.space)
+def entry_of(connection: Connection, document: StoredDocument, scopes: Scopes) -> Entry:
+    """Return what the keys of a stored document are made of; its bands are made of its words anew."""
+    bands = bands_of_words(document_rows.find_words(connection, document.text_digest))
+    return Entry.of(document.id, document.fingerprint, bands, scopes.mask(document.key, document.space))
 
 
-def forget_old(database: Database, index: Index, scopes: Scopes, run_id: int, seconds: int) -> int:
+def forget_old(database: Database, keys: KeyTable, scopes: Scopes, run_id: int, seconds: int) -> int:
     """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
     Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader,
@@ -100,14 +102,14 @@ def forget_old(database: Database, index: Index, scopes: Scopes, run_id: int, se
     for leaders in _some(database, _leaders(old).limit(LEADERS_AT_ONCE)):
         led = select(documents.c.id).where(documents.c.leader_id.in_(leaders)).order_by(documents.c.id)
         for members in _some(database, led.limit(MEMBERS_AT_ONCE)):
-            forgotten += _forget(database, index, scopes, documents.c.id.in_(members))
+            forgotten += _forget(database, keys, scopes, documents.c.id.in_(members))
         # Another process may have shown more copies of them in the meantime.
         is_theirs = or_(documents.c.id.in_(leaders), documents.c.leader_id.in_(leaders))
-        forgotten += _forget(database, index, scopes, is_theirs)
+        forgotten += _forget(database, keys, scopes, is_theirs)
     alone = select(documents.c.id).where(documents.c.leader_id.is_not(None), documents.c.last_run_id.in_(old))
     for members in _some(database, alone.order_by(documents.c.id).limit(MEMBERS_AT_ONCE)):
         is_led = and_(documents.c.id.in_(members), documents.c.leader_id.is_not(None))
-        forgotten += _forget(database, index, scopes, is_led)
+        forgotten += _forget(database, keys, scopes, is_led)
     return forgotten
 
 
@@ -136,9 +138,9 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
         last = found[-1]
 
 
-def _forget(database: Database, index: Index, scopes: Scopes, which: ColumnElement[bool]) -> int:
+def _forget(database: Database, keys: KeyTable, scopes: Scopes, which: ColumnElement[bool]) -> int:
     with database.write() as connection:
         known = select(documents.c.id).where(which, documents.c.text_digest.is_not(None))
         ids: set[int] = set(connection.scalars(known))
-        forget_by_ids(connection, index, scopes, ids)
+        forget_by_ids(connection, keys, scopes, ids)
         return len(ids)

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from dedup.display import plain
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.identity import Identity
+from dedup.ledger.key_table import Entry, KeyTable
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Match, StoredDocument
-from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.matcher import Asked, Candidate, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, has_features
 from dedup.signature.signature import Signature
 from dedup.signature.sketch import Sketch
+from dedup.sql.schema import to_unsigned
 
 logger = logging.getLogger(__name__)
-
-_MORE = 4
 
 
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
 
-    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
-        self.index = index
+    def __init__(self, keys: KeyTable, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
+        self.keys = keys
         self.scopes = scopes
         self.settings = settings
         self.joining = joining
@@ -66,8 +62,9 @@ class OriginalFinder:
         if not has_features(signature.fingerprint, self.settings):
             self._say_without_features(identity.key)
             return NOTHING_ALIKE
-        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words, identity.key)
-        return self._matcher.find(asked, _KnownDocuments(self, connection, identity, own_id, run_id))
+        known = _KnownDocuments(self, connection, identity, own_id, run_id)
+        asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
+        return self._matcher.find(asked, known.candidates(signature), known)
 
     def _say_without_features(self, key: str) -> None:
         if not self._has_said_without_features:
@@ -94,14 +91,27 @@ class _KnownDocuments:
         self._leaders: dict[int, int] = {}
         self._stored: dict[int, StoredDocument] = {}
 
-    def candidates(self, fingerprint: int, margins: NDArray[np.int64]) -> list[tuple[int, Sketch]]:
-        """Return the closest documents in the document's scope that the index brings, the closest first."""
-        members = self._members(fingerprint, margins)
+    def candidates(self, signature: Signature) -> list[Candidate]:
+        """Return the documents in the document's scope that share keys with it."""
+        finder, key, space, own_id = self._finder, self._identity.key, self._identity.space, self._own_id
+        entry = Entry.of(0, signature.fingerprint, signature.bands, finder.scopes.mask(key, space))
+        found = dict(finder.keys.find(self._connection, entry))
+        if not found:
+            return []
+        rows = document_rows.find_sketches(self._connection, found)
+        scope = finder.scopes.of(key, space)
         # A document that has changed is no duplicate of itself, nor of its own duplicates.
-        own_id = self._own_id
-        members = [row for row in members if own_id is None or own_id not in (row.id, row.leader_id)]
+        members = [
+            row
+            for row in rows
+            if finder.scopes.of(row.key, row.space) == scope
+            and (own_id is None or own_id not in (row.id, row.leader_id))
+        ]
         self._leaders = {row.id: row.leader_id or row.id for row in members}
-        return [(row.id, Sketch.from_bytes(row.sketch)) for row in members]
+        return [
+            Candidate(row.id, to_unsigned(row.fingerprint), Sketch.from_bytes(row.sketch), found[row.id])
+            for row in members
+        ]
 
     def match(self, number: int) -> Match:
         """Return a candidate and the leader of its cluster."""
@@ -123,20 +133,3 @@ class _KnownDocuments:
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one; None if it may not."""
         return self._finder.joining.movable(self._connection, joined, leader, self._run_id)
-
-    def _members(self, fingerprint: int, margins: NDArray[np.int64]) -> list[Any]:
-        finder, key, space = self._finder, self._identity.key, self._identity.space
-        fingerprint ^= finder.scopes.mask(key, space)
-        scope = finder.scopes.of(key, space)
-        limit = asked = finder.settings.max_candidates
-        while True:
-            candidates = finder.index.query(self._connection, fingerprint, margins, asked)
-            if not candidates:
-                return []
-            rows = document_rows.find_sketches(self._connection, [candidate.document_id for candidate in candidates])
-            members = [rows[candidate.document_id] for candidate in candidates]
-            members = [row for row in members if finder.scopes.of(row.key, row.space) == scope]
-            # Those of other scopes, which are few, must not take the places of those that count.
-            if len(members) >= limit or len(candidates) < asked:
-                return members[:limit]
-            asked *= _MORE

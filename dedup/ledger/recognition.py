@@ -107,4 +107,5 @@ def _content(document: Document, same_bytes: StoredDocument | None, identity: Id
         words,
         None if canonical == document.key else identity.digest_of(canonical),
         document.redirected,
+        document.signature and document.signature.bands,
     )

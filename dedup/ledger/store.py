@@ -5,7 +5,7 @@ Three things hold after every write, whatever came before:
 - every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough, and with features)
   stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
   paper's mode: only originals do);
-- the words of these texts are stored, but for those of more than `max_compared` tokens;
+- the words of these texts are stored (in the paper's mode: none are);
 - every duplicate is a duplicate of what its leader holds now.
 """
 
@@ -16,15 +16,16 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from dedup.index.protocol import Index
+from dedup.index.keys import RADIUS
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.forget import entry_of, forget
 from dedup.ledger.identity import Identity
+from dedup.ledger.key_table import Entry, KeyTable
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import PAPER_RADIUS, check, is_comparable
+from dedup.rules.verification import check, is_comparable
 from dedup.signature.normalise import clean
 from dedup.signature.signature import distance
 from dedup.sql.schema import to_signed
@@ -33,8 +34,8 @@ from dedup.sql.schema import to_signed
 class DocumentStore:
     """Writes documents and keeps the permuted tables in step."""
 
-    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
-        self._index = index
+    def __init__(self, keys: KeyTable, scopes: Scopes, settings: DedupSettings) -> None:
+        self._keys = keys
         self._settings = settings
         self._scopes = scopes
 
@@ -99,7 +100,9 @@ class DocumentStore:
         )
         if indexed:
             mask = self._scopes.mask(identity.key, identity.space)
-            self._index.add(connection, [(document_id, content.fingerprint ^ mask)])
+            # Who has no signature has the bytes, and so the text, of a document that is known.
+            assert content.bands is not None
+            self._keys.add(connection, [Entry.of(document_id, content.fingerprint, content.bands, mask)])
         return document_id
 
     def let_go(self, connection: Connection, document: StoredDocument) -> None:
@@ -113,7 +116,7 @@ class DocumentStore:
         settings = self._settings
         if settings.mode is Mode.PAPER or not content.words:
             return
-        if self._is_comparable(content) and content.sketch.tokens <= settings.max_compared:
+        if self._is_comparable(content):
             document_rows.add_words(connection, content.text_digest, content.words)
 
     def _belongs_in_tables(self, content: Content, match: Match | None) -> bool:
@@ -127,7 +130,7 @@ class DocumentStore:
         self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
     ) -> None:
         if known.indexed:
-            self._index.remove(connection, [entry_of(known, self._scopes)])
+            self._keys.remove(connection, [entry_of(connection, known, self._scopes)])
         members = document_rows.find_led_by(connection, known.id)
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
         self._free(connection, lost)
@@ -141,18 +144,15 @@ class DocumentStore:
         if not (self._is_comparable(member) and self._is_comparable(content)):
             return False
         if self._settings.mode is Mode.PAPER:
-            return distance(member.fingerprint, content.fingerprint) <= PAPER_RADIUS
+            return distance(member.fingerprint, content.fingerprint) <= RADIUS
 
-        def words() -> tuple[bytes, bytes]:
-            # Of bytes that were known already there is only what is stored.
-            own = content.words or document_rows.find_words(connection, content.text_digest)
-            return document_rows.find_words(connection, member.text_digest), own
-
-        return check(member.sketch, content.sketch, words, self._settings).is_duplicate
+        # Of bytes that were known already there is only what is stored.
+        own = content.words or document_rows.find_words(connection, content.text_digest)
+        return check(document_rows.find_words(connection, member.text_digest), own, self._settings).is_duplicate
 
     def _free(self, connection: Connection, members: list[StoredDocument]) -> None:
         """Let go of duplicates whose original is gone."""
-        forget(connection, self._index, self._scopes, members)
+        forget(connection, self._keys, self._scopes, members)
 
     def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
         """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""
@@ -163,7 +163,7 @@ class DocumentStore:
             if heir is None:
                 document_rows.remove_words(connection, text_digest)
             elif not heir.indexed and self._is_comparable(heir):
-                self._index.add(connection, [entry_of(heir, self._scopes)])
+                self._keys.add(connection, [entry_of(connection, heir, self._scopes)])
                 document_rows.change_document(connection, heir.id, {"indexed": 1})
 
 

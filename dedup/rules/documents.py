@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dedup.rules.rule import Rule
 from dedup.signature.signature import Signature
@@ -72,6 +75,7 @@ class Content:
         words: its tokens, a line feed between them; empty where they are not at hand.
         canonical_digest: digest of the key that it names as its own, if that is another one.
         redirected: whether a redirect led to it.
+        bands: those of its signature, shape (24,); None where that is not at hand.
     """
 
     text_digest: bytes
@@ -82,6 +86,7 @@ class Content:
     words: bytes
     canonical_digest: bytes | None = None
     redirected: bool = False
+    bands: NDArray[np.uint64] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

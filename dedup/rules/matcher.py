@@ -10,24 +10,14 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dedup.index.keys import RADIUS
 from dedup.rules.addresses import are_siblings
 from dedup.rules.cluster_merge import find_joined
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, StoredDocument
-from dedup.rules.mutual import Brings, MutualProbes
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import (
-    Bounding,
-    belongs_to_cluster,
-    check,
-    is_comparable,
-    is_worth_checking,
-    plan_of,
-)
-from dedup.signature.schemes import find_scheme
+from dedup.rules.verification import belongs_to_cluster, check, is_worth_checking
+from dedup.signature.signature import distance
 from dedup.signature.sketch import Sketch, compare
 
 Words = Callable[[], bytes]
@@ -43,17 +33,31 @@ class Asked(NamedTuple):
 
     Attributes:
         fingerprint: 64 bits, unsigned.
-        margins: the margin of each bit, shape (64,).
         sketch: the sketch of its text.
         words: gives its words; asked only where they are needed.
         key: its key; in a crawl its URL.
     """
 
     fingerprint: int
-    margins: NDArray[np.int64]
     sketch: Sketch
     words: Words
     key: str = ""
+
+
+class Candidate(NamedTuple):
+    """A known document that shares a key with one that is to be decided.
+
+    Attributes:
+        number: its number.
+        fingerprint: 64 bits, unsigned.
+        sketch: the sketch of its text.
+        shares_band: whether it shares a band, or else the prefix of a table alone.
+    """
+
+    number: int
+    fingerprint: int
+    sketch: Sketch
+    shares_band: bool
 
 
 class Known(Protocol):
@@ -77,52 +81,43 @@ class Known(Protocol):
         """
 
 
-class Searchable(Known, Protocol):
-    """Known documents whose candidates come one document at a time."""
-
-    def candidates(self, fingerprint: int, margins: NDArray[np.int64]) -> Sequence[tuple[int, Sketch]]:
-        """Return the documents that probes bring, with their sketches: the closest first, then by number.
-
-        Args:
-            fingerprint: that of the document which is looked around, 64 bits, unsigned.
-            margins: its margins, shape (64,).
-        """
-
-
 class Matcher:
     """Finds what a document is a near-duplicate of.
 
     Args:
-        settings: the thresholds, the probes and the scheme.
-        brings: see `dedup.rules.mutual.MutualProbes`.
-        bounding: see `dedup.rules.verification.check`.
+        settings: the thresholds and the mode.
     """
 
-    def __init__(self, settings: RuleSettings, brings: Brings | None = None, bounding: Bounding | None = None) -> None:
+    def __init__(self, settings: RuleSettings) -> None:
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
-        self._bounding = bounding
-        self._mutual = MutualProbes(plan_of(settings), find_scheme(settings.scheme), brings)
 
-    def find(self, asked: Asked, known: Searchable) -> Answer:
-        """Return what a document is a near-duplicate of, and which cluster joins that one's because of it."""
-        if not is_comparable(asked.sketch.tokens, asked.fingerprint, self._settings):
+    def find(self, asked: Asked, candidates: Sequence[Candidate], known: Known) -> Answer:
+        """Return what a document is a near-duplicate of, and which cluster joins that one's because of it.
+
+        Args:
+            asked: the document, which is comparable, see `dedup.rules.verification.is_comparable`.
+            candidates: those that share keys with it.
+            known: the documents.
+        """
+        distances = {each.number: distance(asked.fingerprint, each.fingerprint) for each in candidates}
+        near = [each for each in candidates if each.shares_band or distances[each.number] <= RADIUS]
+        if not near:
             return NOTHING_ALIKE
-        candidates = known.candidates(asked.fingerprint, asked.margins)
         if self._is_paper:
-            return Answer(replace(known.match(candidates[0][0]), rule=Rule.PAPER)) if candidates else NOTHING_ALIKE
-        return self.find_among(asked, self.rank(asked.sketch, candidates), known)
+            closest = min(near, key=lambda each: (distances[each.number], each.number))
+            return Answer(replace(known.match(closest.number), rule=Rule.PAPER))
+        return self.find_among(asked, self.rank(asked.sketch, near), known)
 
-    def rank(self, sketch: Sketch, candidates: Sequence[tuple[int, Sketch]]) -> list[int]:
-        """Return the numbers of the candidates that can be confirmed, the most similar first."""
-        similarities = {number: compare(sketch, theirs) for number, theirs in candidates}
+    def rank(self, sketch: Sketch, candidates: Sequence[Candidate]) -> list[int]:
+        """Return the numbers of the candidates that the check may confirm, the most similar first, then the earliest."""
+        similarities = [(each, compare(sketch, each.sketch)) for each in candidates]
         worth_it = [
-            number
-            for number, theirs in candidates
-            if is_worth_checking(sketch, theirs, similarities[number], self._settings)
+            (-similarity.jaccard, each.number)
+            for each, similarity in similarities
+            if is_worth_checking(sketch, each.sketch, similarity, self._settings)
         ]
-        # sorted is stable: of equally similar ones the closest, and then the earliest, comes first.
-        return sorted(worth_it, key=lambda number: -similarities[number].jaccard)
+        return [number for _, number in sorted(worth_it)]
 
     def find_among(self, asked: Asked, ranked: Sequence[int], known: Known) -> Answer:
         """Return the first candidate that a document is a duplicate of, else the first that it resembles; see `find`.
@@ -141,7 +136,7 @@ class Matcher:
             match = replace(match, rule=rule)
             if rule.is_duplicate:
                 return Answer(self._with_joined(asked, match, ranked[place + 1 :], known))
-            if similar is None and rule.is_similar and self._is_mutual(asked, match, known):
+            if similar is None and rule.is_similar:
                 similar = match
         return Answer(similar=similar)
 
@@ -151,33 +146,19 @@ class Matcher:
         Args:
             asked: the document.
             match: the candidate as member, and its leader; one and the same object if it leads itself.
-            their_words: gives the words of the candidate; asked only where they are needed.
+            their_words: gives the words of the candidate.
         """
-        sketch, member = asked.sketch, match.member
-        theirs = cache(their_words)
+        member = match.member
         # A member may be a mirror of the leader, at another host.
         siblings = are_siblings(asked.key, member.key) or are_siblings(asked.key, match.leader.key)
-        rule = check(
-            sketch,
-            member.sketch,
-            lambda: (asked.words(), theirs()),
-            self._settings,
-            self._bounding,
-            siblings=siblings,
-        )
-        if not rule.is_duplicate:
+        rule = check(asked.words(), their_words(), self._settings, siblings=siblings)
+        if not rule.is_duplicate or match.leader is member:
             return rule
-        if not self._mutual.hold(asked.fingerprint, member.fingerprint, theirs):
-            return Rule.ONE_WAY
-        is_near = match.leader is member or belongs_to_cluster(compare(sketch, match.leader.sketch), self._settings)
+        is_near = belongs_to_cluster(compare(asked.sketch, match.leader.sketch), self._settings)
         return rule if is_near else Rule.FAR_FROM_LEADER
 
     def _decide(self, asked: Asked, match: Match, known: Known) -> Rule:
         return self.decide(asked, match, partial(known.words, match.member))
-
-    def _is_mutual(self, asked: Asked, match: Match, known: Known) -> bool:
-        words = partial(known.words, match.member)
-        return self._mutual.hold(asked.fingerprint, match.member.fingerprint, words)
 
     def _holds(self, asked: Asked, match: Match, known: Known) -> bool:
         return self._decide(asked, match, known).is_duplicate

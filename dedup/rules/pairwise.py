@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dedup.index.probes import ProbePlan
-from dedup.rules.mutual import MutualProbes
+import numpy as np
+
+from dedup.index.keys import RADIUS
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import check, fewest_tokens, plan_of
+from dedup.rules.verification import check, fewest_tokens, keys_of
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import BITS, Signature, distance
 from dedup.signature.sketch import Similarity, compare
@@ -22,15 +23,15 @@ class PairDecision:
         rule: what decided.
         distance: bits in which the fingerprints differ.
         similarity: as estimated by the sketches.
-        table: the number of the table whose probe brought the first; None where none did.
-        flipped: how many bits of the table's prefix that probe flips.
+        tables: the numbers of the tables whose prefix the two share.
+        bands: the numbers of the bands that they share.
     """
 
     rule: Rule
     distance: int
     similarity: Similarity
-    table: int | None = None
-    flipped: int | None = None
+    tables: tuple[int, ...] = ()
+    bands: tuple[int, ...] = ()
 
     @property
     def is_duplicate(self) -> bool:
@@ -52,62 +53,46 @@ class PairDecider:
             fingerprints are found by comparing all, within a radius of the same share of bits.
 
     Attributes:
-        radius: the largest distance of a candidate, in bits.
+        radius: the largest distance, in bits, of a candidate that the fingerprint brings.
     """
 
     def __init__(self, settings: RuleSettings, scheme: Scheme | None = None) -> None:
         scheme = scheme or find_scheme(settings.scheme)
         self._settings = settings
-        self._plan: ProbePlan = plan_of(settings)
+        self._keys = keys_of(settings)
         self._has_tables = scheme.bits == BITS
         self._without_features = scheme.without_features
-        self._mutual = MutualProbes(self._plan, scheme)
-        self.radius = self._plan.radius * scheme.bits // BITS
+        self.radius = RADIUS * scheme.bits // BITS
 
     def decide(self, first: Signature, second: Signature, *, siblings: bool = False) -> PairDecision:
         """Decide the second document where the first is known; siblings: whether they are at sibling addresses."""
         apart = distance(first.fingerprint, second.fingerprint)
         similarity = compare(first.sketch, second.sketch)
-        probe = None if self._lacks_features(first, second) else self._find(first, second)
-        table, flipped = probe or (None, None)
-        return PairDecision(
-            self._rule(first, second, apart, probe, siblings=siblings), apart, similarity, table, flipped
-        )
+        tables, bands = self._shared(first, second)
+        rule = self._rule(first, second, apart, has_key=bool(bands) or apart <= self.radius, siblings=siblings)
+        return PairDecision(rule, apart, similarity, tables, bands)
 
-    def _find(self, first: Signature, second: Signature) -> tuple[int | None, int | None] | None:
-        if not self._has_tables:
-            return None, None
-        return self._plan.find(second.fingerprint, second.margins, first.fingerprint)
+    def _shared(self, first: Signature, second: Signature) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the tables and the bands that two documents share."""
+        both = (first, second)
+        if not all(each.sketch.shingles for each in both):
+            return (), ()
+        fingerprints = np.array([each.fingerprint if self._has_tables else 0 for each in both], np.uint64)
+        ours, theirs = self._keys.of(fingerprints, np.stack([each.bands for each in both]))
+        shared = np.flatnonzero(ours == theirs).tolist()
+        tables = tuple(number for number in shared if number < self._keys.tables and self._has_tables)
+        return tables, tuple(number - self._keys.tables for number in shared if number >= self._keys.tables)
 
-    def _rule(
-        self,
-        first: Signature,
-        second: Signature,
-        apart: int,
-        probe: tuple[int | None, int | None] | None,
-        *,
-        siblings: bool,
-    ) -> Rule:
+    def _rule(self, first: Signature, second: Signature, apart: int, *, has_key: bool, siblings: bool) -> Rule:
         has_words = first.sketch.tokens > 0 and second.sketch.tokens > 0
         if has_words and first.text_digest == second.text_digest:
             return Rule.SAME_TEXT
         if min(first.sketch.tokens, second.sketch.tokens) < fewest_tokens(self._settings):
             return Rule.TOO_SHORT
-        if self._lacks_features(first, second):
+        if self._without_features in (first.fingerprint, second.fingerprint):
             return Rule.NO_FEATURES
-        if apart > self.radius:
-            return Rule.TOO_FAR
-        if probe is None:
-            return Rule.NO_PROBE
-        return Rule.PAPER if self._settings.mode is Mode.PAPER else self._confirm(first, second, siblings=siblings)
-
-    def _lacks_features(self, first: Signature, second: Signature) -> bool:
-        return self._without_features in (first.fingerprint, second.fingerprint)
-
-    def _confirm(self, first: Signature, second: Signature, *, siblings: bool) -> Rule:
-        words = (first.words, second.words)
-        rule = check(first.sketch, second.sketch, lambda: words, self._settings, siblings=siblings)
-        is_wanted_both_ways = (rule.is_duplicate or rule.is_similar) and self._has_tables
-        if is_wanted_both_ways and not self._mutual.hold(second.fingerprint, first.fingerprint, lambda: first.words):
-            return Rule.ONE_WAY
-        return rule
+        if self._settings.mode is Mode.PAPER:
+            return Rule.PAPER if apart <= self.radius else Rule.TOO_FAR
+        if not has_key:
+            return Rule.NO_KEY
+        return check(first.words, second.words, self._settings, siblings=siblings)

@@ -2,8 +2,8 @@
 
 A space holds the documents of one spider, or of one run; a scope is a space, or a host or domain in it. It is
 mixed into what is looked up. The digests of texts and bytes are those of text and scope, so that the same text
-in two scopes is two texts; and the bits of a fingerprint are flipped in the permuted tables where those of the
-scope's own number are set, which keeps distances within a scope and lets the copies of other scopes lie elsewhere.
+in two scopes is two texts; and the bits of a fingerprint and of bands are flipped in the keys where those of the
+scope's own number are set, so that the copies of other scopes have other keys.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Scopes:
         return f"{space}\n{place}" if space else place
 
     def mask(self, key: str, space: str = "") -> int:
-        """Return the 64 bits that tell the scope of a document from others in the permuted tables."""
+        """Return the 64 bits that tell the scope of a document from others in its keys."""
         return 0 if self.is_plain(space) else _mask(self.of(key, space))
 
     def mixed(self, key: str, content_digest: bytes, space: str = "") -> bytes:

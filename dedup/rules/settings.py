@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
+from dedup.index.keys import RADIUS
 from dedup.rules.cautions import LIMITS, Caution
 from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.memory import FOR_EVER, Memory
@@ -30,7 +31,7 @@ MEMORY_TABLES = TableDesign(4, 1)
 class Mode(StrEnum):
     """How a match is decided.
 
-    CHECKED looks far and has every candidate's sketch checked. PAPER is the rule of Manku, Jain
+    CHECKED finds candidates by tables and bands, and has their words checked. PAPER is the rule of Manku, Jain
     and Das Sarma, WWW 2007: fingerprints within 3 bits are near-duplicates, without a check.
     """
 
@@ -68,14 +69,8 @@ class RuleSettings:
             `only:FILE`, a whole dictionary instead of jieba's; `none`, jieba's own; empty: jieba's, and what was
             given to jieba in this process (`jieba.load_userdict` and the like). The scheme names them.
         mode: `checked` or `paper`.
-        tables: the table design, "N choose R".
-        radius: the largest distance of a candidate in checked mode, in bits.
-        weak_bits: how many of the weakest bits of each prefix may be flipped in checked mode.
-        max_flips: how many of the ways to flip them, the likeliest, are looked up in each table.
-        firm_margin: bits whose margin exceeds so many times the root of the sum of all margins must
-            agree in what weak flips bring; inf: none must. For weights that are counts.
-        max_candidates: how many candidates, the closest, are ranked by their sketches; the most similar of these are
-            checked, 16 at most.
+        tables: the table design, "N choose R", with N - R of 3 at least; the longer its prefixes, the more documents
+            there may be.
         min_tokens: texts with fewer tokens are compared exactly and in no other way.
         short_tokens: of texts with fewer tokens the words are compared, not the sketches; in the
             paper's mode they are compared exactly and in no other way.
@@ -83,13 +78,11 @@ class RuleSettings:
             numbers must be the same.
         caution: how much evidence it takes to drop a document: `careful`, `balanced` or `eager`. It gives the limits
             from `min_jaccard` to `min_numbers`, those that are not given themselves.
-        min_jaccard: a candidate whose estimated Jaccard similarity reaches this is a match,
-            or one by `min_containment`.
-        min_containment: a candidate whose estimated containment reaches this is a match, if the lengths do, too.
+        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles of three words reaches this,
+            or by `min_containment`.
+        min_containment: a candidate whose containment reaches this is a match, if the lengths do, too.
         min_length_ratio: the least share of the longer text's tokens that the shorter one has in a match by
             containment.
-        sure_jaccard: below this estimated Jaccard similarity a match is a duplicate only if its words show no other
-            thing in the same frame, by the limits that follow.
         max_replaced: another thing if more short stretches of 100 tokens than so many were replaced by unlike ones,
             unless they are noise all over the text.
         max_rewritten: another thing if more than this share of the shorter text is in long stretches that were
@@ -101,8 +94,8 @@ class RuleSettings:
         min_numbers: another thing if numbers gave way, and the two texts share less than this of all their numbers,
             .1 more where words gave way with them; or, at addresses of one host that differ in numbers alone, a name
             gave way with one. 0: no number counts.
-        max_compared: texts with more tokens are compared by their sketches alone; 0: all are. Comparing two
-            texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
+        max_compared: of texts with more tokens it is not looked at where they differ, only how much they share; 0: of
+            all. To compare two texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
         leader_jaccard: a match found by another member must reach this Jaccard similarity with the leader of the
             cluster, or `leader_containment`.
         leader_containment: the least containment with the leader, where the Jaccard similarity is below
@@ -112,12 +105,7 @@ class RuleSettings:
     scheme: str = "words"
     dictionary: str = ""
     mode: Mode = Mode.CHECKED
-    tables: TableDesign = field(default_factory=lambda: TableDesign(4, 1))
-    radius: int = 16
-    weak_bits: int = 8
-    max_flips: int = 32
-    firm_margin: float = 1.2
-    max_candidates: int = 256
+    tables: TableDesign = field(default_factory=lambda: TableDesign(5, 2))
     min_tokens: int = 20
     short_tokens: int = 64
     short_jaccard: float = 0.7
@@ -125,7 +113,6 @@ class RuleSettings:
     min_jaccard: float = _BY_CAUTION
     min_containment: float = _BY_CAUTION
     min_length_ratio: float = _BY_CAUTION
-    sure_jaccard: float = _BY_CAUTION
     max_replaced: float = _BY_CAUTION
     max_rewritten: float = _BY_CAUTION
     max_added: float = _BY_CAUTION
@@ -166,11 +153,7 @@ class RuleSettings:
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
         for name in _SHARES:
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
-        _require(0 <= self.radius <= 64, "radius", self.radius, "0 to 64 bits")
-        _require(0 <= self.weak_bits <= 10, "weak_bits", self.weak_bits, "0 to 10 bits")
-        _require(0 <= self.max_flips <= 1024, "max_flips", self.max_flips, "0 to 1,024 flips")
-        _require(self.max_candidates >= 1, "max_candidates", self.max_candidates, "at least 1")
-        _require(self.firm_margin >= 0, "firm_margin", self.firm_margin, "at least 0, or inf")
+        _require(self.tables.radius >= RADIUS, "tables", str(self.tables), "'N choose R' with N - R of 3 at least")
         for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
         _require(0 <= self.max_compared <= 500_000, "max_compared", self.max_compared, "0 to 500,000 tokens")
@@ -278,7 +261,7 @@ def _to_design(name: str, value: Any) -> TableDesign:
 
 _NUMBERS = ("int", "float")
 _SHARES = (
-    *("min_jaccard", "min_containment", "min_length_ratio", "sure_jaccard", "short_jaccard", "max_rewritten"),
+    *("min_jaccard", "min_containment", "min_length_ratio", "short_jaccard", "max_rewritten"),
     *("min_numbers", "leader_jaccard", "leader_containment"),
 )
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {

@@ -1,4 +1,4 @@
-"""What the sketches of two documents must reach: the rule that the crawl and compiled code share.
+"""What two documents must have in common: the rule that the check by words and compiled code share.
 
 The functions are of plain numbers and call nothing, so that compiled code takes them as they stand.
 """
@@ -11,7 +11,7 @@ from dedup.rules.cautions import LIMITS, Caution
 from dedup.rules.settings import RuleSettings
 
 NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
-"""What sketches say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
+"""What the shingles say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
 
 SIMILAR = LIMITS[Caution.EAGER]
 """What two documents must reach to be similar, whatever is asked of duplicates."""
@@ -20,7 +20,7 @@ SIMILAR = LIMITS[Caution.EAGER]
 _SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
 
 # Twice the standard error of an estimate by 128 minima.
-_ERROR_OF_CONTAINMENT = 0.05
+_ERROR = 0.1
 
 
 class Thresholds(NamedTuple):
@@ -30,10 +30,6 @@ class Thresholds(NamedTuple):
     min_containment: float
     min_length_ratio: float
     short_tokens: int
-    sure_jaccard: float
-    max_rewritten: float
-    leader_jaccard: float
-    leader_containment: float
 
     @classmethod
     def of(cls, settings: RuleSettings) -> Thresholds:
@@ -44,7 +40,7 @@ class Thresholds(NamedTuple):
 
 
 def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Thresholds | RuleSettings) -> int:
-    """Say whether two documents are near-duplicates by their sketches, and by what: one of the four above."""
+    """Say whether two documents are near-duplicates by their shingles, and by what: one of the four above."""
     if jaccard >= needed.min_jaccard:
         return BY_JACCARD
     if containment >= needed.min_containment and length_ratio >= needed.min_length_ratio:
@@ -55,17 +51,23 @@ def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Th
     return NOT_ALIKE
 
 
-def may_be_form(jaccard: float, needed: Thresholds | RuleSettings) -> bool:
-    """Say whether one of two alike documents may be a form that was filled in anew, which words tell."""
-    return jaccard < needed.sure_jaccard
+def may_be_alike(
+    jaccard: float, containment: float, length_ratio: float, tokens: int, needed: Thresholds | RuleSettings
+) -> bool:
+    """Say whether `alike_by` may find two documents alike, by what their sketches tell of their shingles.
 
-
-def may_be_frame(containment: float, needed: Thresholds | RuleSettings) -> bool:
-    """Say whether two alike documents may be other texts in the same frame, which words tell."""
-    # What is rewritten in one text is not contained in the other.
-    return containment < 1 - needed.max_rewritten + _ERROR_OF_CONTAINMENT
-
-
-def is_near_leader(jaccard: float, containment: float, needed: Thresholds | RuleSettings) -> bool:
-    """Say whether a document is close enough to the leader of a cluster to be a member."""
-    return jaccard >= needed.leader_jaccard or containment >= needed.leader_containment
+    Args:
+        jaccard: estimated Jaccard similarity.
+        containment: estimated containment.
+        length_ratio: tokens of the shorter text by tokens of the longer one.
+        tokens: those of the shorter text; of short ones the sketches tell too little.
+        needed: what is to be reached.
+    """
+    return (
+        tokens < needed.short_tokens
+        or jaccard >= min(needed.min_jaccard, _SIMILAR_JACCARD) - _ERROR
+        or (
+            containment >= min(needed.min_containment, _SIMILAR_CONTAINMENT) - _ERROR
+            and length_ratio >= min(needed.min_length_ratio, _SIMILAR_LENGTH_RATIO)
+        )
+    )

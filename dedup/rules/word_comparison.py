@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import pairwise
+from typing import NamedTuple
 
 from rapidfuzz.distance import Indel
 
 from dedup.rules.changes import TokenChange, find_rewritten, refine
 from dedup.rules.dates import DATE_WORDS
-from dedup.rules.overlap import jaccard
+from dedup.rules.overlap import containment, jaccard, shingles_of
 
 LONGEST_REPLACED = 24
 """Tokens of a stretch that may have been filled in; what is longer was rewritten."""
@@ -32,6 +33,34 @@ _FEWEST_OF_NOISE = 2
 # Characters; a site that writes words of a million letters must not hold up a crawl.
 _LONGEST_COMPARED = 200
 _DIGIT = re.compile(r"\d")
+
+
+class Bounds(NamedTuple):
+    """What two texts share, and how far they may differ at most, see `WordDifference`.
+
+    Attributes:
+        jaccard: the share of the shingles of both that both have, 0 to 1.
+        containment: the share of the shingles of the text with fewer that the other has, 0 to 1.
+        rewritten: the share of the shorter text that may have been rewritten.
+        added: what may stand in one text alone, by the length of the shorter one.
+        of_one: what one stretch is for 100 tokens.
+        may_have_numbers: whether a number may have given way to another one.
+        may_be_swapped: whether each text may have a word, no number, at least twice more often than the other.
+    """
+
+    jaccard: float
+    containment: float
+    rewritten: float
+    added: float
+    of_one: float
+    may_have_numbers: bool
+    may_be_swapped: bool
+
+
+def plain_bounds(a: bytes, b: bytes) -> Bounds:
+    """Return what two texts share, without bounds: for processes that do without compiled code."""
+    ours, theirs = (shingles_of(tokens.split(b"\n")) for tokens in (a, b))
+    return Bounds(jaccard(ours, theirs), containment(ours, theirs), 1.0, 1.0, 100.0, True, True)
 
 
 class WordDifference:

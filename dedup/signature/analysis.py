@@ -17,14 +17,14 @@ from dedup.compiled.byte_masks import BLOCK
 from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
 from dedup.signature.character_folding import COMBINING, folding
 from dedup.signature.characters import HAN, character_classes
-from dedup.signature.hashes import murmur3_of_tokens
+from dedup.signature.hashes import hashes_of_words, murmur3_of_tokens
 from dedup.signature.minhash import count_distinct, shingle_hashes, write_minima
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BITS, Signature, digest
-from dedup.signature.simhash import fold_equal
-from dedup.signature.sketch import Sketch
+from dedup.signature.simhash import distinct, fold_equal
+from dedup.signature.sketch import BANDS, Sketch
 from dedup.signature.sums import fingerprint_of, sums_of
 from dedup.signature.text_folding import find_combining, fold_text, room_for
 from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
@@ -33,24 +33,30 @@ from dedup.signature.word_lists import JIEBA, Vocabulary
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.batch.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8
-_FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _MARGINS = 2, 3, 11, 12, 13
+_FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _BANDS = 2, 3, 11, 12, 13
 # Until the digest is there, its words say where the normalised text ends, and where its words do.
 _END, _WORDS_END = 0, 1
-_BEFORE_MARGINS = struct.Struct("<16xQ64sIIQ")
+_BEFORE_BANDS = struct.Struct("<16xQ64sIIQ")
 _BLOCK = bytes(BLOCK)
+_SLACK = 32
 
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
     scheme = scheme or default_scheme()
     rows, normalised, words = _signed(_alone(text), scheme, with_words=True)
-    fingerprint, minima, shingles, tokens, numbers = _BEFORE_MARGINS.unpack_from(rows.data)
-    margins, packed_words = rows[0, _MARGINS:], words.tobytes()
+    fingerprint, minima, shingles, tokens, numbers = _BEFORE_BANDS.unpack_from(rows.data)
+    packed_words = words.tobytes()
     if not scheme.is_compiled:
         sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(packed_words)), scheme)
-        fingerprint, margins = fingerprint_of(sums, scheme.tie), np.abs(sums)
+        fingerprint = fingerprint_of(sums, scheme.tie)
     sketch = Sketch(minima, numbers, tokens, shingles)
-    return Signature(digest(normalised.data), fingerprint, margins, sketch, packed_words)
+    return Signature(digest(normalised.data), fingerprint, sketch, rows[0, _BANDS:].view(np.uint64), packed_words)
+
+
+def bands_of(words: bytes) -> NDArray[np.uint64]:
+    """Return the bands of a text by its words; see `dedup.signature.batch.bands_of_words`."""
+    return _bands_of(np.frombuffer(words, np.uint8)).view(np.uint64)
 
 
 def find_words(text: str, scheme: Scheme) -> bytes:
@@ -173,8 +179,8 @@ def _sign(
     texts = len(offsets) - 1
     room = room_for(data[offsets[0] : offsets[texts]])
     normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
-    # Of pairs of characters of three bytes there are seven bytes for three.
-    words = np.empty(room * 7 // 3 if with_words else 0, np.uint8)
+    # Of pairs of characters of three bytes there are seven bytes for three; some more are read than there are.
+    words = np.empty(room * 7 // 3 + _SLACK, np.uint8)
     end = word_end = 0
     for text in range(texts):
         own = normalised[end:]
@@ -186,11 +192,13 @@ def _sign(
         if segmenter and len(trie) == 0 and is_chinese(han, kana):
             return HAN, normalised[:0], words[:0]
         edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
+        joined = words[word_end:]
+        joined_size = join_tokens(own, edges, joined)
         if with_rows:
-            _write_row(own, edges, kinds, size, tie, rows[text])
+            _write_row(own, edges, kinds, size, joined, tie, rows[text])
         end += size
         if with_words:
-            word_end += join_tokens(own, edges, words[word_end:])
+            word_end += joined_size
         rows[text, _END], rows[text, _WORDS_END] = end, word_end
     return 0, normalised[:end], words[:word_end]
 
@@ -201,21 +209,41 @@ def _write_row(
     edges: NDArray[np.int32],
     kinds: NDArray[np.uint8],
     size: int,
+    joined: NDArray[np.uint8],
     tie: int,
     row: NDArray[np.int64],
 ) -> None:
-    """Write the signature of a normalised text, but for its digest, by the edges of its tokens."""
+    """Write the signature of a normalised text, but for its digest, by the edges of its tokens, which stand joined."""
     hashes = murmur3_of_tokens(normalised, edges)
-    sums = fold_equal(hashes)
+    sums = fold_equal(distinct(murmur3_of_tokens(joined, _edges_of_bigrams(edges))))
     shingles = shingle_hashes(hashes)
     fingerprint = np.uint64(0)
     for bit in range(BITS):
         fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
-        row[_MARGINS + bit] = abs(sums[bit])
     row[_FINGERPRINT] = signed(fingerprint)
-    write_minima(shingles, row[_MINIMA:_COUNTS])
+    write_minima(shingles, row[_MINIMA:_COUNTS], row[_BANDS:])
     row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)
     row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
+
+
+@inner
+def _edges_of_bigrams(edges: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return start and end of each two neighbouring tokens where tokens stand joined, by the edges of the tokens."""
+    bigrams = np.empty(max(0, len(edges) - 2), np.int32)
+    start = np.int32(0)
+    for place in range(0, len(bigrams), 2):
+        first = edges[place + 1] - edges[place]
+        bigrams[place] = start
+        bigrams[place + 1] = start + first + 1 + edges[place + 3] - edges[place + 2]
+        start += first + 1
+    return bigrams
+
+
+@compiled
+def _bands_of(words: NDArray[np.uint8]) -> NDArray[np.int64]:
+    minima, bands = np.empty(_COUNTS - _MINIMA, np.int64), np.empty(BANDS, np.int64)
+    write_minima(shingle_hashes(hashes_of_words(words)), minima, bands)
+    return bands
 
 
 @compiled

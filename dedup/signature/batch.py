@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from dedup.compiled_cache import kept_folder
 from dedup.signature.schemes import Scheme
-from dedup.signature.signature import BITS, make_signature
+from dedup.signature.signature import make_signature
+from dedup.signature.sketch import BANDS
 
 SIGNATURE = np.dtype(
     [
@@ -21,7 +22,7 @@ SIGNATURE = np.dtype(
         ("shingles", "<u4"),
         ("tokens", "<u4"),
         ("numbers", "<u8"),
-        ("margins", "<i8", BITS),
+        ("bands", "<u8", BANDS),
     ]
 )
 """A signature with a fingerprint of 64 bits; see `dedup.signature.signature.Signature` and `.sketch.Sketch`."""
@@ -102,7 +103,7 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
             sketch.shingles,
             sketch.tokens,
             sketch.numbers,
-            signature.margins,
+            signature.bands,
         )
         if with_words:
             words.append(signature.words)
@@ -116,3 +117,14 @@ def words_of(text: str, scheme: Scheme) -> bytes:
     from dedup.signature.analysis import find_words  # noqa: PLC0415 -- loads the compiler
 
     return find_words(text, scheme)
+
+
+def bands_of_words(words: bytes) -> NDArray[np.uint64]:
+    """Return the bands of a text by the words that its signature has, shape (24,)."""
+    if kept_folder() is None:
+        from dedup.signature.plain import plain_bands_of  # noqa: PLC0415
+
+        return plain_bands_of(words)
+    from dedup.signature.analysis import bands_of  # noqa: PLC0415 -- loads the compiler
+
+    return bands_of(words)

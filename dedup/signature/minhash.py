@@ -1,4 +1,8 @@
-"""Make sketches: b-bit minhash of a document's shingles; see `dedup.signature.sketch`."""
+"""Make sketches and bands: minhash of a document's shingles; see `dedup.signature.sketch`.
+
+A band is several minima as one number, which two texts of Jaccard similarity J share with probability J^4: of 24 bands
+at least one with 1 - (1 - J^4)^24. J. Leskovec, A. Rajaraman, J. Ullman, "Mining of Massive Datasets", section 3.4.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled, inner
-from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS
+from dedup.compiled.bits import signed
+from dedup.signature.sketch import BANDS, BITS_OF_A_MINIMUM, MINIMA, MINIMA_OF_A_BAND, SHINGLE_WORDS
 
 # Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
-# the same on every machine. They are part of scheme 1.
+# the same on every machine. They are part of every scheme.
 _PCG = np.random.Generator(np.random.PCG64(20070512))
 MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
 OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
 
 _MINIMA_A_WORD = 64 // BITS_OF_A_MINIMUM
+# What numbers and minima are multiplied by to make a band.
+NUMBER, MINIMUM = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
 
 
 @inner
@@ -36,8 +43,14 @@ def shingle_hashes(hashes: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 @inner
-def write_minima(shingles: NDArray[np.uint32], words: NDArray[np.int64]) -> None:
-    """Write the lowest four bits of each minimum, 16 of them to a word of 64 bits, the first the lowest."""
+def write_minima(shingles: NDArray[np.uint32], words: NDArray[np.int64], bands: NDArray[np.int64]) -> None:
+    """Write what is kept of the minima over some shingles.
+
+    Args:
+        shingles: their hashes.
+        words: takes four bits of each minimum, 16 of them to a word of 64 bits, the first the lowest, shape (8,).
+        bands: takes the bands, shape (24,); zeros where there are no shingles.
+    """
     minima = np.empty(MINIMA, np.uint32)
     for each in range(MINIMA):
         minima[each] = 2**32 - 1
@@ -59,6 +72,12 @@ def write_minima(shingles: NDArray[np.uint32], words: NDArray[np.int64]) -> None
         word, place = each // _MINIMA_A_WORD, each % _MINIMA_A_WORD
         above = np.int64(0) if place == 0 else words[word]
         words[word] = above | np.int64(mixed >> np.uint32(28)) << (place * BITS_OF_A_MINIMUM)
+    for band in range(BANDS):
+        value = np.uint64(band + 1) * np.uint64(NUMBER)
+        for each in range(band * MINIMA_OF_A_BAND, (band + 1) * MINIMA_OF_A_BAND):
+            value = (value ^ np.uint64(minima[each])) * np.uint64(MINIMUM)
+            value ^= value >> np.uint64(29)
+        bands[band] = signed(value) if len(shingles) else 0
 
 
 @compiled

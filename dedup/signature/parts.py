@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import mmh3
@@ -56,13 +57,25 @@ def _tokens(_: str, tokens: Tokens, __: Scheme) -> Mapping[bytes, float]:
     return Counter(tokens.parts())
 
 
+def _bigrams(_: str, tokens: Tokens, __: Scheme) -> Mapping[bytes, float]:
+    return Counter(b"\n".join(pair) for pair in pairwise(tokens.parts()))
+
+
 def _mmh3(data: bytes, bits: int) -> int:
     return mmh3.hash(data, signed=False) if bits == 32 else lowest_bits(mmh3.hash128(data, signed=False), bits)
+
+
+def _one(_: float) -> int:
+    return 1
 
 
 FEATURES = {
     "words": Features(_tokens, ("count", "log", "one"), segmenter=True),
     "pairs": Features(_tokens, ("count", "log", "one"), segmenter=False),
+    "word-bigrams": Features(_bigrams, ("one", "log", "count"), segmenter=True),
+    "pair-bigrams": Features(_bigrams, ("one", "log", "count"), segmenter=False),
 }
-WEIGHTS: dict[str, Callable[[float], int]] = {"count": int}
+"""Tokens, and two neighbouring tokens with a line feed between them; Chinese in words, or in pairs of characters."""
+
+WEIGHTS: dict[str, Callable[[float], int]] = {"count": int, "one": _one}
 HASHES = {"mmh3": NamedHash((32, 64, 128), _mmh3)}

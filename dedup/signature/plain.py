@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.signature.dictionaries import tokenizer_of
-from dedup.signature.minhash import MULTIPLIERS, OFFSETS
+from dedup.signature.minhash import MINIMUM, MULTIPLIERS, NUMBER, OFFSETS
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import Signature, digest
-from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, SHINGLE_WORDS, Sketch
+from dedup.signature.sketch import BANDS, BITS_OF_A_MINIMUM, MINIMA, MINIMA_OF_A_BAND, SHINGLE_WORDS, Sketch
 from dedup.signature.sums import fingerprint_of, sums_of
 from dedup.signature.tokens import Tokens, is_chinese
 
@@ -33,16 +33,20 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
     scheme = scheme or default_scheme()
     tokens, have_digits = _tokenise(normalise(text), scheme)
-    parts = tokens.parts()
-    hashes = np.array([mmh3.hash64(part, signed=False)[0] for part in parts], np.uint64)
+    hashes = _hashes_of(tokens.parts())
     sums = sums_of(scheme.weighted(clean(text), tokens), scheme)
-    return Signature(
-        text_digest=digest(tokens.data),
-        fingerprint=fingerprint_of(sums, scheme.tie),
-        margins=np.abs(sums),
-        sketch=make_sketch(hashes, hashes[have_digits]),
-        words=tokens.joined(),
-    )
+    sketch, bands = make_sketch(hashes, hashes[have_digits])
+    return Signature(digest(tokens.data), fingerprint_of(sums, scheme.tie), sketch, bands, tokens.joined())
+
+
+def plain_bands_of(words: bytes) -> NDArray[np.uint64]:
+    """Return the bands of a text by its words; see `dedup.signature.batch.bands_of_words`."""
+    hashes = _hashes_of(words.split(b"\n") if words else [])
+    return make_sketch(hashes, hashes[:0])[1]
+
+
+def _hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
+    return np.array([mmh3.hash64(token, signed=False)[0] for token in tokens], np.uint64)
 
 
 def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
@@ -86,8 +90,8 @@ def _runs(kinds: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
     yield from zip(edges[:-1], edges[1:], kinds[edges[:-1]].tolist(), strict=True)
 
 
-def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sketch:
-    """Make the sketch of a document.
+def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> tuple[Sketch, NDArray[np.uint64]]:
+    """Make the sketch of a document, and its bands.
 
     Args:
         hashes: the hashes of its tokens in the order of the text, shape (n,).
@@ -106,4 +110,9 @@ def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> Sket
     lowest = ((minima ^ (minima >> np.uint32(16))) * np.uint32(0x85EBCA6B) >> np.uint32(28)).astype(np.uint8)
     nibbles = lowest[0::2] | lowest[1::2] << np.uint8(BITS_OF_A_MINIMUM)
     bloom = np.bitwise_or.reduce(np.uint64(1) << (numbers & np.uint64(63)))
-    return Sketch(nibbles.tobytes(), int(bloom), len(hashes), len(np.unique(shingles)))
+    bands = (np.arange(1, BANDS + 1, dtype=np.uint64)) * np.uint64(NUMBER)
+    for minimum in minima[: BANDS * MINIMA_OF_A_BAND].reshape(BANDS, MINIMA_OF_A_BAND).T.astype(np.uint64):
+        bands = (bands ^ minimum) * np.uint64(MINIMUM)
+        bands ^= bands >> np.uint64(29)
+    sketch = Sketch(nibbles.tobytes(), int(bloom), len(hashes), len(np.unique(shingles)))
+    return sketch, bands if count else np.zeros(BANDS, np.uint64)

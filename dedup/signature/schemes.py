@@ -1,8 +1,8 @@
 """Schemes: the ways to make signatures, found by name.
 
 A scheme is a kind of features, a weighting, a hash function, a width and a rule for ties; all go through one
-implementation. This project's own are here: `words` (words, jieba's for Chinese, by their counts: scheme 1,
-the default) and `pairs` (the same, but Chinese in overlapping pairs of characters). The published ones are in
+implementation. This project's own are here: `words` (the distinct pairs of neighbouring words, jieba's for Chinese: the
+default) and `pairs` (the same, but Chinese in overlapping pairs of characters). The published ones are in
 `dedup.published.schemes`. This module loads neither the compiler nor a dictionary.
 """
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dedup.errors import SettingsError
 from dedup.signature.dictionaries import read_dictionary_file, read_stop_words, read_user_words, vocabulary_of
 from dedup.signature.parts import FEATURES, HASHES, WEIGHTS, Features, NamedHash
-from dedup.signature.signature import SCHEME, Signature, make_signature
+from dedup.signature.signature import Signature, make_signature
 from dedup.signature.word_lists import JIEBA, Vocabulary, registered, unpack
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 
 _MOST_KEYWORDS = 10_000
+_BIGRAMS = ("word-bigrams", "pair-bigrams")
+_VERSION = "2:"
+# What the sketch and the bands are made of.
+_SKETCH = "/sketch3x128x4/bands24x4"
 
 
 @cache
@@ -129,8 +133,7 @@ class Scheme:
     @cached_property
     def name(self) -> str:
         """Name and version, as stored with every index."""
-        name = f"{self.spec}/sketch3x128x4"
-        return SCHEME if SCHEME.partition(":")[2] == name else f"2:{name}"
+        return f"{_VERSION}{self.spec}{_SKETCH}"
 
     @property
     def word_lists(self) -> list[str]:
@@ -144,13 +147,13 @@ class Scheme:
 
     @property
     def is_of_tokens(self) -> bool:
-        """Whether the features are the tokens that a signature has as its words."""
+        """Whether the features are made of the tokens that a signature has as its words."""
         return self.features in FEATURES
 
     @cached_property
     def is_compiled(self) -> bool:
         """Whether the fingerprint can be made of tokens by compiled code alone."""
-        return self.is_of_tokens and (self.weights, self.hash, self.bits) == ("count", "mmh3", 64)
+        return self.features in _BIGRAMS and (self.weights, self.hash, self.bits) == ("one", "mmh3", 64)
 
     @property
     def without_features(self) -> int:
@@ -179,9 +182,9 @@ class Scheme:
         return make_signature(text, self)
 
 
-DEFAULT = Scheme("words", "count", "mmh3", 64)
+DEFAULT = Scheme("word-bigrams", "one", "mmh3", 64)
 
-_OWN = {"words": DEFAULT, "pairs": Scheme("pairs", "count", "mmh3", 64)}
+_OWN = {"words": DEFAULT, "pairs": Scheme("pair-bigrams", "one", "mmh3", 64)}
 _found = dict(_OWN)
 
 _SPEC = re.compile("(.+)/([^/]+)/([^/]+)/([0-9]{1,4})(?:/tie([01]))?")
@@ -284,10 +287,9 @@ def scheme_named(name: str, word_lists: str = "") -> Scheme:
     Raises:
         SettingsError: this program does not know it.
     """
-    # The spec stands between the version and what the sketch is made of.
     with suppress(SettingsError):
         unpack(word_lists)
-        scheme = find_scheme(name.partition(":")[2].rpartition("/")[0])
+        scheme = find_scheme(name.removeprefix(_VERSION).removesuffix(_SKETCH))
         if scheme.name == name:
             return scheme
     raise SettingsError(f"scheme {name!r} is not known to this program; install the version that made it")

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from dedup.signature.schemes import Scheme
 
 BITS = 64
-"""The width of a fingerprint of scheme 1, and of a word that wider ones consist of."""
-
-SCHEME = "1:words/count/mmh3/64/sketch3x128x4"
-"""Name and version of the usual way to make signatures; stored with every index and never mixed."""
+"""The width of a fingerprint of the default scheme, and of a word that wider ones consist of."""
 
 DIGEST_BYTES = 16
 
@@ -31,19 +28,18 @@ class Signature:
 
     Attributes:
         text_digest: 16 bytes, equal for texts that are equal once normalised.
-        fingerprint: the simhash of the scheme, by scheme 1 64 bits of the tokens, weighted by their
-            counts; unsigned.
-        margins: for each bit (0 the least significant) the absolute sum behind it, shape (bits,);
-            the bits with the smallest margins are the weak ones.
+        fingerprint: the simhash of the scheme, by default 64 bits of the distinct pairs of neighbouring tokens;
+            unsigned.
         sketch: the sketch of the shingles of three tokens.
+        bands: a number for each band of minima of these shingles, see `dedup.signature.minhash`, shape (24,).
         words: the tokens themselves in UTF-8, a line feed between them; empty where they are not
-            known. Candidates that the sketches leave in doubt are compared by them.
+            known. Candidates are compared by them.
     """
 
     text_digest: bytes
     fingerprint: int
-    margins: NDArray[np.int64]
     sketch: Sketch
+    bands: NDArray[np.uint64]
     words: bytes = b""
 
 
@@ -57,10 +53,10 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
 
     Args:
         text: the main text of a document, as extracted; it is normalised here.
-        scheme: the way to make it, of `dedup.signature.schemes`; by default scheme 1.
+        scheme: the way to make it, of `dedup.signature.schemes`; by default `words`.
 
     Returns:
-        The signature; by scheme 1 that of a text without any token has fingerprint 0 and no tokens.
+        The signature; by default that of a text without any pair of tokens has fingerprint 0.
     """
     return _analyser()(text, scheme)
 

@@ -1,4 +1,4 @@
-"""The sums that a fingerprint is made of, in compiled code, where all features weigh the same; see `sums.py`."""
+"""The fingerprint of distinct features that weigh the same, in compiled code; see `sums.py`."""
 
 from __future__ import annotations
 
@@ -78,3 +78,23 @@ def _add(a: np.uint64, b: np.uint64, c: np.uint64) -> tuple[np.uint64, np.uint64
 def _count(counts: NDArray[np.int64], bits: np.uint64, weight: int) -> None:
     for bit in range(BITS):
         counts[bit] += weight * np.int64((bits >> np.uint64(bit)) & np.uint64(1))
+
+
+@inner
+def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return each hash once, in the order in which they first come."""
+    size = 2
+    while size < 2 * len(hashes):
+        size *= 2
+    slots, mask = np.zeros(size, np.uint64), np.uint64(size - 1)
+    found, count, has_zero = np.empty(len(hashes), np.uint64), 0, False
+    for value in hashes:
+        slot = value & mask
+        while slots[slot] != 0 and slots[slot] != value:
+            slot = (slot + np.uint64(1)) & mask
+        # An empty slot is 0.
+        if slots[slot] != value or (value == 0 and not has_zero):
+            slots[slot] = found[count] = value
+            count += 1
+            has_zero |= value == 0
+    return found[:count]

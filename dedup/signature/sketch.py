@@ -14,6 +14,8 @@ from typing import NamedTuple
 SHINGLE_WORDS = 3
 MINIMA = 128
 BITS_OF_A_MINIMUM = 4
+BANDS = 24
+MINIMA_OF_A_BAND = 4
 
 _FORMAT = struct.Struct("<64sQII")
 SKETCH_BYTES = _FORMAT.size

@@ -106,11 +106,11 @@ words = Table(
 fingerprints = Table(
     "dedup_fingerprints",
     metadata,
-    Column("table_number", SmallInteger, primary_key=True, autoincrement=False),
-    Column("permuted", BigInteger, primary_key=True, autoincrement=False),
+    Column("number", SmallInteger, primary_key=True, autoincrement=False),
+    Column("value", BigInteger, primary_key=True, autoincrement=False),
     Column("document_id", BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
-    comment="the permuted tables, sorted by their primary key",
+    comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.index.keys",
 )
 
 index_changes = Table(

@@ -16,13 +16,13 @@ from sqlalchemy import Connection, case, delete, exists, func, or_, select, upda
 
 from dedup.errors import DedupError
 from dedup.index.design import TableDesign
-from dedup.index.probes import ProbePlan
+from dedup.index.keys import Keys
 from dedup.ledger import document_rows
 from dedup.ledger.forget import forget_by_ids
+from dedup.ledger.key_table import KeyTable
 from dedup.ledger.notes import remove_some_notes
 from dedup.ledger.runs.listing import no_run
 from dedup.ledger.runs.rows import take_back_rows
-from dedup.ledger.tables.permuted import SqlIndex
 from dedup.progress import Progress
 from dedup.rules.scope import Scope, Scopes
 from dedup.sql.database import Database, read_properties
@@ -38,9 +38,9 @@ _NAMING = (verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id
 
 @dataclass(frozen=True)
 class _Tables:
-    """The permuted tables, and the scopes of the database."""
+    """The keys of documents, and the scopes of the database."""
 
-    index: SqlIndex
+    keys: KeyTable
     scopes: Scopes
 
 
@@ -85,9 +85,9 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
     run_id = _begin(database, name, force=force)
     with database.read() as connection:
         made_with = read_properties(connection)
-    # It only adds and removes: how far around a fingerprint is looked makes no difference.
-    index = SqlIndex(ProbePlan(TableDesign.parse(made_with["table design"])))
-    tables = _Tables(index, Scopes(Scope(made_with["scope"])))
+    # What is removed need not be there, such as bands in the paper's mode.
+    keys = KeyTable(Keys(TableDesign.parse(made_with["table design"])))
+    tables = _Tables(keys, Scopes(Scope(made_with["scope"])))
     taken = TakenBack()
 
     def standing(key_digests: list[bytes]) -> dict[bytes, str]:
@@ -198,9 +198,9 @@ def _let_go_of_own(
         .limit(MEMBERS_AT_ONCE)
     )
     while ids and (found := connection.execute(members).all()):
-        forget_by_ids(connection, tables.index, tables.scopes, {row.id for row in found})
+        forget_by_ids(connection, tables.keys, tables.scopes, {row.id for row in found})
         taken.freed += sum(row.content_run_id != run_id for row in found)
-    forget_by_ids(connection, tables.index, tables.scopes, ids)
+    forget_by_ids(connection, tables.keys, tables.scopes, ids)
 
 
 def _remove_empty(connection: Connection, ids: Collection[int]) -> set[int]:

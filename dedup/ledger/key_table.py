@@ -1,0 +1,221 @@
+"""The keys of documents in SQL: permuted tables and bands, see `dedup.index.keys`.
+
+Each table and each band is a range of the primary key of `dedup_fingerprints`: (number, value, document). The keys of a
+micro-batch are asked in one statement, of each key the earliest documents alone, and written in one.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import insort
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, select
+
+from dedup.index.keys import MOST_READ, Keys, choose
+from dedup.progress import Progress
+from dedup.sql.database import Database
+from dedup.sql.schema import fingerprints
+
+# The place of a key among those that are asked says its number. The bound stops reading a crowded key on the primary
+# key; CROSS JOIN keeps SQLite from turning the join round.
+_SQLITE_QUERY = """
+SELECT asked.place, stored.document_id
+FROM (SELECT key AS place, key % :count AS number, value FROM json_each(:keys)) AS asked
+CROSS JOIN dedup_fingerprints AS stored
+  ON stored.number = asked.number AND stored.value = asked.value AND stored.document_id <= coalesce(
+    (SELECT document_id FROM dedup_fingerprints WHERE number = asked.number AND value = asked.value
+     ORDER BY document_id LIMIT 1 OFFSET :most - 1), 9223372036854775807)
+ORDER BY asked.place, stored.document_id
+"""
+_POSTGRESQL_QUERY = """
+SELECT asked.place, stored.document_id
+FROM unnest(%(places)s::int[], %(numbers)s::smallint[], %(keys)s::bigint[]) AS asked (place, number, value)
+CROSS JOIN LATERAL (
+  SELECT document_id FROM dedup_fingerprints
+  WHERE number = asked.number AND value = asked.value
+  ORDER BY document_id LIMIT %(most)s
+) AS stored
+ORDER BY asked.place, stored.document_id
+"""
+_SQLITE_ADD = "INSERT INTO dedup_fingerprints (number, value, document_id) VALUES (?, ?, ?)"
+_POSTGRESQL_ADD = """
+INSERT INTO dedup_fingerprints (number, value, document_id)
+SELECT * FROM unnest(%s::smallint[], %s::bigint[], %s::bigint[])
+"""
+_SQLITE_REMOVE = "DELETE FROM dedup_fingerprints WHERE number = ? AND value = ? AND document_id = ?"
+_POSTGRESQL_REMOVE = """
+DELETE FROM dedup_fingerprints AS stored
+USING unnest(%s::smallint[], %s::bigint[], %s::bigint[]) AS gone (number, value, document_id)
+WHERE stored.number = gone.number AND stored.value = gone.value AND stored.document_id = gone.document_id
+"""
+_ALL = 1 << 31
+_AT_ONCE = 50_000
+_COUNT = select(func.count()).select_from(fingerprints)
+
+
+class Entry(NamedTuple):
+    """What a document's keys are made of, mixed with its scope.
+
+    Attributes:
+        document_id: its id.
+        fingerprint: 64 bits, unsigned.
+        bands: those of its signature, shape (24,).
+    """
+
+    document_id: int
+    fingerprint: int
+    bands: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, document_id: int, fingerprint: int, bands: NDArray[np.uint64], mask: int) -> Entry:
+        """Mix fingerprint and bands with the mask of a scope, see `dedup.rules.scope.Scopes.mask`."""
+        return cls(document_id, fingerprint ^ mask, bands ^ np.uint64(mask))
+
+
+class KeyTable:
+    """Keys in the database of the connection that each call is given, which is inside a writing transaction.
+
+    Args:
+        keys: makes them. Without bands nothing is confirmed by words, and all documents that share a key are read.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._most = MOST_READ if keys.count > keys.tables else _ALL
+        self._read: dict[tuple[int, int], list[int]] = {}
+        self._added: list[tuple[int, int, int]] | None = None
+
+    @contextmanager
+    def batch(self, connection: Connection, entries: Sequence[Entry]) -> Iterator[None]:
+        """Read the keys of some documents at once; what is added in the block is found there, and written at its end.
+
+        Args:
+            connection: inside a writing transaction.
+            entries: the documents that may be looked up; their ids say nothing.
+        """
+        self._added = []
+        try:
+            self._fetch(connection, self._values(entries))
+            yield
+            self._write(connection)
+        finally:
+            self._added = None
+            self._read.clear()
+
+    def add(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        """Store the keys of documents."""
+        rows = self._rows(entries)
+        for number, value, document in rows:
+            if (known := self._read.get((number, value))) is not None:
+                insort(known, document)
+                del known[self._most :]
+        if self._added is None:
+            _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
+        else:
+            self._added += rows
+
+    def remove(self, connection: Connection, entries: Sequence[Entry]) -> None:
+        """Take the keys of documents out."""
+        if not entries:
+            return
+        self._write(connection)
+        _execute(connection, _SQLITE_REMOVE, _POSTGRESQL_REMOVE, self._rows(entries))
+        # Of a crowded key others come into view.
+        self._read.clear()
+
+    def find(self, connection: Connection, entry: Entry) -> list[tuple[int, bool]]:
+        """Choose among the documents that share keys with one; see `dedup.index.keys.choose`."""
+        [values] = self._values([entry])
+        keys = list(enumerate(values))
+        if any(key not in self._read for key in keys):
+            self._write(connection)
+            self._fetch(connection, [values])
+        found = ((number, self._read[number, value]) for number, value in keys)
+        return choose(((number, documents) for number, documents in found if documents), self._keys)
+
+    def _values(self, entries: Sequence[Entry]) -> list[list[int]]:
+        """Return the keys of documents as SQL has them, signed."""
+        if not entries:
+            return []
+        bits = np.array([entry.fingerprint for entry in entries], np.uint64)
+        values: list[list[int]] = self._keys.of(bits, np.stack([entry.bands for entry in entries])).view(np.int64).tolist()
+        return values
+
+    def _rows(self, entries: Sequence[Entry]) -> list[tuple[int, int, int]]:
+        values = self._values(entries)
+        return [
+            (number, value, entry.document_id)
+            for entry, own in zip(entries, values, strict=True)
+            for number, value in enumerate(own)
+        ]
+
+    def _fetch(self, connection: Connection, values: Sequence[Sequence[int]]) -> None:
+        keys = [value for own in values for value in own]
+        if not keys:
+            return
+        count = self._keys.count
+        read: list[list[int]] = [[] for _ in keys]
+        if connection.dialect.name == "sqlite":
+            asked = {"keys": json.dumps(keys), "count": count, "most": self._most}
+            rows = connection.exec_driver_sql(_SQLITE_QUERY, asked)
+        else:
+            places = range(len(keys))
+            asked = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
+            rows = connection.exec_driver_sql(_POSTGRESQL_QUERY, {**asked, "most": self._most})
+        for place, document in rows:
+            read[place].append(document)
+        self._read.update({(place % count, value): read[place] for place, value in enumerate(keys)})
+
+    def _write(self, connection: Connection) -> None:
+        if self._added:
+            _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, self._added)
+            self._added = []
+
+
+def _execute(connection: Connection, sqlite: str, postgresql: str, rows: Sequence[tuple[int, int, int]]) -> None:
+    if not rows:
+        return
+    # In the order of the primary key fewer of its pages are written.
+    rows = sorted(rows)
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql(sqlite, rows)
+    else:
+        connection.exec_driver_sql(postgresql, tuple(list(column) for column in zip(*rows, strict=True)))
+
+
+def fill_keys(
+    database: Database,
+    keys: Keys,
+    ids: NDArray[np.int64],
+    fingerprints_: NDArray[np.uint64],
+    bands: NDArray[np.uint64],
+) -> None:
+    """Write the keys of all documents into a new database; who is interrupted calls it again.
+
+    Each number is written from its beginning to its end, which takes a fraction of the time of one document after the
+    other.
+
+    Args:
+        database: nobody else writes to it, and its scope is everywhere.
+        keys: makes the keys.
+        ids: of the documents, shape (n,).
+        fingerprints_: theirs, shape (n,).
+        bands: theirs, shape (n, 24).
+    """
+    values = keys.of(fingerprints_, bands).view(np.int64)
+    with Progress("filling tables", keys.count * len(ids)) as progress:
+        for number in range(keys.count):
+            order = np.lexsort((ids, values[:, number]))
+            with database.read() as connection:
+                done = connection.scalar(_COUNT.where(fingerprints.c.number == number)) or 0
+            for start in range(done, len(ids), _AT_ONCE):
+                progress.show(number * len(ids) + start)
+                some = order[start : start + _AT_ONCE]
+                columns = ([number] * len(some), values[some, number].tolist(), ids[some].tolist())
+                with database.write() as connection:
+                    _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, list(zip(*columns, strict=True)))
