@@ -19,8 +19,8 @@ from benchmarks import index_peers
 from benchmarks.index_growth import LEAST_SECONDS, grow, single_rate, skew
 from benchmarks.index_peers import Peer
 from benchmarks.index_process import PLAN, SEED
+from benchmarks.index_scan import compare_all
 from dedup.index.memory.index import MemoryIndex
-from dedup.published.lookups.kernels import compare_all
 
 _BATCH = 1_000_000
 _CHECKED = 400

@@ -6,30 +6,37 @@ import argparse
 import json
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dedup.errors import InputError, SettingsError
-from dedup.index.choice import choose_design, shown
-from dedup.published.lookups.measure import BEYOND, STRANGERS, Measured, lookups, make_sample, measure
+from dedup.index.design import TableDesign
+from dedup.published.lookups import (
+    BitLists,
+    BruteForce,
+    Fingerprints,
+    InvertedBlocks,
+    Lookup,
+    PermutedTables,
+    QueryVariants,
+    StoredVariants,
+)
+from dedup.published.measuring import STRANGERS, Measured, make_sample, measure
 
 _MOST = 20_000_000
 _FARTHEST = 12
 _QUERIES = 5000
-_WIDTHS = (21, 6, 6, 10, 10, 7, 9)
-_HEADINGS = ("look-up", "tables", "probes", "candidates", "expected", "bytes", "queries/s")
+_WIDTHS = (21, 6, 7, 10, 7, 9)
+_HEADINGS = ("look-up", "tables", "probes", "candidates", "bytes", "queries/s")
 _RECALL_WIDTH = 4
-_BEYOND = (1, 3, 7, BEYOND)
+_BEYOND = (1, 3, 7, 13)
 """How far beyond the exact radius the recall is shown."""
 _COLUMNS = 100
 _NOTES = """\
-tables       sorted copies or inverted lists, in memory; one thread
+tables       sorted copies or inverted lists, in memory; numpy, one thread
 probes       a query; candidates, too: of random queries without neighbours
-expected     candidates by calculation
 bytes        for a stored fingerprint
-recall       of neighbours planted at so many bits; the margins, hence the weak bits, are simulated
-flips        of prefix bits, all that finding everything takes
-weak         so many weak bits are flipped too: of 5 all ways, of 8 the 32 likeliest, as the checked
-             mode does; choosing them is not compiled and takes most of the time"""
+recall       of neighbours planted at so many bits
+flips        of prefix bits, all that finding everything takes"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     """Measure all look-ups and print the table."""
     distance = _whole("--distance", options.distance, 1, _FARTHEST)
     seed = _whole("--seed", options.seed, 0, 2**63 - 1)
-    reach = distance + BEYOND
+    reach = distance + _BEYOND[-1]
     n = _whole("--n", options.n, 2 * (reach + 1), _MOST)
     at_most = min(_QUERIES, n // (2 * (reach + 1)))
     queries = at_most if options.queries is None else _whole("--queries", options.queries, 1, n)
@@ -62,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         print(f"{n:,} fingerprints: all within {distance} bits are found, and what the probes bring up to {reach}\n")
         print(_line(_HEADINGS, [f"0-{distance}", *(str(distance + each) for each in _BEYOND)]))
-    for name, make in lookups(sample.stored, distance).items():
+    for name, make in _lookups(sample.stored, distance, reach).items():
         try:
             row = measured[name] = measure(make(), sample)
         except SettingsError as error:
@@ -70,19 +77,37 @@ def run(options: argparse.Namespace) -> int:
             continue
         if not options.json:
             print(_row(name, row, groups), flush=True)
-    try:
-        choice = choose_design(n, distance).reason
-    except SettingsError as error:
-        choice = str(error)
     if options.json:
         rows = {name: row._asdict() for name, row in measured.items()}
-        print(json.dumps({"n": n, "distance": distance, "measured": rows, "refused": refused, "choice": choice}))
+        print(json.dumps({"n": n, "distance": distance, "measured": rows, "refused": refused}))
     else:
         print()
-        for text in (*(f"{name}: refused: {why}" for name, why in refused.items()), f"choice: {choice}"):
-            print(textwrap.fill(text, _COLUMNS), end="\n\n")
+        for name, why in refused.items():
+            print(textwrap.fill(f"{name}: refused: {why}", _COLUMNS), end="\n\n")
         print(_NOTES)
     return 0
+
+
+def _lookups(stored: Fingerprints, distance: int, radius: int) -> dict[str, Callable[[], Lookup]]:
+    """Return how every look-up is made that finds all within the distance and, up to the radius, what it meets."""
+    nested = f"{distance + 1} choose 1"
+
+    def tables(design: str) -> Callable[[], Lookup]:
+        return lambda: PermutedTables(stored, radius, distance, TableDesign.parse(design))
+
+    return {
+        "brute force": lambda: BruteForce(stored, radius),
+        "64 one-bit lists": lambda: BitLists(stored, radius),
+        "four 16-bit blocks": lambda: InvertedBlocks(stored, radius, distance),
+        nested: tables(nested),
+        f"{distance + 2} choose 2": tables(f"{distance + 2} choose 2"),
+        f"{nested}, twice": tables(f"{nested} then {nested}"),
+        f"{distance + 3} choose 3": tables(f"{distance + 3} choose 3"),
+        "3 choose 1, flips": tables("3 choose 1"),
+        "2 choose 1, flips": tables("2 choose 1"),
+        "query variants": lambda: QueryVariants(stored, distance),
+        "stored variants": lambda: StoredVariants(stored, distance),
+    }
 
 
 def _whole(name: str, text: str, least: int, most: int) -> int:
@@ -101,8 +126,7 @@ def _row(name: str, row: Measured, groups: Sequence[slice]) -> str:
         name,
         f"{row.tables:,}",
         f"{row.probes:,.0f}",
-        shown(row.candidates),
-        shown(row.expected),
+        f"{row.candidates:,.0f}" if row.candidates >= 99.5 or row.candidates == 0 else f"{row.candidates:.2g}",
         f"{row.bytes:,.0f}",
         f"{row.queries_per_second:,.0f}",
     ]

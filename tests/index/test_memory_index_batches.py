@@ -20,7 +20,7 @@ from dedup.index.memory.recent import block_of
 from dedup.index.memory.results import QueryResults
 from dedup.index.memory.segment import LONG_RANGE
 from dedup.index.probes import ProbePlan
-from dedup.published.lookups.kernels import compare_all
+from dedup.published.lookups import BruteForce
 
 
 def plan(radius: int) -> ProbePlan:
@@ -46,8 +46,7 @@ def crowd(generator: np.random.Generator, table: int, size: int, shared: int) ->
 
 def brute_force(stored: NDArray[np.uint64], queries: NDArray[np.uint64], radius: int, limit: int) -> QueryResults:
     """Return what is to be found; document i has fingerprint i."""
-    pairs = compare_all(stored, queries, np.uint64(radius))
-    askers, documents = pairs >> 32, pairs & 0xFFFFFFFF
+    askers, documents, *_ = BruteForce(stored, radius).query(queries)
     distances = np.bitwise_count(stored[documents] ^ queries[askers]).astype(np.int64)
     order = np.lexsort((documents, distances, askers))
     askers, documents, distances = askers[order], documents[order], distances[order]

@@ -281,3 +281,45 @@ def test_a_plan_of_too_many_probes_is_refused_with_the_way_out() -> None:
 @pytest.mark.parametrize("design", [(3, 1), (4, 1), (5, 2), (6, 3)], ids=str)
 def test_a_plan_is_refused_only_if_it_takes_too_many_probes(design: tuple[int, int]) -> None:
     assert probe_count(TableDesign(*design), exact_radius=3, weak_bits=5) <= MAX_PROBES
+
+
+def test_the_nested_design_of_the_paper_has_16_tables_of_28_bits() -> None:
+    design = TableDesign.parse("4 choose 1 then 4 choose 1")
+    assert design == TableDesign(4, 1, TableDesign(4, 1))
+    assert str(design) == "4 choose 1 then 4 choose 1"
+    assert len(design.tables) == design.table_count == 16
+    assert {len(table.prefix) for table in design.tables} == {28}
+    assert len({table.prefix for table in design.tables}) == 16
+
+
+@pytest.mark.parametrize("text", ["4 choose 1 then 4 choose 1", "3 choose 1 then 5 choose 4 then 2 choose 1"])
+def test_tables_of_a_nested_design_are_permutations_with_their_prefix_at_the_top(text: str) -> None:
+    for number, table in enumerate(TableDesign.parse(text).tables):
+        assert table.number == number
+        assert sorted(table.permute(1 << bit) for bit in range(64)) == [1 << bit for bit in range(64)]
+        assert [table.permute(1 << bit) for bit in table.prefix] == [1 << 63 - i for i in range(len(table.prefix))]
+
+
+@given(st.sets(st.integers(0, 63), max_size=9), st.sampled_from([(4, 1, 4, 1), (3, 1, 2, 1), (3, 2, 3, 1)]))
+def test_some_table_of_a_nested_design_needs_no_more_flips_than_are_said(
+    differing: set[int], numbers: tuple[int, int, int, int]
+) -> None:
+    blocks, chosen, inner_blocks, inner_chosen = numbers
+    design = TableDesign(blocks, chosen, TableDesign(inner_blocks, inner_chosen))
+    flips = design.flips_needed(len(differing))
+    assert any(
+        len(differing.intersection(table.prefix)) <= flip for table, flip in zip(design.tables, flips, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("4 choose 1 then", "expected 'N choose R'"),
+        ("5 choose 2 then 5 choose 2", "more than 64 tables"),
+        ("2 choose 1 then 33 choose 1", "at most 32 blocks"),
+    ],
+)
+def test_a_nested_design_that_cannot_be_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        TableDesign.parse(text)
