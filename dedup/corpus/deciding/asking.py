@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from dedup.corpus.deciding.mutual_probing import compiled_brings
-from dedup.corpus.deciding.shared_shingles import bounds
 from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.documents import Content
-from dedup.rules.matcher import Asked, Matcher
-from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import plan_of
-from dedup.signature.schemes import find_scheme
-
-
-def compiled_matcher(settings: RuleSettings) -> Matcher:
-    """Return a matcher whose loops are compiled, as far as they can be."""
-    return Matcher(settings, compiled_brings(plan_of(settings), find_scheme(settings.scheme)), bounds)
+from dedup.rules.matcher import Asked
 
 
 def asked_of(signed: Signed, key: str, source: WordSource) -> Asked:
@@ -28,7 +18,7 @@ def asked_of(signed: Signed, key: str, source: WordSource) -> Asked:
         key: what it is called.
         source: gives its words.
     """
-    return Asked(signed.fingerprint, signed.margins, signed.sketch, partial(source.words, signed.words), key)
+    return Asked(signed.fingerprint, signed.sketch, partial(source.words, signed.words), key)
 
 
 def content_of(signed: Signed) -> Content:

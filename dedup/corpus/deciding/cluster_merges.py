@@ -31,11 +31,15 @@ class ClusterMerges:
         folder: where the joins are kept until the documents themselves are saved as they are then.
         lengths: what the last checkpoint returned.
 
+    Attributes:
+        decided: the number of the first document whose leader is not known yet; None: those of all are.
+
     Raises:
         InputError: the file is not what the checkpoint says.
     """
 
     def __init__(self, known: KnownDocuments, folder: Path, lengths: Lengths) -> None:
+        self.decided: int | None = None
         self._known = known
         # Clusters of earlier runs stay what they are.
         self._earlier = self._looked_at = lengths.earlier
@@ -74,7 +78,7 @@ class ClusterMerges:
 
     def _look_at_new(self) -> None:
         """Note the members of clusters among the documents that were added since the last time."""
-        leaders = self._known.rows["leader"][self._looked_at :]
+        leaders = self._known.rows["leader"][self._looked_at : self.decided]
         for place in np.flatnonzero(leaders != NOWHERE).tolist():
             self._members[int(leaders[place])].append(self._looked_at + place)
         self._looked_at += len(leaders)

@@ -9,24 +9,30 @@ again; what a file said of a key before has been written already and cannot be t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.candidates.candidates import Candidates
-from dedup.corpus.candidates.look_up import Closest, Stored
-from dedup.corpus.deciding.asking import asked_of, compiled_matcher, content_of
-from dedup.corpus.deciding.batch_kernel import COPY, TWIN, UNDECIDED, Decided, Ends, Lines, Rows, Rules, decide_batch
+from dedup.corpus.deciding.asking import asked_of, content_of
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
+from dedup.corpus.deciding.key_map import NOBODY, Found, KeyMap, find_candidates, find_closest, find_contents
 from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
+from dedup.rules.documents import Answer, Match
+from dedup.rules.matcher import Matcher
 from dedup.rules.rule import Rule
-from dedup.rules.settings import RuleSettings
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.thresholds import Thresholds
+from dedup.rules.verification import fewest_tokens, keys_of
+from dedup.signature.schemes import find_scheme
+
+_COLUMNS = ("fingerprint", "minima", "shingles", "tokens")
 
 
 class Related(NamedTuple):
@@ -51,10 +57,8 @@ class CorpusDeduplicator:
         folder: where is kept what does not stand in memory.
         lengths: what the last checkpoint returned; nothing: begin anew.
         words: gives the words of documents.
-        threads: how many look for candidates at the same time.
 
     Raises:
-        SettingsError: the table design is none that the index in memory has.
         InputError: the files in the folder are not what the checkpoint says.
     """
 
@@ -64,22 +68,24 @@ class CorpusDeduplicator:
         folder: Path,
         lengths: Lengths | None = None,
         words: WordSource | None = None,
-        threads: int = 1,
     ) -> None:
         self._source = words or WordSource()
-        self._rules = Rules.of(settings)
-        self._index = Candidates(settings, threads)
-        self._matcher = compiled_matcher(settings)
+        self._is_paper = settings.mode is Mode.PAPER
+        self._fewest_tokens = fewest_tokens(settings)
+        self._without_features = np.uint64(find_scheme(settings.scheme).without_features)
+        self._needed = Thresholds.of(settings)
+        self._matcher = Matcher(settings)
         self._known = KnownDocuments(folder, lengths)
+        self._keys = KeyMap(keys_of(settings))
         self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
         self._clusters = KnownClusters(self._known, self._merges, self._source)
-        if len(self._known):
-            self._index.add_many(*self._known.indexed)
+        known = self._known.rows
+        self._keys.add_many(known["fingerprint"], self._known.saved_bands(), known["indexed"])
 
     @property
     def nbytes(self) -> int:
-        """How many bytes of memory the documents take, index included."""
-        return self._known.nbytes + self._index.nbytes
+        """How many bytes of memory the documents take, with their keys."""
+        return self._known.nbytes + self._keys.nbytes
 
     def __len__(self) -> int:
         """How many different contents are known."""
@@ -94,32 +100,10 @@ class CorpusDeduplicator:
         Returns:
             Those that are duplicates or similar to others, in their order; all others are new.
         """
-        count = len(batch)
-        buffers = self._known.buffers(count)
-        entering = _Entering(
-            Lines(
-                # A column of one row counts as contiguous, one of more as not: two types, and all compiled twice.
-                **{name: np.ascontiguousarray(batch.rows[name]) for name in Lines._fields[:-3]},
-                key_bytes=batch.key_bytes,
-                word_bytes=batch.word_bytes,
-                has_digest=batch.has_digest,
-            ),
-            Rows(
-                **{name: buffers.rows[name] for name in Rows._fields[:-2]}, briefs=buffers.briefs, slots=buffers.slots
-            ),
-            self._index.room(count),
-        )
-        ends = Ends(len(self._known), len(self._index), buffers.keys_end, buffers.words_end)
-        decided = Decided.room(count)
-        related: list[Related] = []
-        at_once = self._index.at_once(count)
-        for first in range(0, count, at_once):
-            span = slice(first, first + at_once)
-            closest = self._index.find(batch.rows["fingerprint"][span], batch.rows["margins"][span], first)
-            ends = self._decide_some(batch, decided, entering, closest=closest, ends=ends, related=related)
-            self._index.entered(ends.stored)
-        # No place comes twice, so that nothing else is compared.
-        return sorted([*self._copies(batch, decided), *related])
+        found, comparable = self._enter(batch)
+        if self._is_paper:
+            return list(self._decide_by_paper(batch, found, comparable))
+        return list(self._decide(batch, found))
 
     def decide_one(self, batch: SignedBatch) -> Decision:
         """Decide a batch of one document, new or not, and know it from now on."""
@@ -153,106 +137,87 @@ class CorpusDeduplicator:
         self._source.close()
         self._known.close()
         self._merges.close()
-        self._index.close()
 
-    def _decide_some(
-        self,
-        batch: SignedBatch,
-        decided: Decided,
-        entering: _Entering,
-        *,
-        closest: Closest,
-        ends: Ends,
-        related: list[Related],
-    ) -> Ends:
-        """Decide some documents of a batch and enter them.
-
-        Args:
-            batch: the documents.
-            decided: takes what they are.
-            entering: the batch and what it is entered in, for compiled code.
-            closest: what is closest to these documents.
-            ends: how much there is.
-            related: takes those copies, and those that are similar, that took a closer look.
+    def _enter(self, batch: SignedBatch) -> tuple[Found, NDArray[np.bool_]]:
+        """Know what documents hold, and look up their keys.
 
         Returns:
-            How much there is then.
+            What was found; and which documents can be near-duplicates.
         """
-        place = start = closest.first
-        end = start + len(closest.counts)
-        leader = UNDECIDED
-        while place < end:
-            place, candidates, ends = decide_batch(decided, place, leader, *entering, closest, self._rules, ends)
-            if place == end or not self._is_all_known(candidates):
-                entered = start + np.flatnonzero(decided.kinds[start:place] <= COPY)
-                with_words = entered[entering.rows.words[len(self._known) : ends.known] != NOWHERE]
-                self._known.entered(ends.known, batch.keys_of(entered), batch.words_of(with_words))
-                start = place
-            if place < end:
-                signed = batch.signed(place)
-                asked = asked_of(signed, batch.key(place), self._source)
-                answer = self._matcher.find_among(asked, candidates.tolist(), self._clusters)
-                self._clusters.join(answer.match)
-                leader = NOWHERE if answer.match is None else answer.match.leader.id
-                if found := answer.match or answer.similar:
-                    decision = decision_of(Verdict.NEW, content_of(signed), answer)
-                    related.append(Related(place, decision, found.leader.id))
-        return ends
-
-    def _is_all_known(self, candidates: NDArray[np.int64]) -> bool:
-        """Say whether all that a look at candidates may ask for is there, without what was entered last."""
-        if candidates.max() >= len(self._known):
-            return False
-        # Whether a cluster may join another one depends on all its members.
-        return len(candidates) == 1 or len(set(self.leaders_of(candidates).tolist())) == 1
-
-    def _copies(self, batch: SignedBatch, decided: Decided) -> list[Related]:
-        """Return the duplicates that compiled code found, in the clusters that they belonged to then."""
-        places = np.flatnonzero(decided.leaders != NOWHERE)
-        if not len(places):
-            return []
-        members, leaders = decided.members[places], decided.leaders[places]
-        columns = (places, leaders, decided.is_exact[places], decided.distances[places], decided.similarities[places])
-        sizes = batch.rows["text_bytes"][places]
-        return [
-            Related(
-                place,
-                Decision(
-                    Verdict.EXACT_DUPLICATE if is_exact else Verdict.NEAR_DUPLICATE,
-                    original,
-                    matched,
-                    distance,
-                    similarity,
-                    rule,
-                    size,
-                ),
-                leader,
+        first, buffers, found = len(self._known), self._known.buffers(len(batch)), Found.room(len(batch))
+        digests = np.ascontiguousarray(batch.rows["digest"])
+        end = find_contents(digests, batch.has_digest, buffers.slots, buffers.rows["digest"], first, found)
+        comparable = batch.rows["tokens"] >= self._fewest_tokens
+        comparable &= batch.rows["fingerprint"] != self._without_features
+        entered = np.flatnonzero(found.numbers >= 0)
+        with_words = entered[comparable[entered]] if not self._is_paper else entered[:0]
+        rows = buffers.rows[first:end]
+        for name in _COLUMNS:
+            rows[name] = batch.rows[name][entered]
+        rows["leader"], rows["indexed"] = NOWHERE, comparable[entered]
+        rows["key"] = _starts(batch.key_bytes[entered], buffers.keys_end)
+        rows["words"] = NOWHERE
+        rows["words"][np.searchsorted(entered, with_words)] = _starts(batch.word_bytes[with_words], buffers.words_end)
+        bands = batch.rows["bands"][entered].tobytes()
+        self._known.entered(end, batch.keys_of(entered), batch.words_of(with_words), bands)
+        if not self._is_paper:
+            hashes = self._keys.hashes(batch.rows["fingerprint"], batch.rows["bands"])
+            chains, known = self._keys.room(end), self._known
+            find_candidates(
+                chains, hashes, known.rows["fingerprint"], comparable, known.sketches, self._needed, found
             )
-            for original, matched, place, leader, is_exact, distance, similarity, size, rule in zip(
-                *self._known.keys_of_copies(leaders, members),
-                *(column.tolist() for column in (*columns, sizes)),
-                self._rules_of(batch, decided, places),
-                strict=True,
-            )
-        ]
+        return found, comparable
 
-    def _rules_of(self, batch: SignedBatch, decided: Decided, places: NDArray[np.intp]) -> Iterator[Rule]:
-        """Yield the rules by which compiled code found duplicates."""
-        is_twin, tokens = decided.kinds[places] == TWIN, batch.rows["tokens"][places]
-        for is_same, by_jaccard, has_words in zip(
-            is_twin.tolist(), decided.by_jaccard[places].tolist(), tokens.astype(np.bool_).tolist(), strict=True
-        ):
-            if is_same:
-                yield Rule.SAME_TEXT if has_words else Rule.SAME_BYTES
-            elif self._rules.is_paper:
-                yield Rule.PAPER
-            else:
-                yield Rule.JACCARD if by_jaccard else Rule.CONTAINMENT
+    def _decide(self, batch: SignedBatch, found: Found) -> Iterator[Related]:
+        """Decide the documents of a batch that have a known content, or candidates."""
+        has_candidates = np.diff(found.ends, prepend=0) > 0
+        for place in np.flatnonzero(has_candidates | (found.twins >= 0)).tolist():
+            if (twin := int(found.twins[place])) >= 0:
+                yield self._related(batch, place, self._copy_of(batch, place, twin))
+                continue
+            number = int(found.numbers[place])
+            self._merges.decided = number
+            asked = asked_of(batch.signed(place), batch.key(place), self._source)
+            answer = self._matcher.find_among(asked, found.candidates_of(place), self._clusters)
+            self._clusters.join(answer.match)
+            if answer.match is not None:
+                self._known.rows["leader"][number] = answer.match.leader.id
+            if answer.match or answer.similar:
+                yield self._related(batch, place, answer)
+
+    def _decide_by_paper(self, batch: SignedBatch, found: Found, comparable: NDArray[np.bool_]) -> Iterator[Related]:
+        """Decide the documents of a batch one after the other: who is looked up depends on what was dropped."""
+        rows = self._known.rows
+        fingerprints, bands = batch.rows["fingerprint"], batch.rows["bands"]
+        hashes = self._keys.hashes(fingerprints, bands)
+        for place, (number, twin) in enumerate(zip(found.numbers.tolist(), found.twins.tolist(), strict=True)):
+            if twin >= 0:
+                yield self._related(batch, place, self._copy_of(batch, place, twin))
+            if number < 0:
+                continue
+            closest = NOBODY
+            chains = self._keys.room(number + 1)
+            if comparable[place]:
+                closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place])
+            if closest >= 0:
+                match = replace(self._clusters.match(closest), rule=Rule.PAPER)
+                rows["leader"][number], rows["indexed"][number] = match.leader.id, 0
+                yield self._related(batch, place, Answer(match))
+            self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
+
+    def _copy_of(self, batch: SignedBatch, place: int, twin: int) -> Answer:
+        """Say that a document has the content of a known one."""
+        match = self._clusters.match(twin)
+        rule = Rule.SAME_TEXT if batch.rows["tokens"][place] else Rule.SAME_BYTES
+        return Answer(Match(match.leader, match.member, rule=rule))
+
+    def _related(self, batch: SignedBatch, place: int, answer: Answer) -> Related:
+        match = answer.match or answer.similar
+        assert match is not None
+        return Related(place, decision_of(Verdict.NEW, content_of(batch.signed(place)), answer), match.leader.id)
 
 
-class _Entering(NamedTuple):
-    """A batch, and what it is entered in, for compiled code."""
-
-    lines: Lines
-    rows: Rows
-    stored: Stored
+def _starts(sizes: NDArray[Any], first: int) -> NDArray[np.int64]:
+    """Return where each of some byte strings begins, one behind the other."""
+    starts: NDArray[np.int64] = first + np.cumsum(sizes) - sizes
+    return starts

@@ -1,7 +1,6 @@
 """The documents that a corpus is compared with: some 140 bytes of each in memory, the rest in files.
 
-Of up to a million documents there are 30 bytes more of each: sketches in brief. Only documents of different contents
-stand here: a further copy of a text is never needed again.
+Only documents of different contents stand here: a further copy of a text is never needed again.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
-from dedup.corpus.deciding.briefs import room_for_briefs, write_briefs
 from dedup.corpus.deciding.kernels import Sketches, find_digest, insert_digests
 from dedup.rules.documents import StoredDocument
-from dedup.signature.sketch import Sketch
+from dedup.signature.sketch import BANDS, Sketch
 
-FILES = ("documents", "keys", "words")
+FILES = ("documents", "keys", "words", "bands")
 """The names of the files, in the folder of the state."""
 
 NOWHERE = -1
@@ -42,8 +40,8 @@ ROW = np.dtype(
 FIRST_ROWS = 1 << 12
 _GROWTH = 1.25
 _SLOTS_A_ROW = 1.5
-# Of more documents briefs are not in cache either, and looking for candidates takes most of the time.
-MOST_BRIEF = 1 << 20
+BANDS_BYTES = 8 * BANDS
+"""So many bytes of the file of bands belong to each document: 24 numbers of 64 bits, little-endian."""
 
 
 def stored_document(number: int, row: Any, key: str) -> StoredDocument:
@@ -79,6 +77,7 @@ class Lengths(NamedTuple):
         documents: of the file of documents.
         keys: of that of their keys.
         words: of that of their words.
+        bands: of that of their bands.
         joins: of that of joins, see `dedup.corpus.deciding.cluster_merges`.
         earlier: how many of the documents, the first ones, an earlier run has brought.
     """
@@ -86,6 +85,7 @@ class Lengths(NamedTuple):
     documents: int = 0
     keys: int = 0
     words: int = 0
+    bands: int = 0
     joins: int = 0
     earlier: int = 0
 
@@ -95,14 +95,12 @@ class Buffers(NamedTuple):
 
     Attributes:
         rows: of the type `ROW`.
-        briefs: see `dedup.corpus.deciding.kernels.Sketches`.
         slots: the table of digests, see `dedup.corpus.deciding.kernels.find_digest`.
         keys_end: where the next key will stand.
         words_end: where the next words will.
     """
 
     rows: NDArray[Any]
-    briefs: NDArray[np.uint64]
     slots: NDArray[np.uint32]
     keys_end: int
     words_end: int
@@ -126,6 +124,8 @@ class KnownDocuments:
         self._file = open_at(folder / "documents", lengths.documents)
         self._keys = AppendingFile(folder / "keys", lengths.keys)
         self._words = AppendingFile(folder / "words", lengths.words)
+        self._bands_path = folder / "bands"
+        self._bands = AppendingFile(self._bands_path, lengths.bands)
         self._count = self._saved = lengths.documents // ROW.itemsize
         self._rows = np.zeros(max(FIRST_ROWS, int(self._count * _GROWTH)), ROW)
         if self._count:
@@ -134,7 +134,6 @@ class KnownDocuments:
             while view:
                 view = view[self._file.readinto(view) :]
         self._slots = np.zeros(0, np.uint32)
-        self._briefs = room_for_briefs(0)
         self._make_room(1)
 
     def __len__(self) -> int:
@@ -144,7 +143,7 @@ class KnownDocuments:
     @property
     def nbytes(self) -> int:
         """How many bytes of memory they take."""
-        return self._rows.nbytes + self._slots.nbytes + self._briefs.nbytes
+        return self._rows.nbytes + self._slots.nbytes
 
     @property
     def rows(self) -> NDArray[Any]:
@@ -154,13 +153,13 @@ class KnownDocuments:
     @property
     def sketches(self) -> Sketches:
         """The sketches of all of them, for compiled code."""
-        return Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"], self._briefs)
+        return Sketches(self._rows["minima"], self._rows["shingles"], self._rows["tokens"])
 
-    @property
-    def indexed(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """Numbers and fingerprints of those that stand in the index."""
-        numbers = np.flatnonzero(self.rows["indexed"])
-        return numbers, self.rows["fingerprint"][numbers]
+    def saved_bands(self) -> NDArray[np.uint64]:
+        """Return the bands of the documents that were there when it was opened, as they lie in the file: (n, 24)."""
+        if not self._saved:
+            return np.empty((0, BANDS), np.uint64)
+        return np.memmap(self._bands_path, "<u8", "r", shape=(self._saved, BANDS))
 
     def find(self, content: bytes) -> int | None:
         """Return the number of the document with a content, by its digest of 16 bytes."""
@@ -174,6 +173,7 @@ class KnownDocuments:
         content: bytes,
         fingerprint: int,
         sketch: Sketch,
+        bands: NDArray[np.uint64] | None = None,
         *,
         words: bytes,
         leader: int | None,
@@ -186,6 +186,7 @@ class KnownDocuments:
             content: the digest of its content, which no document has yet.
             fingerprint: 64 bits, unsigned.
             sketch: the sketch of its text.
+            bands: those of its signature, shape (24,); None: it is not looked up here.
             words: what is kept of its words, see `dedup.corpus.signing.words`; nothing: they are not.
             leader: the number of the leader of its cluster, if it is a duplicate.
             indexed: whether it stands in the index.
@@ -206,26 +207,28 @@ class KnownDocuments:
             self._words.append(words) if words else NOWHERE,
             indexed,
         )
+        self._bands.append_many(bytes(BANDS_BYTES) if bands is None else bands.astype("<u8").tobytes())
         self._count += 1
-        self._write_briefs(number, self._count)
         insert_digests(self._slots, self._rows["digest"], number, self._count)
         return number
 
     def buffers(self, count: int) -> Buffers:
         """Make room for further documents that compiled code enters; `entered` counts them."""
         self._make_room(count)
-        return Buffers(self._rows, self._briefs, self._slots, self._keys.end, self._words.end)
+        return Buffers(self._rows, self._slots, self._keys.end, self._words.end)
 
-    def entered(self, count: int, keys: bytes, words: bytes) -> None:
+    def entered(self, count: int, keys: bytes, words: bytes, bands: bytes) -> None:
         """Count documents that were entered, and add what belongs to them.
 
         Args:
             count: how many documents there are now.
             keys: the keys of the new ones, each behind its length.
             words: their words, likewise.
+            bands: their bands.
         """
         self._keys.append_many(keys)
         self._words.append_many(words)
+        self._bands.append_many(bands)
         self._count = count
 
     def stored(self, number: int) -> StoredDocument:
@@ -244,16 +247,6 @@ class KnownDocuments:
         """Yield what each of some documents is called."""
         return (key.decode() for key in self._keys.read_many(self._rows["key"][numbers].tolist()))
 
-    def keys_of_copies(self, leaders: NDArray[np.int64], members: NDArray[np.int64]) -> tuple[list[str], list[str]]:
-        """Return what the leaders of clusters are called, and what a member of each is, which may be the leader."""
-        starts = self._rows["key"]
-        read = self._keys.read
-        of_leaders = [read(start).decode() for start in starts[leaders].tolist()]
-        of_members = of_leaders.copy()
-        for place in np.flatnonzero(members != leaders).tolist():
-            of_members[place] = read(int(starts[members[place]])).decode()
-        return of_leaders, of_members
-
     def leader_of(self, number: int) -> int:
         """Return the number of the leader of a document's cluster, which may be its own."""
         leader = int(self._rows["leader"][number])
@@ -270,11 +263,12 @@ class KnownDocuments:
             write_all(self._file, self._rows[self._saved : self._count].view(np.uint8).data)
         os.fsync(self._file.fileno())
         self._saved = self._count
-        return Lengths(self._count * ROW.itemsize, self._keys.checkpoint(), self._words.checkpoint())
+        files = (self._keys, self._words, self._bands)
+        return Lengths(self._count * ROW.itemsize, *(file.checkpoint() for file in files))
 
     def close(self) -> None:
         """Close the files."""
-        for file in (self._file, self._keys, self._words):
+        for file in (self._file, self._keys, self._words, self._bands):
             file.close()
 
     def _make_room(self, count: int) -> None:
@@ -282,18 +276,8 @@ class KnownDocuments:
         if end > len(self._rows):
             # In place: a copy would need twice the memory.
             self._rows.resize(int(end * _GROWTH), refcheck=False)
-        if len(self._rows) > MOST_BRIEF:
-            self._briefs = room_for_briefs(0)
-        elif len(self._briefs) < len(self._rows):
-            self._briefs = room_for_briefs(len(self._rows))
-            self._write_briefs(0, self._count)
         if end * _SLOTS_A_ROW >= len(self._slots):
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
             # The first call of compiled code takes a while, in which workers could have something to do already.
             if self._count:
                 insert_digests(self._slots, self._rows["digest"], 0, self._count)
-
-    def _write_briefs(self, start: int, end: int) -> None:
-        if len(self._briefs):
-            rows = self._rows[start:end]
-            write_briefs(rows["minima"], rows["shingles"], rows["tokens"], self._briefs[start:end])

@@ -127,7 +127,7 @@ class _Run:
         words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
             self._deduplicator = stack.enter_context(
-                closing(CorpusDeduplicator(job.settings, folder, lengths, words, max(1, job.processes)))
+                closing(CorpusDeduplicator(job.settings, folder, lengths, words))
             )
             self._recorder = stack.enter_context(closing(Recorder(job, folder, saved)))
             self._open = stack.pop_all()

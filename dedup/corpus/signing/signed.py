@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dedup.signature.batch import SIGNATURE
 from dedup.signature.signature import digest
@@ -22,7 +21,6 @@ class Signed(NamedTuple):
         text_digest: see `dedup.signature.signature.Signature`.
         body_digest: the digest of the page's bytes; None where there was a text.
         fingerprint: see `Signature`.
-        packed_margins: the margins, as bytes.
         sketch: see `Signature`.
         words: what is kept of the words; see `dedup.corpus.signing.words`.
         text_bytes: the size of the text in UTF-8.
@@ -32,7 +30,6 @@ class Signed(NamedTuple):
     text_digest: bytes
     body_digest: bytes | None
     fingerprint: int
-    packed_margins: bytes
     sketch: Sketch
     words: bytes
     text_bytes: int
@@ -45,17 +42,11 @@ class Signed(NamedTuple):
             row["digest"].tobytes(),
             body_digest,
             int(row["fingerprint"]),
-            row["margins"].tobytes(),
             Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"])),
             words,
             int(row["text_bytes"]),
             text,
         )
-
-    @property
-    def margins(self) -> NDArray[np.int64]:
-        """The margin of each bit, shape (64,)."""
-        return np.frombuffer(self.packed_margins, np.int64)
 
 
 def identity_of(tokens: int, text_digest: bytes, body_digest: bytes | None) -> bytes | None:

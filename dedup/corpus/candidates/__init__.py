@@ -1,1 +1,0 @@
-"""The closest known documents of a batch."""

@@ -1,0 +1,337 @@
+"""From keys to the documents that share them, in arrays: what `dedup.ledger.key_table` is in SQL."""
+
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0917
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dedup.compiled import compiled, inner
+from dedup.compiled.bits import ones, signed
+from dedup.corpus.deciding.kernels import Sketches, find_digest, insert_digests, rank
+from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
+from dedup.rules.thresholds import Thresholds
+
+NOBODY = -1
+"""In the place of a document: there is none."""
+
+_GROWTH = 1.25
+_FEWEST = 1 << 12
+_ENTRIES_A_HEAD = 2
+# In the place of the next entry: the last one; and of one that was left out, since its key was read to the bound.
+_LAST, _LEFT_OUT = np.uint32(0), np.uint32(2**32 - 1)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_ALL = 1 << 31
+_MOST_RANKED, _MOST_READ, _RADIUS = MOST_RANKED, MOST_READ, RADIUS
+_RARITIES = np.array(RARITIES)
+# A rarity of all keys together is less than this; above it stands the number of a document.
+_RARITY_BITS, _BAND = np.uint64(28), np.uint64(1 << 27)
+_RARITY = np.uint64((1 << 27) - 1)
+
+
+class Chains(NamedTuple):
+    """A hash table with chains, for compiled code.
+
+    An entry is a key of a document: that of number k of the document d is the entry d * keys + k. Of a key the first
+    documents alone are entered, as no others are read.
+
+    Attributes:
+        heads: the first entry of each chain plus one, 0 where there is none; a power of two of them.
+        entries: of each entry the hash of its key, and the next entry of its chain plus one; shape (n, 2).
+        keys: how many keys a document has.
+        tables: how many of them are those of tables.
+        most: how many documents of a key are entered.
+    """
+
+    heads: NDArray[np.uint32]
+    entries: NDArray[np.uint32]
+    keys: int
+    tables: int
+    most: int
+
+
+class KeyMap:
+    """The keys of documents by number.
+
+    It takes some 390 bytes of a document. A hash of 32 bits now and then takes a document for one that shares a key: a
+    look-up among a million has .008 of these, which nothing confirms.
+
+    Args:
+        keys: makes them. Without bands nothing is confirmed by words, and all documents that share a key are read.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._has_bands = keys.count > keys.tables
+        self._entries = np.zeros((0, 2), np.uint32)
+        self._heads = np.zeros(0, np.uint32)
+        self._documents = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes of memory it takes."""
+        return self._entries.nbytes + self._heads.nbytes
+
+    def room(self, documents: int) -> Chains:
+        """Make room for so many documents in all, and return what compiled code works on."""
+        count = self._keys.count
+        if documents * count > len(self._entries):
+            # In place: a copy would need twice the memory.
+            self._entries.resize((max(_FEWEST, int(documents * _GROWTH)) * count, 2), refcheck=False)
+        most = MOST_READ if self._has_bands else _ALL
+        if documents * count > _ENTRIES_A_HEAD * len(self._heads):
+            self._heads = np.zeros(1 << (documents * count // _ENTRIES_A_HEAD).bit_length(), np.uint32)
+            _chain_anew(Chains(self._heads, self._entries, count, self._keys.tables, most), self._documents * count)
+        self._documents = documents
+        return Chains(self._heads, self._entries, count, self._keys.tables, most)
+
+    def hashes(self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """Return the hashes of the keys of documents, shape (n, keys); the arguments are those of `Keys.of`."""
+        keys = self._keys.of(fingerprints, bands)
+        keys += np.arange(self._keys.count, dtype=np.uint64) << np.uint64(40)
+        keys *= _SPREAD
+        return (keys >> np.uint64(32)).astype(np.uint32)
+
+    def add_many(
+        self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64], indexed: NDArray[np.int64], at_once: int = 1 << 16
+    ) -> None:
+        """Add the first documents.
+
+        Args:
+            fingerprints: theirs, by number, shape (n,).
+            bands: theirs, shape (n, 24).
+            indexed: whether each can be found, shape (n,).
+            at_once: so many in a piece.
+        """
+        for start in range(0, len(fingerprints), at_once):
+            some = slice(start, start + at_once)
+            hashes = self.hashes(fingerprints[some], np.asarray(bands[some]))
+            _add(self.room(start + len(hashes)), hashes, np.ascontiguousarray(indexed[some]), start)
+
+
+    def add(self, document: int, hashes: NDArray[np.uint32], *, is_found: bool) -> None:
+        """Add the document behind all others by the hashes of its keys; is_found: whether it can be found."""
+        _add(self.room(document + 1), hashes[np.newaxis], np.array([is_found], np.int64), document)
+
+
+class Found(NamedTuple):
+    """What documents of a batch turned out to be.
+
+    Attributes:
+        numbers: the number that each was entered with; `NOBODY` where it was not.
+        twins: the known document with the same content; `NOBODY` where there is none.
+        ends: where the candidates of each end, shape (n,).
+        candidates: the numbers of those that the check may confirm, the most similar first; in the paper's mode of the
+            closest one within 3 bits.
+    """
+
+    numbers: NDArray[np.int64]
+    twins: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    candidates: NDArray[np.int64]
+
+    @classmethod
+    def room(cls, count: int) -> Found:
+        """Make room for so many documents."""
+        numbers, twins, ends = (np.full(count, NOBODY) for _ in range(3))
+        return cls(numbers, twins, ends, np.empty(count * MOST_RANKED, np.int64))
+
+    def candidates_of(self, place: int) -> list[int]:
+        """Return the candidates of a document by its place in the batch."""
+        start = int(self.ends[place - 1]) if place else 0
+        candidates: list[int] = self.candidates[start : self.ends[place]].tolist()
+        return candidates
+
+
+@compiled
+def find_contents(
+    digests: NDArray[np.uint64],
+    has_digest: NDArray[np.bool_],
+    slots: NDArray[np.uint32],
+    known: NDArray[np.uint64],
+    first: int,
+    found: Found,
+) -> int:
+    """Say which documents of a batch have a content that is known, and number the others.
+
+    Args:
+        digests: those of the batch, shape (n, 2).
+        has_digest: whether the digest says what a document is.
+        slots: see `dedup.corpus.deciding.kernels.find_digest`.
+        known: the digests of all documents, with room for those of the batch.
+        first: the number of the next document.
+        found: takes `numbers` and `twins`.
+
+    Returns:
+        The number of the next document behind the batch.
+    """
+    number = first
+    for place in range(len(digests)):
+        if not has_digest[place]:
+            continue
+        twin = find_digest(slots, known, digests[place, 0], digests[place, 1])
+        if twin >= 0:
+            found.twins[place] = twin
+            continue
+        known[number, 0], known[number, 1] = digests[place, 0], digests[place, 1]
+        insert_digests(slots, known, number, number + 1)
+        found.numbers[place] = number
+        number += 1
+    return number
+
+
+@compiled
+def find_candidates(
+    chains: Chains,
+    hashes: NDArray[np.uint32],
+    fingerprints: NDArray[np.uint64],
+    comparable: NDArray[np.bool_],
+    sketches: Sketches,
+    needed: Thresholds,
+    found: Found,
+) -> None:
+    """Look up the documents of a batch that were entered, one after the other, and enter their keys.
+
+    Args:
+        chains: the known keys.
+        hashes: those of the keys of the batch, shape (n, keys).
+        fingerprints: those of all documents, the batch included.
+        comparable: whether a document of the batch can be a near-duplicate.
+        sketches: those of all documents, the batch included.
+        needed: what is to be reached.
+        found: `numbers`; takes `ends` and `candidates`.
+    """
+    rarities = np.empty(chains.keys * _MOST_READ, np.uint64)
+    end = 0
+    for place in range(len(hashes)):
+        document = found.numbers[place]
+        if document >= 0 and comparable[place]:
+            count = _read(chains, hashes[place], document, rarities)
+            chosen = _chosen(rarities[:count], fingerprints, fingerprints[document])
+            for candidate in rank(chosen, sketches, document, needed):
+                found.candidates[end] = candidate
+                end += 1
+        found.ends[place] = end
+
+
+@compiled
+def find_closest(
+    chains: Chains, hashes: NDArray[np.uint32], fingerprints: NDArray[np.uint64], fingerprint: np.uint64
+) -> int:
+    """Return the document within 3 bits that is closest, of equally close ones the first; `NOBODY` if there is none.
+
+    Args:
+        chains: the known keys.
+        hashes: those of the keys of the document that is looked up, shape (keys,).
+        fingerprints: those of all documents.
+        fingerprint: that of the document.
+    """
+    closest, least = NOBODY, _RADIUS + 1
+    for number in range(chains.keys):
+        entry = signed(chains.heads[hashes[number] & np.uint32(len(chains.heads) - 1)]) - 1
+        while entry >= 0:
+            other = entry // chains.keys
+            distance = signed(ones(fingerprints[other] ^ fingerprint))
+            if distance < least or (distance == least and other < closest):
+                closest, least = other, distance
+            entry = signed(chains.entries[entry, 1]) - 1
+    return closest
+
+
+@compiled
+def _add(chains: Chains, hashes: NDArray[np.uint32], indexed: NDArray[np.int64], first: int) -> None:
+    """Enter the keys of documents with rising numbers."""
+    for place in range(len(hashes)):
+        if indexed[place]:
+            _read(chains, hashes[place], first + place, np.empty(0, np.uint64))
+        else:
+            _leave_out(chains, first + place)
+
+
+@inner
+def _leave_out(chains: Chains, document: int) -> None:
+    for number in range(chains.keys):
+        chains.entries[document * chains.keys + number, 1] = _LEFT_OUT
+
+
+@inner
+def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: NDArray[np.uint64]) -> int:
+    """Read the documents that share keys with one, and enter its keys.
+
+    Args:
+        chains: the known keys.
+        hashes: those of its keys, shape (keys,).
+        document: its number.
+        rarities: takes each document that shares a key, shifted, whether the key is a band, and how rare it is; with
+            no room for anything nothing is written.
+
+    Returns:
+        How much of it was written.
+    """
+    mask, end = np.uint32(len(chains.heads) - 1), 0
+    for number in range(chains.keys):
+        value = hashes[number]
+        entry, last, count = signed(chains.heads[value & mask]) - 1, NOBODY, 0
+        while entry >= 0 and count < chains.most:
+            if chains.entries[entry, 0] == value and entry % chains.keys == number:
+                if len(rarities):
+                    rarities[end + count] = np.uint64(entry // chains.keys)
+                count += 1
+            last, entry = entry, signed(chains.entries[entry, 1]) - 1
+        own = document * chains.keys + number
+        chains.entries[own, 0] = value
+        chains.entries[own, 1] = _LAST if count < chains.most else _LEFT_OUT
+        if count < chains.most and last >= 0:
+            chains.entries[last, 1] = np.uint32(own + 1)
+        elif count < chains.most:
+            chains.heads[value & mask] = np.uint32(own + 1)
+        if len(rarities):
+            says = np.uint64(_RARITIES[count]) | (_BAND if number >= chains.tables else np.uint64(0))
+            for place in range(end, end + count):
+                rarities[place] = rarities[place] << _RARITY_BITS | says
+            end += count
+    return end
+
+
+@inner
+def _chosen(
+    rarities: NDArray[np.uint64], fingerprints: NDArray[np.uint64], fingerprint: np.uint64
+) -> NDArray[np.int64]:
+    """Return whom to look at as `dedup.index.keys.choose` does, but for those that are too far away; rising."""
+    rarities = np.sort(rarities)
+    # The rarest first, and then the earliest, as one number.
+    orders, bands = np.empty(len(rarities), np.uint64), np.empty(len(rarities), np.bool_)
+    count, before = 0, np.uint64(0)
+    for each in rarities:
+        document = each >> _RARITY_BITS
+        if count == 0 or document != before:
+            orders[count], bands[count], before = (_RARITY << np.uint64(32)) | document, False, document
+            count += 1
+        orders[count - 1] -= (each & _RARITY) << np.uint64(32)
+        bands[count - 1] |= (each & _BAND) != np.uint64(0)
+    limit = np.uint64(2**64 - 1)
+    if count > _MOST_RANKED:
+        limit = np.sort(orders[:count])[_MOST_RANKED]
+    chosen, size = np.empty(min(count, _MOST_RANKED), np.int64), 0
+    for place in range(count):
+        document = signed(orders[place] & np.uint64(2**32 - 1))
+        is_near = bands[place] or signed(ones(fingerprints[document] ^ fingerprint)) <= _RADIUS
+        if orders[place] < limit and is_near:
+            chosen[size] = document
+            size += 1
+    return chosen[:size]
+
+
+@compiled
+def _chain_anew(chains: Chains, entries: int) -> None:
+    """Make the chains of entries for other heads: from the last entry to the first, each becomes the head."""
+    mask = np.uint32(len(chains.heads) - 1)
+    for entry in range(entries - 1, -1, -1):
+        if chains.entries[entry, 1] != _LEFT_OUT:
+            head = chains.entries[entry, 0] & mask
+            chains.entries[entry, 1] = chains.heads[head]
+            chains.heads[head] = np.uint32(entry + 1)
