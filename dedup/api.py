@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
-from dedup.rules.settings import DedupSettings, IndexKind, RuleSettings, with_changes
+from dedup.rules.settings import DedupSettings, RuleSettings, with_changes
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, make_signature
 from dedup.warming import SIGNATURES, prepare
@@ -144,7 +144,7 @@ class Deduplicator:
         else:
             self._settings = DedupSettings(database_url=database, **settings)
         self._scheme = find_scheme(self._settings.scheme)
-        _compile_first(*SIGNATURES, *(["memory"] if self._settings.index is IndexKind.MEMORY else []))
+        _compile_first(*SIGNATURES)
         self._deduplicator = DatabaseDeduplicator(self._settings)
         self._run_id: int | None = None
         self._is_closed = False

@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from random import SystemRandom
 
 from sqlalchemy import Connection
 
 from dedup.display import counted
-from dedup.errors import DedupError
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows, notes
 from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.ledger.brake import Alarm, Brakes
@@ -31,7 +28,7 @@ from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Matc
 from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
-from dedup.rules.settings import DedupSettings, IndexKind
+from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import plan_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.word_lists import pack
@@ -68,11 +65,7 @@ class Deduplicator:
             settings.scope.value,
             pack(scheme.word_lists),
         )
-        try:
-            self._index = open_index(settings, self.database)
-        except DedupError:
-            self.database.close()
-            raise
+        self._index = SqlIndex(plan_of(settings))
         self._joining = Joining(settings)
         self._originals = OriginalFinder(self._index, self.scopes, settings, self._joining)
         self._store = DocumentStore(self._index, self.scopes, settings)
@@ -81,8 +74,7 @@ class Deduplicator:
         self._ended_runs = EndedRuns()
 
     def close(self) -> None:
-        """Save the index, if it is one in memory, and close the database."""
-        self._index.close()
+        """Close the database."""
         self.database.close()
 
     def open_run(self, name: str) -> int:
@@ -257,18 +249,6 @@ class Deduplicator:
             signature=signature and self.scopes.mixed_signature(key, signature, space),
             body_digest=body_digest and self.scopes.mixed(key, body_digest, space),
         )
-
-
-def open_index(settings: DedupSettings, database: Database) -> Index:
-    """Open the index that the settings ask for: permuted tables in the database, or in memory and following these."""
-    plan = plan_of(settings)
-    if settings.index is IndexKind.SQL:
-        return SqlIndex(plan)
-    # numba takes time and memory to load.
-    from dedup.ledger.tables.following import FollowingIndex  # noqa: PLC0415
-
-    file = settings.index_file or (f"{database.url.database}.index" if database.is_sqlite else "")
-    return FollowingIndex(plan, find_scheme(settings.scheme).name, database, Path(file) if file else None)
 
 
 def _is_unchanged(known: StoredDocument, content: Content) -> bool:

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, update
 
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows
+from dedup.ledger.tables.permuted import SqlIndex
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.sql.database import Database
@@ -24,7 +24,7 @@ _NOBODY = -1
 _UNKNOWN = {"leader_id": None, "text_digest": None, "body_digest": None, "indexed": 0}
 
 
-def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
+def forget(connection: Connection, index: SqlIndex, scopes: Scopes, documents: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
     Their content is stored nowhere: without digests they are decided anew when they are seen again, and without table
@@ -45,7 +45,7 @@ def forget(connection: Connection, index: Index, scopes: Scopes, documents: Sequ
             document_rows.change_document(connection, heir.id, {"indexed": 1})
 
 
-def forget_by_ids(connection: Connection, index: Index, scopes: Scopes, ids: Collection[int]) -> None:
+def forget_by_ids(connection: Connection, index: SqlIndex, scopes: Scopes, ids: Collection[int]) -> None:
     """Forget documents where it is not known by which rules keepers are elected.
 
     Who is the keeper of their clusters is asked when a copy comes again. Documents that they lead have to be forgotten
@@ -82,7 +82,7 @@ def entry_of(document: StoredDocument, scopes: Scopes) -> tuple[int, int]:
     return document.id, document.fingerprint ^ scopes.mask(document.key, document.space)
 
 
-def forget_old(database: Database, index: Index, scopes: Scopes, run_id: int, seconds: int) -> int:
+def forget_old(database: Database, index: SqlIndex, scopes: Scopes, run_id: int, seconds: int) -> int:
     """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
     Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader,
@@ -136,7 +136,7 @@ def _some(database: Database, which: Select[Any]) -> Iterator[list[int]]:
         last = found[-1]
 
 
-def _forget(database: Database, index: Index, scopes: Scopes, which: ColumnElement[bool]) -> int:
+def _forget(database: Database, index: SqlIndex, scopes: Scopes, which: ColumnElement[bool]) -> int:
     with database.write() as connection:
         known = select(documents.c.id).where(which, documents.c.text_digest.is_not(None))
         ids: set[int] = set(connection.scalars(known))

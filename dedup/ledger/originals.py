@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from dedup.display import plain
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.identity import Identity
+from dedup.ledger.tables.permuted import SqlIndex
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Match, StoredDocument
 from dedup.rules.matcher import Asked, Matcher
 from dedup.rules.rule import Rule
@@ -32,7 +32,7 @@ _MORE = 4
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
 
-    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
+    def __init__(self, index: SqlIndex, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
         self.index = index
         self.scopes = scopes
         self.settings = settings

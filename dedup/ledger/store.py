@@ -16,11 +16,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from dedup.index.protocol import Index
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.forget import entry_of, forget
 from dedup.ledger.identity import Identity
+from dedup.ledger.tables.permuted import SqlIndex
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings, Mode
@@ -33,7 +33,7 @@ from dedup.sql.schema import to_signed
 class DocumentStore:
     """Writes documents and keeps the permuted tables in step."""
 
-    def __init__(self, index: Index, scopes: Scopes, settings: DedupSettings) -> None:
+    def __init__(self, index: SqlIndex, scopes: Scopes, settings: DedupSettings) -> None:
         self._index = index
         self._settings = settings
         self._scopes = scopes

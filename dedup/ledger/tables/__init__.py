@@ -1,1 +1,1 @@
-"""The permuted tables in the database, and the index in memory that follows it."""
+"""The permuted tables in the database."""

@@ -7,7 +7,7 @@ are, so that only candidates leave the database.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, cast
@@ -19,7 +19,6 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 from dedup.index.design import TableDesign
 from dedup.index.probes import ProbePlan
 from dedup.index.protocol import Candidate
-from dedup.ledger.tables.journal import Change, Journal, changes
 from dedup.progress import Progress
 from dedup.signature.signature import BITS
 from dedup.sql.database import Database
@@ -83,11 +82,6 @@ _INDEXED = (
     .execution_options(yield_per=_AT_ONCE)
 )
 _COUNT = select(func.count()).select_from(fingerprints).where(fingerprints.c.table_number == bindparam("number"))
-_FIRST_TABLE = (
-    select(fingerprints.c.document_id, fingerprints.c.permuted)
-    .where(fingerprints.c.table_number == 0)
-    .execution_options(yield_per=_AT_ONCE)
-)
 
 
 class SqlIndex:
@@ -95,41 +89,34 @@ class SqlIndex:
 
     def __init__(self, plan: ProbePlan) -> None:
         self.plan = plan
-        self._journal = Journal()
 
     def add(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
-        """Store fingerprints; see `Index.add`."""
-        self.write(connection, changes(entries, added=True))
+        """Store fingerprints.
+
+        Args:
+            connection: inside a writing transaction.
+            entries: pairs of document id and fingerprint.
+        """
+        self._write(connection, _ADD, entries)
 
     def remove(self, connection: Connection, entries: Iterable[tuple[int, int]]) -> None:
-        """Take fingerprints out of every table; see `Index.remove`."""
-        self.write(connection, changes(entries, added=False))
-
-    def write(self, connection: Connection, made: Sequence[Change]) -> None:
-        """Make changes, additions before removals, and write them into the journal.
-
-        Whoever changes the tables in another way leaves indexes in memory behind.
-        """
-        if not made:
-            return
-        for is_added, statement in ((True, _ADD), (False, _DELETE)):
-            rows = [
-                {"number": number, "value": permuted, "document": change.document_id}
-                for change in made
-                if change.is_added == is_added
-                for number, permuted in self._permuted(change.fingerprint)
-            ]
-            if rows:
-                connection.execute(statement, rows)
-        self._journal.write(connection, made)
-
-    def close(self) -> None:
-        """Do nothing: all is in the database."""
+        """Take fingerprints out of every table; the arguments are those of `add`."""
+        self._write(connection, _DELETE, entries)
 
     def query(
         self, connection: Connection, fingerprint: int, margins: NDArray[np.int64], limit: int
     ) -> list[Candidate]:
-        """Find the stored fingerprints that the plan's probes bring; see `Index.query`."""
+        """Find the stored fingerprints that the plan's probes bring.
+
+        Args:
+            connection: inside a transaction.
+            fingerprint: 64 bits, unsigned.
+            margins: the margin of each bit, shape (64,).
+            limit: how many candidates at most; the closest are returned.
+
+        Returns:
+            The candidates, the closest first, equally close ones by document id.
+        """
         probes = self.plan.probes(fingerprint, margins)
         firm = self.plan.firm_bits(margins)
         if connection.dialect.name == "sqlite":
@@ -144,8 +131,14 @@ class SqlIndex:
         rows = connection.exec_driver_sql(statement, (*parameters, self.plan.radius, limit))
         return [Candidate(*row) for row in rows]
 
-    def _permuted(self, fingerprint: int) -> list[tuple[int, int]]:
-        return [(table.number, to_signed(table.permute(fingerprint))) for table in self.plan.design.tables]
+    def _write(self, connection: Connection, statement: Any, entries: Iterable[tuple[int, int]]) -> None:
+        rows = [
+            {"number": table.number, "value": to_signed(table.permute(fingerprint)), "document": document}
+            for document, fingerprint in entries
+            for table in self.plan.design.tables
+        ]
+        if rows:
+            connection.execute(statement, rows)
 
     @cached_property
     def _sqlite_query(self) -> str:
@@ -160,7 +153,7 @@ def fill_tables(database: Database, design: TableDesign) -> None:
     """Fill the tables of a new database with its documents that belong there; who is interrupted calls it again.
 
     Each table is written from its beginning to its end, which takes a fraction of the time of one document after the
-    other. The journal has the last document alone: nobody follows it yet. Of a document some 40 bytes are in memory.
+    other. Of a document some 40 bytes are in memory.
 
     Args:
         database: nobody else writes to it, and its scope is everywhere.
@@ -180,9 +173,6 @@ def fill_tables(database: Database, design: TableDesign) -> None:
                 some = order[start : start + _AT_ONCE]
                 with database.write() as connection:
                     connection.execute(_ADD, _rows(table.number, permuted[some], ids[some]))
-    if len(ids):
-        with database.write() as connection:
-            Journal().write(connection, changes([(int(ids[-1]), int(fingerprints[-1]))], added=True))
 
 
 def _numbers(rows: Any) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -200,14 +190,3 @@ def _table(rows: Sequence[Any]) -> NDArray[np.int64]:
 def _rows(number: int, permuted: NDArray[np.int64], ids: NDArray[np.int64]) -> list[dict[str, int]]:
     entries = zip(permuted.tolist(), ids.tolist(), strict=True)
     return [{"number": number, "value": value, "document": document} for value, document in entries]
-
-
-def read_entries(connection: Connection) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-    """Yield documents and fingerprints, many at once, of tables that cut fingerprints into single blocks.
-
-    The first of these tables holds the fingerprints as they are.
-    """
-    rows = connection.execute(_FIRST_TABLE)
-    for part in rows.partitions():
-        table = _table(part)
-        yield table[:, 0], table[:, 1].astype(np.uint64)
