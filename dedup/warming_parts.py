@@ -37,30 +37,20 @@ def _compile_signatures() -> None:
     make_signature("word 1 一")
 
 
-def _compile_memory() -> None:
-    from dedup.ledger.deduplicator import Deduplicator
-    from dedup.rules.documents import Document
-    from dedup.rules.settings import DedupSettings, IndexKind
-    from dedup.signature.plain import analyse_plainly
-
-    with tempfile.TemporaryDirectory() as folder:
-        settings = DedupSettings(database_url=f"sqlite:///{folder}/sample.db", index=IndexKind.MEMORY)
-        deduplicator = Deduplicator(settings)
-        run = deduplicator.open_run("sample")
-        for number, text in enumerate(_sample()):
-            deduplicator.decide([Document(f"{number}", analyse_plainly(text))], run)
-        deduplicator.close()
-
-
 def _compile_near() -> None:
+    import numpy as np
+
     from dedup.corpus.saved.querying import find_near
     from dedup.index.memory.index import DESIGN, MemoryIndex
     from dedup.index.probes import ProbePlan
+    from dedup.rules.settings import RuleSettings
+    from dedup.rules.verification import plan_of
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index"
         MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)).save(path)
         list(find_near(path, None, [0, 1], radius=3, limit=1))
+        MemoryIndex.open(path, plan_of(RuleSettings())).query(0, np.zeros(64, np.int64))
 
 
 def _compile_files() -> None:
@@ -137,8 +127,7 @@ def _sample() -> Iterator[str]:
 PARTS = {
     "signatures": Part("signatures", 8, _compile_signatures),
     "files": Part("what `dedup files` needs", 13, _compile_files),
-    "memory": Part("tables in memory", 7, _compile_memory),
-    "near": Part("look-ups of fingerprints", 5, _compile_near),
+    "near": Part("look-ups of fingerprints", 7, _compile_near),
     "spark": Part("what `dedup spark` needs besides", 8, _compile_spark),
 }
 """What can be compiled ahead, by name."""

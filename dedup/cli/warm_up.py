@@ -15,8 +15,7 @@ _COMMAND = "warm-up"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("--memory", action="store_true", help="also what a crawl with DEDUP_INDEX = memory needs")
-    parser.add_argument("--near", action="store_true", help="also what `dedup index query --fingerprint` needs")
+    parser.add_argument("--near", action="store_true", help="also what `dedup index query` needs")
     parser.add_argument("--files", action="store_true", help="also what `dedup files` needs")
     parser.add_argument("--spark", action="store_true", help="also what `dedup spark` needs besides")
     parser.add_argument("--all", action="store_true", help="all of it")
