@@ -1,4 +1,4 @@
-"""What a look-up in the SQL tables costs, and in memory, and how that grows with what they hold."""
+"""What a look-up in the SQL tables costs, and how that grows with what they hold."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks.files import write_corpus
 from dedup.index.design import TableDesign
-from dedup.index.protocol import Index
-from dedup.ledger.deduplicator import open_index
-from dedup.rules.settings import DedupSettings, IndexKind
+from dedup.ledger.tables.permuted import SqlIndex
+from dedup.rules.settings import DedupSettings
+from dedup.rules.verification import plan_of
 from dedup.signature.signature import Signature, make_signature
 from dedup.sql.database import Database
 from dedup.sql.schema import metadata
@@ -27,7 +27,6 @@ _ROUNDS = 3
 _STEPS = (2_000, 20_000, 100_000, 300_000)
 _PLANS = {
     "the defaults": DedupSettings(),
-    "index=memory": DedupSettings(index=IndexKind.MEMORY),
     "firm_margin=inf": DedupSettings(firm_margin=inf),
     "tables=3 choose 1,radius=12": DedupSettings(tables=TableDesign(3, 1), radius=12),
 }
@@ -75,17 +74,16 @@ def _measure(
     with TemporaryDirectory(prefix="benchmark-sql-") as folder:
         database = Database(f"sqlite:///{folder}/index.db")
         database.create(metadata)
-        index = open_index(settings, database)
+        index = SqlIndex(plan_of(settings))
         for start, end in pairwise([0, *steps]):
             with database.write() as connection:
                 index.add(connection, ((number, stored[number].fingerprint) for number in range(start, end)))
             rows.append(_look_up(database, index, queries, settings.max_candidates))
-        index.close()
         database.close()
     return rows
 
 
-def _look_up(database: Database, index: Index, queries: Sequence[Signature], limit: int) -> dict[str, float]:
+def _look_up(database: Database, index: SqlIndex, queries: Sequence[Signature], limit: int) -> dict[str, float]:
     fastest, found = inf, 0
     with database.read() as connection:
         for _ in range(_ROUNDS):

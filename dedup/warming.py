@@ -30,7 +30,7 @@ _WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedu
 _MOMENT = 0.1
 
 SIGNATURES = ("signatures",)
-"""The parts that signatures of any text need."""
+"""The parts that signatures of any text need, and the check of their words."""
 
 
 class CompilingError(DedupError):
@@ -65,16 +65,13 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: Tex
     tell(f"compiled in {time.monotonic() - started:.0f} s")
 
 
-def prepare_crawl(*, index_in_memory: bool = False) -> None:
+def prepare_crawl() -> None:
     """Compile what the item pipeline needs before its first item comes, and say so in the log.
 
     Where that cannot be kept, or cannot be compiled, the log says so, and the crawl goes on without it. It waits for
     a process: call it in a thread.
-
-    Args:
-        index_in_memory: whether candidates are looked up in tables in memory.
     """
-    prepare((*SIGNATURES, "memory") if index_in_memory else SIGNATURES, logger.info)
+    prepare(SIGNATURES, logger.info)
 
 
 def prepare(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | None = None) -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from contextlib import closing
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, Table, select
 
 from crawler.frontier.table import urls
@@ -14,7 +15,8 @@ from crawler.pages.tables import pages
 from crawler.pages.visits import visits
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens
+from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, keys_of
+from dedup.signature.batch import bands_of_words
 from dedup.signature.normalise import clean
 from dedup.signature.signature import make_signature
 from dedup.signature.sketch import Sketch, compare
@@ -40,15 +42,15 @@ def _tokens(document: Any) -> int:
 
 def _of_index(connection: Connection) -> list[str]:
     documents = _rows(connection, schema.documents)
+    words = {bytes(row.text_digest): zlib.decompress(row.words) for row in _rows(connection, schema.words)}
     expected = {
-        (table.number, table.permute(schema.to_unsigned(document.fingerprint)), document.id)
+        (number, value, document.id)
         for document in documents
         if document.indexed
-        for table in SETTINGS.tables.tables
+        for number, value in enumerate(_keys(document, words.get(bytes(document.text_digest), b"")))
     }
     found = {
-        (row.table_number, schema.to_unsigned(row.permuted), row.document_id)
-        for row in _rows(connection, schema.fingerprints)
+        (row.number, schema.to_unsigned(row.value), row.document_id) for row in _rows(connection, schema.fingerprints)
     }
     lines = [f"not in the tables: {row}" for row in expected - found]
     lines += [f"in the tables without a document: {row}" for row in found - expected]
@@ -59,10 +61,15 @@ def _of_index(connection: Connection) -> list[str]:
         elif document.text_digest is not None and _tokens(document) >= fewest_tokens(SETTINGS):
             indexed[bytes(document.text_digest)] += document.indexed
     lines += [f"a text is in the tables {times} times" for times in indexed.values() if times != 1]
-    words = {bytes(row.text_digest) for row in _rows(connection, schema.words)}
-    if words != set(indexed):
-        lines.append(f"words of {len(words - set(indexed))} texts too many and {len(set(indexed) - words)} too few")
+    if words.keys() != indexed.keys():
+        lines.append(f"words of {len(words.keys() - indexed)} texts too many and {len(indexed.keys() - words)} too few")
     return lines
+
+
+def _keys(document: Any, words: bytes) -> list[int]:
+    fingerprint = np.array([schema.to_unsigned(document.fingerprint)], np.uint64)
+    [keys] = keys_of(SETTINGS).of(fingerprint, bands_of_words(words)[np.newaxis]).tolist()
+    return keys
 
 
 def _of_clusters(connection: Connection) -> list[str]:
@@ -73,8 +80,7 @@ def _of_clusters(connection: Connection) -> list[str]:
         if a.text_digest == b.text_digest:
             return True
         pair = words.get(bytes(a.text_digest), b""), words.get(bytes(b.text_digest), b"")
-        sketches = Sketch.from_bytes(bytes(a.sketch)), Sketch.from_bytes(bytes(b.sketch))
-        return check(*sketches, lambda: pair, SETTINGS).is_duplicate
+        return check(*pair, SETTINGS).is_duplicate
 
     lines = []
     for document in documents.values():

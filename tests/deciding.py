@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 from sqlalchemy import func, select, update
 
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.verification import belongs_to_cluster, check_sketches, is_comparable
+from dedup.rules.verification import belongs_to_cluster, check, is_comparable, keys_of
+from dedup.signature.batch import bands_of_words
 from dedup.signature.signature import digest, make_signature
 from dedup.signature.sketch import Sketch, compare
 from dedup.sql import schema
@@ -65,23 +67,28 @@ class Crawl:
         return rows
 
     def indexed(self) -> dict[str, int]:
-        """Return the fingerprint of every document that is in the tables, as all its tables have it."""
-        stored = self.stored()
+        """Return the fingerprint of every document that has keys, after a look at all its keys."""
+        stored, words = self.stored(), self.words()
         names = {row.id: key for key, row in stored.items()}
-        entries: dict[str, dict[int, int]] = {}
+        found: dict[str, dict[int, int]] = {}
         for row in self.query(select(schema.fingerprints)):
-            tables = entries.setdefault(names[row.document_id], {})
-            assert row.table_number not in tables, "two entries in one table"
-            tables[row.table_number] = schema.to_unsigned(row.permuted)
-        tables_of = {table.number: table for table in self.settings.tables.tables}
-        fingerprints = {}
-        for key, by_table in entries.items():
-            assert by_table.keys() == tables_of.keys(), f"{key} is not in every table"
-            fingerprint = schema.to_unsigned(stored[key].fingerprint)
-            bits = fingerprint ^ self.deduplicator.scopes.mask(stored[key].key, stored[key].space)
-            assert by_table == {number: table.permute(bits) for number, table in tables_of.items()}
+            own = found.setdefault(names[row.document_id], {})
+            assert row.number not in own, "two keys of one number"
+            own[row.number] = schema.to_unsigned(row.value)
+        keys, fingerprints = keys_of(self.settings), {}
+        for key, own in found.items():
+            row = stored[key]
+            fingerprint = schema.to_unsigned(row.fingerprint)
+            mask = self.deduplicator.scopes.mask(row.key, row.space)
+            bands = bands_of_words(words.get(row.text_digest, b"")) ^ np.uint64(mask)
+            [expected] = keys.of(np.array([fingerprint ^ mask], np.uint64), bands[np.newaxis]).tolist()
+            assert own == dict(enumerate(expected)), f"{key} has other keys than its text"
             fingerprints[key] = fingerprint
         return fingerprints
+
+    def words(self) -> dict[bytes, bytes]:
+        """Return the stored words by the digests of their texts."""
+        return {row.text_digest: zlib.decompress(row.words) for row in self.query(select(schema.words))}
 
     def assert_consistent(self) -> None:
         """Check what holds in every database, whatever was seen."""
@@ -89,10 +96,9 @@ class Crawl:
         assert {key for key, row in stored.items() if row.indexed} == indexed.keys()
         by_id = {row.id: row for row in stored.values()}
         texts_indexed = [bytes(stored[key].text_digest) for key in indexed]
-        words = {row.text_digest: zlib.decompress(row.words) for row in self.query(select(schema.words))}
+        words = self.words()
         if self.settings.mode is Mode.CHECKED:
-            expected = set(texts_indexed) if self.settings.max_compared else set()
-            assert words.keys() == expected, "the words of other texts are stored than those in the tables"
+            assert words.keys() == set(texts_indexed), "the words of other texts are stored than those in the tables"
         else:
             assert words == {}
         clusters: dict[bytes, int] = {}
@@ -106,7 +112,9 @@ class Crawl:
                 assert (
                     self.settings.mode is Mode.PAPER
                     or row.text_digest == leader.text_digest
-                    or check_sketches(similarity, self.settings).is_duplicate
+                    or check(
+                        words.get(row.text_digest, b""), words.get(leader.text_digest, b""), self.settings
+                    ).is_duplicate
                     or belongs_to_cluster(similarity, self.settings)
                 ), "a member is unlike its leader"
             is_wanted = is_comparable(sketch.tokens, schema.to_unsigned(row.fingerprint), self.settings)
@@ -126,7 +134,7 @@ class Crawl:
 def empty(crawl: Crawl) -> None:
     """Make a crawl forget everything."""
     with crawl.database.write() as connection:
-        of_documents = (schema.fingerprints, schema.index_changes, schema.words)
+        of_documents = (schema.fingerprints, schema.words)
         of_runs = (schema.verdicts, schema.hosts, schema.brakes, schema.unexamined, schema.skipped)
         for table in (*of_documents, *of_runs):
             connection.execute(table.delete())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -91,14 +90,7 @@ ROWS_OF_RUNS = (
 )
 """What `dedup runs cancel` takes back of the tables of pages and visits."""
 
-TABLES = TableSet(
-    "pages",
-    metadata,
-    version=2,
-    migrations=Path(__file__).parent / "migrations",
-    # Version 2 came with the visits.
-    version_before=lambda connection: 2 if connection.dialect.has_table(connection, visits.name) else 1,
-)
+TABLES = TableSet("pages", metadata)
 """The tables of pages and visits, and the version that they have."""
 
 _WRITTEN = ("url", "depth", "etag", "last_modified", "body_digest", "seen", "run")

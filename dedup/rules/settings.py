@@ -24,8 +24,6 @@ from dedup.signature.signature import BITS
 
 MAX_SECONDS = 86_400.0
 _BY_CAUTION: Any = None
-MEMORY_TABLES = TableDesign(4, 1)
-"""The only table design that the index in memory has."""
 
 
 class Mode(StrEnum):
@@ -37,13 +35,6 @@ class Mode(StrEnum):
 
     CHECKED = "checked"
     PAPER = "paper"
-
-
-class IndexKind(StrEnum):
-    """Where candidates are looked up: in the tables of the database, or in memory tables that follow them."""
-
-    SQL = "sql"
-    MEMORY = "memory"
 
 
 class Brake(StrEnum):
@@ -171,9 +162,6 @@ class DedupSettings(RuleSettings):
         lock_timeout: seconds to wait for another writer of the database.
         outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
         run: name of the run that the verdicts belong to; empty: the time of its start.
-        index: `sql` or `memory`, where candidates are looked up; both find the same.
-        index_file: where the tables in memory are saved; empty: beside an SQLite database, and
-            nowhere with PostgreSQL.
         scope: where duplicates are looked for: `all`, the same `host`, the same registrable `domain`, or among
             those of the same `spider`, whose keys do not meet those of others either.
         keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen where copies
@@ -197,8 +185,6 @@ class DedupSettings(RuleSettings):
     lock_timeout: float = 60.0
     outage_timeout: float = 300.0
     run: str = ""
-    index: IndexKind = IndexKind.SQL
-    index_file: str = ""
     scope: Scope = Scope.ALL
     keeper: KeeperPolicy = field(default_factory=KeeperPolicy)
     swap_keeper: bool = False
@@ -213,8 +199,6 @@ class DedupSettings(RuleSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        has_memory_tables = self.index is IndexKind.SQL or self.tables == MEMORY_TABLES
-        _require(has_memory_tables, "tables", str(self.tables), f"'{MEMORY_TABLES}', as DEDUP_INDEX is '{self.index}'")
         _require(0 <= self.max_drop_share <= 1, "max_drop_share", self.max_drop_share, "a number from 0 to 1")
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
@@ -270,7 +254,6 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "float": to_float,
     "str": lambda name, value: str(value),
     "Mode": to_word(Mode),
-    "IndexKind": to_word(IndexKind),
     "Scope": to_word(Scope),
     "Brake": to_word(Brake),
     "Caution": to_word(Caution),

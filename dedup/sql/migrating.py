@@ -14,7 +14,7 @@ from sqlalchemy import Connection, event
 
 from dedup.errors import DatabaseError
 from dedup.sql import versions
-from dedup.sql.database import Database, require_file
+from dedup.sql.database import Database, read_properties, require_file
 
 
 def migrate(connection: Connection, folder: Path, start: int) -> None:
@@ -53,10 +53,10 @@ def upgrade(url: str) -> tuple[str, int, int]:
     try:
         require_file(database)
         with database.write() as connection:
-            stored = versions.find(connection)
-            if stored is None:
+            properties = read_properties(connection)
+            if not properties:
                 raise DatabaseError(f"database {database.name} holds no verdicts: there is nothing to upgrade")
-            found = versions.require_upgradable(database.name, stored)
+            found = versions.require_upgradable(database.name, properties.get(versions.NAME))
             if found < versions.CURRENT:
                 migrate(connection, versions.MIGRATIONS, found)
                 versions.store(connection)

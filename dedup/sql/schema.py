@@ -1,4 +1,4 @@
-"""What the database remembers: documents, their words, permuted tables and their changes, verdicts, runs.
+"""What the database remembers: documents, their words, permuted tables, verdicts, runs.
 
 All columns are the same on SQLite and PostgreSQL. Fingerprints are unsigned in code and signed in
 SQL; `to_signed` and `to_unsigned` convert.
@@ -23,7 +23,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 1
 
 # SQLite gives out row numbers by itself only to a column declared INTEGER.
 Id = BigInteger().with_variant(Integer, "sqlite")
@@ -111,18 +111,6 @@ fingerprints = Table(
     Column("document_id", BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
     comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.index.keys",
-)
-
-index_changes = Table(
-    "dedup_index_changes",
-    metadata,
-    Column("sequence", Id, primary_key=True),
-    # At random: a history that goes on differently after a backup or a power cut has the same numbers.
-    Column("stamp", BigInteger, nullable=False),
-    Column("document_id", BigInteger, nullable=False),
-    Column("fingerprint", BigInteger, nullable=False),
-    Column("added", SmallInteger, nullable=False),
-    comment="the latest changes of the permuted tables, for indexes in memory; added: 1, removed: 0",
 )
 
 verdicts = Table(

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, update
 
 from dedup.errors import IncompatibleDatabaseError
 from dedup.sql.schema import SCHEMA_VERSION, properties
 
 CURRENT = SCHEMA_VERSION
-NAME = "schema version"
-"""What the version is called among the properties of a database."""
+NAME = "schema"
+"""What the version is called among the properties of a database.
+
+Before the first release it was "schema version", whose numbers mean other schemas.
+"""
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-_OLDEST_UPGRADABLE = 2
 
-_OF_VERSION = properties.c.name == NAME
-
-
-def find(connection: Connection) -> str | None:
-    """Return the version that a database says it has; None where nothing was ever stored."""
-    if not connection.dialect.has_table(connection, properties.name):
-        return None
-    found: str | None = connection.scalar(select(properties.c.value).where(_OF_VERSION))
-    return found
+UNRELEASED = "not made by a released version of this program: begin anew, in a new database"
+"""What is said of tables of which no version is known."""
 
 
 def store(connection: Connection) -> None:
     """Note that a database has the version that this program uses."""
-    connection.execute(update(properties).where(_OF_VERSION).values(value=str(CURRENT)))
+    connection.execute(update(properties).where(properties.c.name == NAME).values(value=str(CURRENT)))
 
 
 def require_current(name: str, found: str | None) -> None:
@@ -54,23 +49,19 @@ def require_upgradable(name: str, found: str | None) -> int:
 
     Args:
         name: the database, as it may be shown.
-        found: the version that it says it has.
+        found: the version that it says it has; None: it has none.
 
     Raises:
-        IncompatibleDatabaseError: it is unknown, later, or so early that what is needed was not stored in it.
+        IncompatibleDatabaseError: it is unknown or later, or the database is of before the first release.
     """
-    made_with = _made_with(name, found)
-    if found is None or not found.isdecimal() or int(found) > CURRENT:
+    if found is None:
+        raise IncompatibleDatabaseError(f"database {name} was {UNRELEASED}")
+    if not found.isdecimal() or int(found) > CURRENT:
         raise IncompatibleDatabaseError(
-            f"{made_with}; install the version of this program that made it, or name another database"
-        )
-    if int(found) < _OLDEST_UPGRADABLE:
-        raise IncompatibleDatabaseError(
-            f"{made_with}; it cannot be upgraded, as the words of texts, by which doubtful pairs are told apart, are "
-            "not stored in it: crawl anew into a new database"
+            f"{_made_with(name, found)}; install the version of this program that made it, or name another database"
         )
     return int(found)
 
 
 def _made_with(name: str, found: str | None) -> str:
-    return f"database {name} was made with {NAME} {found!r}, this program uses '{CURRENT}'"
+    return f"database {name} was made with schema version {found!r}, this program uses '{CURRENT}'"

@@ -16,7 +16,7 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.notes import Skipped
 from dedup.rules.decision import Decision, Kept
 from dedup.rules.keepers import KeeperRuleError
-from dedup.rules.settings import Brake, DedupSettings, IndexKind
+from dedup.rules.settings import Brake, DedupSettings
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.dropping import DroppedByDedup, Undecided, dropped_by
 from dedup.stage.examiner import Examiner
@@ -100,7 +100,7 @@ class NearDuplicatePipeline:
         self._examiner = Examiner(self._crawler, self.settings, self._items, self._run, self._workers)
         logger.info("%s", neighbours(self._crawler.settings, type(self)))
         try:
-            await asyncio.to_thread(prepare_crawl, index_in_memory=self.settings.index is IndexKind.MEMORY)
+            await asyncio.to_thread(prepare_crawl)
             await self._run.open()
             await self._workers.start_ahead()
             self._is_open = True

@@ -169,7 +169,7 @@ def test_all_formats_in_one_run_to_parquet(tmp_path: Path) -> None:
         (["in.jsonl", "--dry-run", "--set", "radius=99"], "DEDUP_RADIUS = 99"),
         (["in.jsonl", "--dry-run", "--set", "text_field=body"], "is no setting of how"),
         (["in.jsonl", "--dry-run", "--set", "DEDUP_OUTAGE_TIMEOUT=5"], "outage_timeout: a setting of crawls"),
-        (["in.jsonl", "--dry-run", "--set", "index=memory"], "index: a setting of crawls"),
+        (["in.jsonl", "--dry-run", "--set", "batch_size=5"], "batch_size: a setting of crawls"),
         (["in.jsonl", "--dry-run", "--scheme", "bigrams32"], "expected a scheme of 64 bits"),
         (["in.jsonl", "--dry-run", "--set", "tables=3 choose 1"], "the index in memory has tables '4 choose 1'"),
         (["in.jsonl", "--dry-run", "--against", "none"], "none: no index"),
@@ -210,12 +210,6 @@ def test_new_documents_against_those_of_an_earlier_run(tmp_path: Path) -> None:
         ("b", "a", "near duplicate"),
         ("a", "a", "exact duplicate"),
     ]
-    # Versions before this one saved settings that only crawls have, and these still stand in such indexes.
-    checkpoint = tmp_path / "index/checkpoint.json"
-    saved = json.loads(checkpoint.read_text(encoding="utf-8"))
-    saved["about"]["settings"] |= {"outage_timeout": "5.0", "index": "sql", "index_file": ""}
-    checkpoint.write_text(json.dumps(saved), encoding="utf-8")
-    assert dedup("new.jsonl", "--against", "index", "--dry-run", folder=tmp_path).returncode == 0
     other = dedup("new.jsonl", "--against", "index", "--dry-run", "--set", "min_jaccard=.9", folder=tmp_path)
     assert other.returncode == 2
     assert "made with other settings (min_jaccard 0.55 instead of 0.9)" in other.stderr

@@ -82,8 +82,7 @@ def held_by_own_keys(folder: Path) -> dict[str, Any]:
     return rows
 
 
-@pytest.mark.parametrize("kind", ["sql", "memory"])
-def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, sqlite_url: str, kind: str) -> None:
+def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, sqlite_url: str) -> None:
     texts = [each for each in corpus("loading", 120) if isinstance(each, str)]
     known = [(f"http://known.example/{number}", text) for number, text in enumerate(texts[:60])]
     saved = save_index(tmp_path / "known", known)
@@ -93,7 +92,7 @@ def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, s
     arguments = ("files", tmp_path / "new.jsonl", "-o", tmp_path / "out", "--against", saved)
     assert main([str(each) for each in arguments]) == 0
     rows = [json.loads(line) for line in (tmp_path / "out" / "dropped.jsonl").read_text(encoding="utf-8").splitlines()]
-    crawled = Crawl(sqlite_url, index=kind)
+    crawled = Crawl(sqlite_url)
     with closing(crawled.deduplicator):
         decisions = [crawled.see(f"http://new.example/{number}", text) for number, text in enumerate(texts[60:])]
         crawled.assert_consistent()

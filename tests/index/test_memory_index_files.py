@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import index_kill
 from dedup.errors import DedupError, IndexFileError
 from dedup.index.memory import index_file
 from dedup.index.memory.index import DESIGN, MemoryIndex
@@ -284,9 +283,3 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_else(copy: Path, monk
         index.save(copy)
     assert copy.read_bytes() == before
     assert [each.name for each in copy.parent.iterdir()] == ["copy.idx"]
-
-
-def test_a_process_that_is_killed_leaves_a_whole_file(tmp_path: Path) -> None:
-    generator = random.Random(5)
-    for _ in range(3):
-        index_kill.kill_once(tmp_path / "killed.idx", generator)

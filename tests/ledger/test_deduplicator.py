@@ -30,7 +30,7 @@ from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check, check_sketches
 from dedup.signature.signature import SCHEME, Signature, digest, distance
 from dedup.signature.sketch import Similarity, compare
-from dedup.sql import schema
+from dedup.sql import schema, versions
 from dedup.sql.database import Database, open_dedup_database, open_existing_database
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import ENGLISH, chinese, chinese_words, document, edited, extended, filled_in, form, jaccard, words
@@ -1083,7 +1083,7 @@ def make_newer(url: str) -> None:
     database = open_dedup_database(url, SCHEME, "3 choose 1")
     with database.write() as connection:
         connection.execute(
-            update(schema.properties).where(schema.properties.c.name == "schema version").values(value="999")
+            update(schema.properties).where(schema.properties.c.name == versions.NAME).values(value="999")
         )
         connection.execute(text("DROP TABLE dedup_verdicts"))
     database.close()

@@ -66,12 +66,11 @@ def see(crawl: Crawl, key: str, text: str, size: int = 100) -> Decision:
     return decision
 
 
-@pytest.mark.parametrize("index", ["sql", "memory"])
 @pytest.mark.parametrize(("day", "verdicts"), [(29, [NEAR, UNCHANGED]), (31, [NEW, NEAR])])
 def test_what_was_not_seen_for_so_long_is_forgotten(
-    start: Callable[..., Times], index: str, day: int, verdicts: list[Verdict]
+    start: Callable[..., Times], day: int, verdicts: list[Verdict]
 ) -> None:
-    crawl = start(index=index)
+    crawl = start()
     see(crawl, "a", TEXT)
     see(crawl, "b", OTHER)
     crawl.on_day(day, "later")

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import multiprocessing
 from contextlib import closing
-from pathlib import Path
 from queue import Empty
 
 import pytest
 from sqlalchemy import func, select
 
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.settings import DedupSettings, IndexKind
+from dedup.rules.settings import DedupSettings
 from dedup.sql import schema
 from dedup.sql.database import Database
 from tests.race_jobs import decide_copies
@@ -21,23 +20,16 @@ PAIRS = 100
 SIDES = (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("at_once", "indexes"),
-    [(1, ("sql", "sql")), (20, ("memory", "sql"))],
-)
+@pytest.mark.parametrize("at_once", [1, 20])
 def test_of_two_copies_decided_at_the_same_moment_by_two_processes_exactly_one_is_kept(
-    database_url: str, at_once: int, indexes: tuple[str, str], tmp_path: Path
+    database_url: str, at_once: int
 ) -> None:
-    Deduplicator(DedupSettings(database_url=database_url)).database.close()
+    settings = DedupSettings(database_url=database_url)
+    Deduplicator(settings).close()
     context = multiprocessing.get_context("spawn")
     barrier, results = context.Barrier(len(SIDES)), context.Queue()
-    settings = [
-        DedupSettings(database_url=database_url, index=IndexKind(index), index_file=str(tmp_path / "saved.index"))
-        for index in indexes
-    ]
     processes = [
-        context.Process(target=decide_copies, args=(each, side, PAIRS, at_once, barrier, results))
-        for side, each in enumerate(settings)
+        context.Process(target=decide_copies, args=(settings, side, PAIRS, at_once, barrier, results)) for side in SIDES
     ]
     for process in processes:
         process.start()

@@ -56,10 +56,9 @@ def see(crawl: Crawl, key: str, text: str, **values: Any) -> Decision:
 # Spiders
 
 
-@pytest.mark.parametrize("index", ["sql", "memory"])
 @pytest.mark.parametrize(("key", "text"), [("a", TEXT), ("b", TEXT), ("b", COPY), ("b", SHORT)])
-def test_documents_of_two_spiders_never_meet(start: Callable[..., Crawl], index: str, key: str, text: str) -> None:
-    crawl = start(scope="spider", index=index)
+def test_documents_of_two_spiders_never_meet(start: Callable[..., Crawl], key: str, text: str) -> None:
+    crawl = start(scope="spider")
     for known in (TEXT, SHORT):
         see(crawl, f"a {len(known)}" if known is SHORT else "a", known, spider="one")
     assert see(crawl, key, text, spider="two").verdict is NEW

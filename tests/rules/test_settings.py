@@ -11,7 +11,7 @@ from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 from dedup.rules.cautions import LIMITS, Caution, Limits
 from dedup.rules.scope import Scope
-from dedup.rules.settings import DedupSettings, IndexKind, Mode, RuleSettings, with_changes
+from dedup.rules.settings import Brake, DedupSettings, Mode, RuleSettings, with_changes
 
 
 def read(**values: Any) -> DedupSettings:
@@ -87,8 +87,8 @@ def test_numbers_given_in_code_as_texts_are_numbers() -> None:
 
 
 def test_words_given_in_code_are_what_they_mean() -> None:
-    settings = DedupSettings(swap_keeper="off", index="memory", scope="host")  # type: ignore[arg-type]
-    assert (settings.swap_keeper, settings.index, settings.scope) == (False, IndexKind.MEMORY, Scope.HOST)
+    settings = DedupSettings(swap_keeper="off", brake="stop", scope="host")  # type: ignore[arg-type]
+    assert (settings.swap_keeper, settings.brake, settings.scope) == (False, Brake.STOP, Scope.HOST)
     # A number is stored as it was written.
     assert repr(DedupSettings(min_jaccard=1).min_jaccard) == "1"
 
@@ -146,7 +146,6 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("max_swapped", "inf", inf),
         ("min_numbers", 0, 0.0),
         ("run", "", ""),
-        ("index_file", "a.index", "a.index"),
         ("max_cluster", "0", 0),
         ("batch_size", "1", 1),
     ],

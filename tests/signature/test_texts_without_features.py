@@ -22,7 +22,6 @@ from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
 from dedup.rules.pairwise import PairDecider
 from dedup.rules.rule import Rule
-from dedup.rules.settings import IndexKind
 from dedup.sql.schema import documents, to_unsigned
 from tests.commands import run_dedup
 from tests.deciding import Crawl
@@ -56,12 +55,11 @@ def decided(texts: Sequence[str], url: str, **values: Any) -> list[Decision | No
         return deduplicator.decide([Document(str(n), scheme.signature(text)) for n, text in enumerate(texts)], run)
 
 
-@pytest.mark.parametrize("index", IndexKind)
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_unrelated_texts_are_kept(scheme: str, mode: Mode, index: IndexKind, tmp_path: Path) -> None:
+def test_unrelated_texts_are_kept(scheme: str, mode: Mode, tmp_path: Path) -> None:
     texts = [*UNRELATED, UNRELATED[3]]
-    decisions = decided(texts, f"sqlite:///{tmp_path / 'dedup.db'}", scheme=scheme, mode=mode, index=index)
+    decisions = decided(texts, f"sqlite:///{tmp_path / 'dedup.db'}", scheme=scheme, mode=mode)
     verdicts = [decision and decision.verdict for decision in decisions]
     assert verdicts == [*[Verdict.NEW] * 20, Verdict.EXACT_DUPLICATE]
 

@@ -41,18 +41,6 @@ def keeps_the_first_two(outcome: Outcome) -> None:
     assert (outcome.failed, outcome.tracebacks) == (0, [])
 
 
-def test_tables_in_memory_are_saved_when_a_crawl_ends_and_read_by_the_next(
-    pass_on: Callable[..., Outcome], tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    in_memory = {"DEDUP_INDEX": "memory"}
-    assert [item["text"] for item in pass_on([{"url": url(0), "text": A}], in_memory).items] == [A]
-    assert (tmp_path / "dedup.db.index").is_file()
-    again = pass_on(four()[1:], in_memory)
-    assert [item["text"] for item in again.items] == [B]
-    assert again.kinds_of_drops == {"ExactDuplicate": 1, "NearDuplicate": 1}
-    assert "built" not in caplog.text
-
-
 # Items of every kind
 
 

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.encoding:
         require_encoding(options.encoding)
     materials = [_material(name, options.encoding or "") for name in options.documents]
-    compile_first("index query", *([*SIGNATURES, "memory"] if materials else []), *(["near"] if asked else []))
+    compile_first("index query", *(SIGNATURES if materials else ()), "near")
     with ExitStack() as stack:
         is_file = options.index.is_file()
         saved = None if is_file else stack.enter_context(closing(SavedIndex(options.index)))

@@ -1,1 +1,0 @@
-"""Migrations of the tables of pages; see `dedup.sql.migrating`."""
