@@ -50,11 +50,11 @@ test test-fast: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/dev
 	@$(MAKE) --no-print-directory $(VENV)/spark || echo "Spark cannot be installed here: its tests are skipped"
 	@# Else each test that is the first to need something would wait until it is compiled.
-	@$(BIN)/dedup warm-up --all
+	@$(BIN)/dedup warm-up --files
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 test-fast: $(VENV)/dev
-	@$(BIN)/dedup warm-up --all
+	@$(BIN)/dedup warm-up --files
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(ARGS)
 
 check: $(VENV)/dev

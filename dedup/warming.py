@@ -30,7 +30,7 @@ _WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedu
 _MOMENT = 0.1
 
 SIGNATURES = ("signatures",)
-"""The parts that signatures of any text need."""
+"""The parts that signatures of any text need, and the check of their words."""
 
 
 class CompilingError(DedupError):

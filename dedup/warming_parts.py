@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -31,61 +30,38 @@ class Part(NamedTuple):
 
 
 def _compile_signatures() -> None:
+    from dedup.rules.shared_shingles import bounds
+    from dedup.signature.batch import bands_of_words
     from dedup.signature.signature import make_signature
 
     # With a word of Chinese the dictionary is read, too.
-    make_signature("word 1 一")
-
-
-def _compile_near() -> None:
-    import numpy as np
-
-    from dedup.corpus.saved.querying import find_near
-    from dedup.index.memory.index import DESIGN, MemoryIndex
-    from dedup.index.probes import ProbePlan
-    from dedup.rules.settings import RuleSettings
-    from dedup.rules.verification import plan_of
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "index"
-        MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)).save(path)
-        list(find_near(path, None, [0, 1], radius=3, limit=1))
-        MemoryIndex.open(path, plan_of(RuleSettings())).query(0, np.zeros(64, np.int64))
+    words = make_signature("word 1 一").words
+    bands_of_words(words)
+    bounds(words, words)
 
 
 def _compile_files() -> None:
+    from dedup.corpus.deciding.known import KnownDocuments
     from dedup.corpus.job.job import Job
     from dedup.corpus.job.run import run_job
     from dedup.corpus.reading.documents import ReadOptions
     from dedup.corpus.reading.files import find_files
     from dedup.rules.settings import RuleSettings
+    from dedup.signature.sketch import Sketch
 
     _decide_any_signatures()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        with closing(KnownDocuments(folder)) as known:
+            known.add("0", bytes(16), 0, Sketch(bytes(64), 0, 0, 0), words=b"", leader=None, indexed=True)
+            known.find(bytes(16))
         sample, index = folder / "sample.jsonl", folder / "index"
-        lines = [
-            json.dumps({"id": f"{number}", "text": text}, ensure_ascii=number % 2 == 0)
-            for number, text in enumerate(_sample())
-        ]
+        lines = [json.dumps({"id": f"{number}", "text": f"word {number}"}) for number in range(10)]
         sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
         job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
         with Path(os.devnull).open("w", encoding="utf-8") as nobody:
-            for each in (job, replace(job, save_index=index), replace(job, against=index)):
+            for each in (replace(job, save_index=index), replace(job, against=index)):
                 run_job(each, nobody)
-
-
-def _compile_spark() -> None:
-    import numpy as np
-
-    from dedup.corpus.deciding.chunk import Chunk
-    from dedup.corpus.deciding.known import ROW
-    from dedup.rules.settings import RuleSettings
-
-    ids = np.arange(2)
-    rows = np.zeros(len(ids), ROW)
-    rows["shingles"] = rows["tokens"] = 100
-    Chunk(RuleSettings(), ids, rows).find(ids, rows, np.zeros((len(ids), 64), np.int64))
 
 
 def _decide_any_signatures() -> None:
@@ -96,38 +72,26 @@ def _decide_any_signatures() -> None:
     from dedup.corpus.reading.documents import CorpusDocument, Position
     from dedup.corpus.signing.batches import Entries, Signatures, SignedBatch
     from dedup.corpus.signing.signed import SIGNED
-    from dedup.rules.settings import RuleSettings
+    from dedup.rules.settings import Mode, RuleSettings
+    from dedup.signature.deflating import deflate
 
     count = 100
     rows = np.frombuffer(np.random.default_rng(1).bytes(count * SIGNED.itemsize), SIGNED).copy()
-    rows["shingles"], rows["tokens"], rows["margins"] = 98, 100, 5
+    rows["shingles"], rows["tokens"] = 98, 100
     # Of every other text a copy.
-    for name in ("fingerprint", "minima"):
+    for name in ("fingerprint", "minima", "bands"):
         rows[name][1::2] = rows[name][::2]
     documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
-    batch = SignedBatch(Entries.of(documents), Signatures(rows, [], {}, {}), documents)
-    with tempfile.TemporaryDirectory() as folder, closing(CorpusDeduplicator(RuleSettings(), Path(folder))) as known:
-        known.decide(batch)
-
-
-def _sample() -> Iterator[str]:
-    """Yield texts of all lengths and of both kinds of scripts, some of them copies of others in part."""
-    chance = random.Random(1)
-    words, characters = [f"word{number}" for number in range(2000)], "天地玄黄宇宙洪荒日月盈昃中国人民大学生活动物"
-    for length in (5, 30, 60, 200, 800):
-        for _ in range(20):
-            text = [chance.choice(words) for _ in range(length)]
-            for changed in (0, 0, 1, length // 40, length // 10):
-                for _ in range(changed):
-                    text[chance.randrange(length)] = chance.choice(words)
-                yield " ".join(text)
-            yield "".join(chance.choice(characters) for _ in range(length))
+    # So few words are compared without the compiler.
+    words = [deflate(b"word")] * count
+    batch = SignedBatch(Entries.of(documents), Signatures(rows, words, {}, {}), documents)
+    for mode in Mode:
+        with tempfile.TemporaryDirectory() as name, closing(CorpusDeduplicator(RuleSettings(mode=mode), Path(name))) as known:
+            known.decide(batch)
 
 
 PARTS = {
     "signatures": Part("signatures", 8, _compile_signatures),
-    "files": Part("what `dedup files` needs", 13, _compile_files),
-    "near": Part("look-ups of fingerprints", 7, _compile_near),
-    "spark": Part("what `dedup spark` needs besides", 8, _compile_spark),
+    "files": Part("what `dedup files` needs", 8, _compile_files),
 }
 """What can be compiled ahead, by name."""

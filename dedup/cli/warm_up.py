@@ -15,15 +15,11 @@ _COMMAND = "warm-up"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("--near", action="store_true", help="also what `dedup index query` needs")
     parser.add_argument("--files", action="store_true", help="also what `dedup files` needs")
-    parser.add_argument("--spark", action="store_true", help="also what `dedup spark` needs besides")
-    parser.add_argument("--all", action="store_true", help="all of it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Compile, and say where it is kept."""
-    names = [name for name in PARTS if name in SIGNATURES or options.all or getattr(options, name)]
-    compile_ahead(names, lambda line: say(_COMMAND, line), sys.stderr)
+    compile_ahead(PARTS if options.files else SIGNATURES, lambda line: say(_COMMAND, line), sys.stderr)
     sys.stdout.write(f"compiled code is kept in {kept_folder()}\n")
     return 0

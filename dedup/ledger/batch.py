@@ -1,13 +1,19 @@
-"""Documents that are decided in one transaction, and their rows of verdicts."""
+"""Documents that are decided in one transaction: what is asked and written for all of them at once.
+
+Most documents of a crawl have nothing in common with any stored one. Of these nothing is asked alone, and their rows
+are written together, before anything else is asked of documents.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, update
 
 from dedup.ledger import document_rows
+from dedup.ledger.document_rows import NO_RELATIVES, Digests, Relatives
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Answer, StoredDocument
 from dedup.rules.rule import Rule
@@ -46,17 +52,52 @@ class Batch:
         first: the number of the first batch of this process.
         number: that of this batch; one that failed is repeated with the same number, so that what it
             has decided, if it was written, does not count as decided before.
-        plain_class: the item class whose keys stand for themselves.
+        documents: the digests of all its documents.
     """
 
-    def __init__(self, connection: Connection, run_id: int, first: int, number: int, plain_class: str) -> None:
+    def __init__(
+        self, connection: Connection, run_id: int, first: int, number: int, documents: Sequence[Digests]
+    ) -> None:
         self.connection = connection
         self.run_id = run_id
-        self.plain_class = plain_class
+        self._known = document_rows.find_known_digests(connection, documents)
+        self._next_id = document_rows.last_id(connection) + 1
+        self._documents: list[dict[str, Any]] = []
+        self._words: list[tuple[bytes, bytes]] = []
         self._first = first
         self._number = number
         self._decided: set[int] = set()
         self._rows: list[dict[str, Any]] = []
+
+    def relatives(self, digests: Digests) -> Relatives:
+        """Return the documents that have something in common with one of the batch, which then is known, too."""
+        known = self._known
+        is_known = not known.isdisjoint(digests)
+        known.update(each for each in digests if each is not None)
+        if not is_known:
+            return NO_RELATIVES
+        self.flush()
+        return document_rows.find_relatives(self.connection, digests)
+
+    def add_document(self, values: dict[str, Any]) -> int:
+        """Add a row of `dedup_documents` that is written by `flush`; return its id."""
+        # There is one writer at a time.
+        document_id, self._next_id = self._next_id, self._next_id + 1
+        self._documents.append({"id": document_id, **values})
+        return document_id
+
+    def add_words(self, text_digest: bytes, words: bytes) -> None:
+        """Add the words of a text that has none yet, which are written by `flush`."""
+        self._words.append((text_digest, words))
+
+    def flush(self) -> None:
+        """Write the documents and words that were added since the last call; whoever asks for documents calls it."""
+        if self._documents:
+            document_rows.add_documents(self.connection, self._documents)
+            self._documents.clear()
+        if self._words:
+            document_rows.add_words(self.connection, self._words)
+            self._words.clear()
 
     def last_rule(self, known: StoredDocument) -> Rule | None:
         """Return the rule of the last verdict on a document; None where that is of an earlier version."""
@@ -101,6 +142,7 @@ class Batch:
         self.connection.execute(_DECIDED_NOW.values(batch=self._number), which)
 
     def write_verdicts(self) -> None:
-        """Write the verdicts that were added since the last call."""
+        """Write the verdicts that were added since the last call, and before them their documents."""
+        self.flush()
         document_rows.add_verdicts(self.connection, self._rows)
         self._rows.clear()

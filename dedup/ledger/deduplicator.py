@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import SystemRandom
 
@@ -18,10 +18,10 @@ from dedup.ledger.clusters import Clusters, Written
 from dedup.ledger.ended_runs import EndedRuns
 from dedup.ledger.forget import forget_old
 from dedup.ledger.identity import plain_class_of
-from dedup.ledger.key_table import Entry, KeyTable
+from dedup.ledger.key_table import KeyTable, Looked
 from dedup.ledger.notes import Known, Skipped, Unexamined
 from dedup.ledger.originals import OriginalFinder
-from dedup.ledger.recognition import recognise
+from dedup.ledger.recognition import Arriving, recognise
 from dedup.ledger.store import DocumentStore
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
@@ -122,9 +122,11 @@ class Deduplicator:
             plain_class = self._plain_class
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
-            batch = Batch(connection, run_id, self._first_batch, self._next_batch, plain_class)
-            with self._keys.batch(connection, list(self._entries(documents, run_id))):
-                decisions = [self._decide(batch, document) for document in documents]
+            arriving = self._arriving(documents, run_id, plain_class)
+            digests = [each.digests for each in arriving]
+            batch = Batch(connection, run_id, self._first_batch, self._next_batch, digests)
+            with self._keys.batch(connection, [each.keys for each in arriving if each.keys]):
+                decisions = [self._decide(batch, each) for each in arriving]
             batch.write_verdicts()
             self._brakes.write(connection)
         self._plain_class = plain_class
@@ -173,11 +175,9 @@ class Deduplicator:
         """Return the clusters and hosts that have gone over a limit since the last call."""
         return self._brakes.take_alarms()
 
-    def _decide(self, batch: Batch, document: Document) -> Decision | None:
-        connection, run_id = batch.connection, batch.run_id
-        space = self.scopes.space_of(document.spider, run_id)
-        document = self._scoped(document, space)
-        found = recognise(batch, document, space)
+    def _decide(self, batch: Batch, arriving: Arriving) -> Decision | None:
+        connection, run_id, document = batch.connection, batch.run_id, arriving.document
+        found = recognise(batch, arriving)
         if found is None:
             return None
         identity, content, relatives, is_again = found
@@ -196,11 +196,11 @@ class Deduplicator:
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            answer = self._originals.find(connection, identity, document.signature, content, relatives, run_id=run_id)
+            answer = self._originals.find(batch, identity, document.signature, content, relatives)
             match = answer.match
-            document_id = self._store.write(
-                connection, identity, content, relatives=relatives, match=match, run_id=run_id
-            )
+            document_id = self._store.write(batch, identity, content, relatives=relatives, match=match)
+            if known is not None or match is not None:
+                batch.flush()
             if match is not None and match.joined is not None:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
@@ -230,13 +230,20 @@ class Deduplicator:
             batch.let_stand(document_id)
         return decision
 
-    def _entries(self, documents: Sequence[Document], run_id: int) -> Iterator[Entry]:
-        """Yield what is looked up of documents that may be near-duplicates."""
-        for document in documents:
+    def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
+        """Say of documents what they are known by and found by."""
+        arriving, comparable, looked = [], [], []
+        for each in documents:
+            space = self.scopes.space_of(each.spider, run_id)
+            document = self._scoped(each, space)
             signature = document.signature
             if signature and is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
-                mask = self.scopes.mask(document.key, self.scopes.space_of(document.spider, run_id))
-                yield Entry.of(0, signature.fingerprint, signature.bands, mask)
+                comparable.append(len(arriving))
+                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
+            arriving.append(Arriving.of(document, space, plain_class))
+        for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
+            arriving[place] = arriving[place]._replace(keys=keys)
+        return arriving
 
     def _may_be_unstored(self, batch: Batch, known: StoredDocument) -> bool:
         return not self._ended_runs.include_one_of(batch.connection, known) and not batch.has_decided(known)

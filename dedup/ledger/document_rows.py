@@ -49,6 +49,16 @@ _RELATIVES = union_all(
     select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
     select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
 )
+_KNOWN_DIGESTS = union_all(
+    *(
+        select(column).where(column.in_(bindparam(name, expanding=True)))
+        for column, name in (
+            (documents.c.key_digest, "keys"),
+            (documents.c.body_digest, "bodies"),
+            (documents.c.text_digest, "texts"),
+        )
+    )
+)
 _BY_TEXT_OUTSIDE_CLUSTER = (
     _DOCUMENT.where(
         documents.c.text_digest == bindparam("digest"),
@@ -91,9 +101,8 @@ _COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _KNOWN_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
-_ADD_DOCUMENT = insert(documents).returning(documents.c.id)
+_LAST_ID = select(func.max(documents.c.id))
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
-_ADD_WORDS = insert(words)
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
 CANCELLING = "cancelling"
@@ -132,16 +141,37 @@ class Relatives(NamedTuple):
     same_text: StoredDocument | None
 
 
-def find_relatives(
-    connection: Connection,
-    key: bytes,
-    body_digest: bytes | None,
-    text_digest: bytes | None,
-    separate: bytes | None = None,
-) -> Relatives:
-    """Return the documents with these digests: of a key, of a key of its own (`separate`), of bytes, of a text."""
-    digests = {"key": key, "separate": separate, "body": body_digest, "text": text_digest}
-    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests)}
+NO_RELATIVES = Relatives(None, None, None, None)
+
+
+class Digests(NamedTuple):
+    """The digests by which the relatives of a document are found; None where it has none.
+
+    Attributes:
+        key: of its key.
+        separate: of the key of its own that it has if other texts came under its key.
+        body: of its bytes.
+        text: of its normalised text.
+    """
+
+    key: bytes
+    separate: bytes | None
+    body: bytes | None
+    text: bytes | None
+
+
+def find_known_digests(connection: Connection, documents_: Iterable[Digests]) -> set[bytes]:
+    """Return those of the digests of some documents that stored ones have, in whatever place."""
+    asked = list(documents_)
+    keys = [each for digests in asked for each in digests[:2] if each is not None]
+    bodies, texts = ([each for digests in asked if (each := digests[place]) is not None] for place in (2, 3))
+    found = connection.execute(_KNOWN_DIGESTS, {"keys": keys, "bodies": bodies, "texts": texts})
+    return {bytes(row[0]) for row in found}
+
+
+def find_relatives(connection: Connection, digests: Digests) -> Relatives:
+    """Return the stored documents with some digests."""
+    by_role = {row[0]: _stored(row[1:]) for row in connection.execute(_RELATIVES, digests._asdict())}
     return Relatives(by_role.get("key"), by_role.get("separate"), by_role.get("body"), by_role.get("text"))
 
 
@@ -206,9 +236,14 @@ def find_known_bodies(connection: Connection, body_digests: Iterable[bytes]) -> 
     return {bytes(row[0]) for row in connection.execute(_KNOWN_BODIES, {"digests": list(body_digests)})}
 
 
-def add_document(connection: Connection, values: Mapping[str, Any]) -> int:
-    """Insert a document and return its id; `values` are columns of `dedup_documents`."""
-    return int(connection.execute(_ADD_DOCUMENT, dict(values)).scalar_one())
+def last_id(connection: Connection) -> int:
+    """Return the largest id of a document; 0 where there is none."""
+    return connection.scalar(_LAST_ID) or 0
+
+
+def add_documents(connection: Connection, rows: list[dict[str, Any]]) -> None:
+    """Insert rows of `dedup_documents`."""
+    connection.execute(insert(documents), rows)
 
 
 def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
@@ -232,10 +267,10 @@ def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
     return b"" if deflated is None else zlib.decompress(deflated)
 
 
-def add_words(connection: Connection, text_digest: bytes, tokens: bytes) -> None:
-    """Store the tokens of a text that has none yet."""
-    deflated = deflate(tokens)
-    connection.execute(_ADD_WORDS, {"text_digest": text_digest, "words": deflated})
+def add_words(connection: Connection, texts: Iterable[tuple[bytes, bytes]]) -> None:
+    """Store the tokens of texts that have none yet: pairs of the digest of a text and its tokens."""
+    rows = [{"text_digest": text_digest, "words": deflate(tokens)} for text_digest, tokens in texts]
+    connection.execute(insert(words), rows)
 
 
 def remove_words(connection: Connection, text_digest: bytes) -> None:

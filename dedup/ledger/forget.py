@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, select, update
 
 from dedup.ledger import document_rows
-from dedup.ledger.key_table import Entry, KeyTable
+from dedup.ledger.key_table import KeyTable, Looked
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.signature.batch import bands_of_words
@@ -33,7 +33,8 @@ def forget(connection: Connection, keys: KeyTable, scopes: Scopes, documents: Se
     document that has it; the words of a text that none has are forgotten. Documents that they lead have to be
     forgotten first, or with them.
     """
-    keys.remove(connection, [entry_of(connection, document, scopes) for document in documents if document.indexed])
+    indexed = [document for document in documents if document.indexed]
+    keys.remove(connection, [(each.id, keys_of(connection, keys, each, scopes)) for each in indexed])
     document_rows.change_documents(connection, [document.id for document in documents], _UNKNOWN)
     stood = {document.text_digest for document in documents if document.indexed}
     for text_digest in {document.text_digest for document in documents} - {None}:
@@ -42,7 +43,7 @@ def forget(connection: Connection, keys: KeyTable, scopes: Scopes, documents: Se
         if heir is None:
             document_rows.remove_words(connection, text_digest)
         elif text_digest in stood and not heir.indexed:
-            keys.add(connection, [entry_of(connection, heir, scopes)])
+            keys.add(connection, heir.id, keys_of(connection, keys, heir, scopes))
             document_rows.change_document(connection, heir.id, {"indexed": 1})
 
 
@@ -78,10 +79,11 @@ def leave_clusters(connection: Connection, ids: Collection[int], leaders: Collec
     )
 
 
-def entry_of(connection: Connection, document: StoredDocument, scopes: Scopes) -> Entry:
-    """Return what the keys of a stored document are made of; its bands are made of its words anew."""
+def keys_of(connection: Connection, keys: KeyTable, document: StoredDocument, scopes: Scopes) -> list[int]:
+    """Return the keys of a stored document; its bands are made of its words anew."""
     bands = bands_of_words(document_rows.find_words(connection, document.text_digest))
-    return Entry.of(document.id, document.fingerprint, bands, scopes.mask(document.key, document.space))
+    [found] = keys.keys_of([Looked(document.fingerprint, bands, scopes.mask(document.key, document.space))])
+    return found
 
 
 def forget_old(database: Database, keys: KeyTable, scopes: Scopes, run_id: int, seconds: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -58,27 +58,24 @@ _AT_ONCE = 50_000
 _COUNT = select(func.count()).select_from(fingerprints)
 
 
-class Entry(NamedTuple):
-    """What a document's keys are made of, mixed with its scope.
+class Looked(NamedTuple):
+    """What the keys of a document are made of.
 
     Attributes:
-        document_id: its id.
         fingerprint: 64 bits, unsigned.
         bands: those of its signature, shape (24,).
+        mask: that of its scope, see `dedup.rules.scope.Scopes.mask`, which is mixed into both.
     """
 
-    document_id: int
     fingerprint: int
     bands: NDArray[np.uint64]
-
-    @classmethod
-    def of(cls, document_id: int, fingerprint: int, bands: NDArray[np.uint64], mask: int) -> Entry:
-        """Mix fingerprint and bands with the mask of a scope, see `dedup.rules.scope.Scopes.mask`."""
-        return cls(document_id, fingerprint ^ mask, bands ^ np.uint64(mask))
+    mask: int
 
 
 class KeyTable:
     """Keys in the database of the connection that each call is given, which is inside a writing transaction.
+
+    The keys of a document are a list of numbers of 64 bits, signed as SQL has them, in the order of their numbers.
 
     Args:
         keys: makes them. Without bands nothing is confirmed by words, and all documents that share a key are read.
@@ -90,69 +87,63 @@ class KeyTable:
         self._read: dict[tuple[int, int], list[int]] = {}
         self._added: list[tuple[int, int, int]] | None = None
 
+    def keys_of(self, documents: Sequence[Looked]) -> list[list[int]]:
+        """Return the keys of documents."""
+        if not documents:
+            return []
+        masks = np.array([each.mask for each in documents], np.uint64)
+        fingerprints = np.array([each.fingerprint for each in documents], np.uint64) ^ masks
+        bands = np.stack([each.bands for each in documents]) ^ masks[:, np.newaxis]
+        keys: list[list[int]] = self._keys.of(fingerprints, bands).view(np.int64).tolist()
+        return keys
+
     @contextmanager
-    def batch(self, connection: Connection, entries: Sequence[Entry]) -> Iterator[None]:
+    def batch(self, connection: Connection, keys: Sequence[Sequence[int]]) -> Iterator[None]:
         """Read the keys of some documents at once; what is added in the block is found there, and written at its end.
 
         Args:
             connection: inside a writing transaction.
-            entries: the documents that may be looked up; their ids say nothing.
+            keys: those of the documents that may be looked up.
         """
         self._added = []
         try:
-            self._fetch(connection, self._values(entries))
+            self._fetch(connection, keys)
             yield
             self._write(connection)
         finally:
             self._added = None
             self._read.clear()
 
-    def add(self, connection: Connection, entries: Sequence[Entry]) -> None:
-        """Store the keys of documents."""
-        rows = self._rows(entries)
-        for number, value, document in rows:
+    def add(self, connection: Connection, document_id: int, keys: Sequence[int]) -> None:
+        """Store the keys of a document."""
+        rows = [(number, value, document_id) for number, value in enumerate(keys)]
+        for number, value, _ in rows:
             if (known := self._read.get((number, value))) is not None:
-                insort(known, document)
+                insort(known, document_id)
                 del known[self._most :]
         if self._added is None:
             _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
         else:
             self._added += rows
 
-    def remove(self, connection: Connection, entries: Sequence[Entry]) -> None:
-        """Take the keys of documents out."""
-        if not entries:
+    def remove(self, connection: Connection, documents: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """Take the keys of documents out; pairs of id and keys."""
+        rows = [(number, value, id_) for id_, keys in documents for number, value in enumerate(keys)]
+        if not rows:
             return
         self._write(connection)
-        _execute(connection, _SQLITE_REMOVE, _POSTGRESQL_REMOVE, self._rows(entries))
+        _execute(connection, _SQLITE_REMOVE, _POSTGRESQL_REMOVE, rows)
         # Of a crowded key others come into view.
         self._read.clear()
 
-    def find(self, connection: Connection, entry: Entry) -> list[tuple[int, bool]]:
-        """Choose among the documents that share keys with one; see `dedup.index.keys.choose`."""
-        [values] = self._values([entry])
-        keys = list(enumerate(values))
-        if any(key not in self._read for key in keys):
+    def find(self, connection: Connection, keys: Sequence[int]) -> list[tuple[int, bool]]:
+        """Choose among the documents that share keys with one, inside of a batch; see `dedup.index.keys.choose`."""
+        read = self._read
+        if any(key not in read for key in enumerate(keys)):
             self._write(connection)
-            self._fetch(connection, [values])
-        found = ((number, self._read[number, value]) for number, value in keys)
+            self._fetch(connection, [keys])
+        found = ((number, read[number, value]) for number, value in enumerate(keys))
         return choose(((number, documents) for number, documents in found if documents), self._keys)
-
-    def _values(self, entries: Sequence[Entry]) -> list[list[int]]:
-        """Return the keys of documents as SQL has them, signed."""
-        if not entries:
-            return []
-        bits = np.array([entry.fingerprint for entry in entries], np.uint64)
-        values: list[list[int]] = self._keys.of(bits, np.stack([entry.bands for entry in entries])).view(np.int64).tolist()
-        return values
-
-    def _rows(self, entries: Sequence[Entry]) -> list[tuple[int, int, int]]:
-        values = self._values(entries)
-        return [
-            (number, value, entry.document_id)
-            for entry, own in zip(entries, values, strict=True)
-            for number, value in enumerate(own)
-        ]
 
     def _fetch(self, connection: Connection, values: Sequence[Sequence[int]]) -> None:
         keys = [value for own in values for value in own]

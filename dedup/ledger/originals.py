@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from sqlalchemy import Connection
-
 from dedup.display import plain
 from dedup.ledger import document_rows
+from dedup.ledger.batch import Batch
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.identity import Identity
-from dedup.ledger.key_table import Entry, KeyTable
+from dedup.ledger.key_table import KeyTable
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Match, StoredDocument
 from dedup.rules.matcher import Asked, Candidate, Matcher
 from dedup.rules.rule import Rule
@@ -38,13 +37,11 @@ class OriginalFinder:
 
     def find(
         self,
-        connection: Connection,
+        batch: Batch,
         identity: Identity,
         signature: Signature | None,
         content: Content,
         relatives: Relatives,
-        *,
-        run_id: int,
     ) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
         own_id = None if relatives.same_key is None else relatives.same_key.id
@@ -53,18 +50,19 @@ class OriginalFinder:
         if twin is not None and own_id is not None and own_id in (twin.id, twin.leader_id):
             twin = None
             if content.sketch.tokens:
-                twin = document_rows.find_by_text_outside_cluster(connection, content.text_digest, own_id)
+                twin = document_rows.find_by_text_outside_cluster(batch.connection, content.text_digest, own_id)
         if twin is not None:
             rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
-            return Answer(Match(document_rows.leader_of(connection, twin), twin, rule=rule))
+            return Answer(Match(document_rows.leader_of(batch.connection, twin), twin, rule=rule))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
         if not has_features(signature.fingerprint, self.settings):
             self._say_without_features(identity.key)
             return NOTHING_ALIKE
-        known = _KnownDocuments(self, connection, identity, own_id, run_id)
+        known = _KnownDocuments(self, batch, identity, own_id)
         asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
-        return self._matcher.find(asked, known.candidates(signature), known)
+        assert content.keys is not None
+        return self._matcher.find(asked, known.candidates(content.keys), known)
 
     def _say_without_features(self, key: str) -> None:
         if not self._has_said_without_features:
@@ -81,23 +79,23 @@ class _KnownDocuments:
     """The documents of a database around one that is to be decided, see `dedup.rules.matcher.Known`."""
 
     def __init__(
-        self, finder: OriginalFinder, connection: Connection, identity: Identity, own_id: int | None, run_id: int
+        self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None
     ) -> None:
         self._finder = finder
-        self._connection = connection
+        self._batch = batch
+        self._connection = batch.connection
         self._identity = identity
         self._own_id = own_id
-        self._run_id = run_id
         self._leaders: dict[int, int] = {}
         self._stored: dict[int, StoredDocument] = {}
 
-    def candidates(self, signature: Signature) -> list[Candidate]:
+    def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
         finder, key, space, own_id = self._finder, self._identity.key, self._identity.space, self._own_id
-        entry = Entry.of(0, signature.fingerprint, signature.bands, finder.scopes.mask(key, space))
-        found = dict(finder.keys.find(self._connection, entry))
+        found = dict(finder.keys.find(self._batch.connection, keys))
         if not found:
             return []
+        self._batch.flush()
         rows = document_rows.find_sketches(self._connection, found)
         scope = finder.scopes.of(key, space)
         # A document that has changed is no duplicate of itself, nor of its own duplicates.
@@ -132,4 +130,4 @@ class _KnownDocuments:
 
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one; None if it may not."""
-        return self._finder.joining.movable(self._connection, joined, leader, self._run_id)
+        return self._finder.joining.movable(self._connection, joined, leader, self._batch.run_id)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dedup.ledger import document_rows
 from dedup.ledger.batch import Batch
-from dedup.ledger.document_rows import Relatives
+from dedup.ledger.document_rows import Digests, Relatives
 from dedup.ledger.identity import Identity, is_same
 from dedup.rules.documents import Content, Document, StoredDocument
 from dedup.signature.normalise import clean
@@ -21,38 +21,59 @@ class Recognised(NamedTuple):
     is_again: bool
 
 
-def recognise(batch: Batch, document: Document, space: str) -> Recognised | None:
-    """Say what an arriving document is; None where neither its signature nor its bytes are known.
+class Arriving(NamedTuple):
+    """A document that arrives, before anything is asked about it.
 
-    Its digests are mixed with its scope.
+    Attributes:
+        document: its digests are mixed with its scope.
+        identity: what it is known by.
+        own: what it is known by if other texts came under its key, as far as its text is known; None: by its key alone.
+        keys: what it is found by, see `dedup.ledger.key_table`; None where it cannot be a near-duplicate.
     """
-    item_class = "" if document.item_class == batch.plain_class else f"class {document.item_class}"
-    identity = Identity(document.key, document.key, space, item_class)
-    signature = document.signature
-    own: Identity | None = None
-    if signature is None:
-        relatives = document_rows.find_relatives(batch.connection, identity.key_digest, document.body_digest, None)
-    else:
-        if document.separate:
-            own = identity.separated(
-                signature.text_digest, document.body_digest, has_text=bool(signature.sketch.tokens)
-            )
-        relatives = document_rows.find_relatives(
-            batch.connection,
-            identity.key_digest,
-            document.body_digest,
-            signature.text_digest,
-            own and own.key_digest,
+
+    document: Document
+    identity: Identity
+    own: Identity | None
+    keys: list[int] | None
+
+    @classmethod
+    def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
+        """Say what a document is known by."""
+        item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
+        identity = Identity(document.key, document.key, space, item_class)
+        signature, own = document.signature, None
+        if signature is not None and document.separate:
+            has_text = bool(signature.sketch.tokens)
+            own = identity.separated(signature.text_digest, document.body_digest, has_text=has_text)
+        return cls(document, identity, own, None)
+
+    @property
+    def digests(self) -> Digests:
+        """The digests by which related documents are found."""
+        signature = self.document.signature
+        return Digests(
+            self.identity.key_digest,
+            self.own and self.own.key_digest,
+            self.document.body_digest,
+            signature and signature.text_digest,
         )
-    content = _content(document, relatives.same_body, identity)
+
+
+def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
+    """Say what an arriving document is; None where neither its signature nor its bytes are known."""
+    document, identity, own, _ = arriving
+    relatives = batch.relatives(arriving.digests)
+    content = _content(arriving, relatives.same_body)
     if content is None:
         return None
-    if item_class and relatives.same_key is None and relatives.separate is None:
+    if identity.item_class and relatives.same_key is None and relatives.separate is None:
+        batch.flush()
         relatives = relatives._replace(same_key=_of_former_class(batch, identity, content))
     if not document.separate:
         return Recognised(identity, content, relatives, is_again=False)
     if own is None:
         own = identity.separated(content.text_digest, content.body_digest, has_text=bool(content.sketch.tokens))
+        batch.flush()
         relatives = relatives._replace(separate=document_rows.find_by_digest(batch.connection, own.key_digest))
     return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
 
@@ -90,8 +111,9 @@ def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:
     return is_told and is_same(known, content) and batch.has_decided(known)
 
 
-def _content(document: Document, same_bytes: StoredDocument | None, identity: Identity) -> Content | None:
+def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content | None:
     """Return what there is to store of a document: just analysed, or known by its bytes."""
+    document = arriving.document
     source = document.signature or same_bytes
     if source is None or source.text_digest is None:
         return None
@@ -105,7 +127,7 @@ def _content(document: Document, same_bytes: StoredDocument | None, identity: Id
         text_bytes,
         document.body_digest,
         words,
-        None if canonical == document.key else identity.digest_of(canonical),
+        None if canonical == document.key else arriving.identity.digest_of(canonical),
         document.redirected,
-        document.signature and document.signature.bands,
+        arriving.keys,
     )

@@ -18,10 +18,11 @@ from sqlalchemy import Connection
 
 from dedup.index.keys import RADIUS
 from dedup.ledger import document_rows
+from dedup.ledger.batch import Batch
 from dedup.ledger.document_rows import Relatives
-from dedup.ledger.forget import entry_of, forget
+from dedup.ledger.forget import forget, keys_of
 from dedup.ledger.identity import Identity
-from dedup.ledger.key_table import Entry, KeyTable
+from dedup.ledger.key_table import KeyTable
 from dedup.rules.documents import Content, Match, StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings, Mode
@@ -53,16 +54,10 @@ class DocumentStore:
         document_rows.change_document(connection, known.id, values)
 
     def write(
-        self,
-        connection: Connection,
-        identity: Identity,
-        content: Content,
-        *,
-        relatives: Relatives,
-        match: Match | None,
-        run_id: int,
+        self, batch: Batch, identity: Identity, content: Content, *, relatives: Relatives, match: Match | None
     ) -> int:
         """Store a document that is new or has changed; return its id."""
+        connection, run_id = batch.connection, batch.run_id
         known = relatives.same_key
         is_known_text = relatives.same_text is not None or (
             match is not None and match.member.text_digest == content.text_digest
@@ -81,14 +76,14 @@ class DocumentStore:
             "last_run_id": run_id,
             "content_run_id": run_id,
         }
-        if not is_known_text:
-            self._add_words(connection, content)
+        if not is_known_text and self._has_words(content):
+            batch.add_words(content.text_digest, content.words)
         if known is not None:
+            batch.flush()
             document_rows.change_document(connection, known.id, {**values, **_as_member(match)})
             self._leave_old_content(connection, known, content, leads_still=match is None)
             return known.id
-        document_id = document_rows.add_document(
-            connection,
+        document_id = batch.add_document(
             {
                 **values,
                 "key": clean(identity.key),
@@ -96,13 +91,12 @@ class DocumentStore:
                 "given_digest": identity.given_digest,
                 "space": identity.space,
                 "first_run_id": run_id,
-            },
+            }
         )
         if indexed:
-            mask = self._scopes.mask(identity.key, identity.space)
             # Who has no signature has the bytes, and so the text, of a document that is known.
-            assert content.bands is not None
-            self._keys.add(connection, [Entry.of(document_id, content.fingerprint, content.bands, mask)])
+            assert content.keys is not None
+            self._keys.add(connection, document_id, content.keys)
         return document_id
 
     def let_go(self, connection: Connection, document: StoredDocument) -> None:
@@ -112,12 +106,9 @@ class DocumentStore:
         """
         self._free(connection, [*document_rows.find_led_by(connection, document.id), document])
 
-    def _add_words(self, connection: Connection, content: Content) -> None:
-        settings = self._settings
-        if settings.mode is Mode.PAPER or not content.words:
-            return
-        if self._is_comparable(content):
-            document_rows.add_words(connection, content.text_digest, content.words)
+    def _has_words(self, content: Content) -> bool:
+        is_compared = self._settings.mode is not Mode.PAPER and self._is_comparable(content)
+        return is_compared and bool(content.words)
 
     def _belongs_in_tables(self, content: Content, match: Match | None) -> bool:
         # The paper's crawler forgets duplicates.
@@ -130,7 +121,7 @@ class DocumentStore:
         self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
     ) -> None:
         if known.indexed:
-            self._keys.remove(connection, [entry_of(connection, known, self._scopes)])
+            self._keys.remove(connection, [(known.id, keys_of(connection, self._keys, known, self._scopes))])
         members = document_rows.find_led_by(connection, known.id)
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
         self._free(connection, lost)
@@ -163,7 +154,7 @@ class DocumentStore:
             if heir is None:
                 document_rows.remove_words(connection, text_digest)
             elif not heir.indexed and self._is_comparable(heir):
-                self._keys.add(connection, [entry_of(connection, heir, self._scopes)])
+                self._keys.add(connection, heir.id, keys_of(connection, self._keys, heir, self._scopes))
                 document_rows.change_document(connection, heir.id, {"indexed": 1})
 
 

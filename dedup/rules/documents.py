@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dedup.rules.rule import Rule
 from dedup.signature.signature import Signature
 from dedup.signature.sketch import Sketch
@@ -75,7 +72,7 @@ class Content:
         words: its tokens, a line feed between them; empty where they are not at hand.
         canonical_digest: digest of the key that it names as its own, if that is another one.
         redirected: whether a redirect led to it.
-        bands: those of its signature, shape (24,); None where that is not at hand.
+        keys: what it is found by, see `dedup.ledger.key_table`; None where it is not.
     """
 
     text_digest: bytes
@@ -86,7 +83,7 @@ class Content:
     words: bytes
     canonical_digest: bytes | None = None
     redirected: bool = False
-    bands: NDArray[np.uint64] | None = field(default=None, compare=False)
+    keys: list[int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

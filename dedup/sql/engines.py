@@ -15,6 +15,8 @@ from sqlalchemy.exc import ArgumentError
 from dedup.errors import SettingsError
 
 _POLL_SECONDS = 0.05
+# Keys lie anywhere in their table: pages are read again, and are written back less often the longer the log may be.
+_CACHE_KIB, _LOGGED_PAGES = 1 << 16, 1 << 14
 # In seconds; without these a server that lost its power would be waited for without end.
 _NOTICE_A_DEAD_SERVER = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 _USER_AND_PASSWORD = re.compile("//.*@")
@@ -107,6 +109,8 @@ def sqlite_engine(url: URL, lock_timeout: float, read_only: bool) -> Engine:
         else:
             _log_ahead(connection, time.monotonic() + lock_timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOGGED_PAGES}")
         connection.execute("PRAGMA foreign_keys = ON")
         # SQLite has none of its own; a function in Python would take twice as long. Not for negative numbers.
         connection.create_function("bit_count", 1, int.bit_count, deterministic=True)

@@ -15,26 +15,24 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from dedup.corpus.candidates import candidates
-from dedup.corpus.deciding import known as known_documents
-from dedup.corpus.deciding.briefs import BRIEF_WORDS, write_briefs
+from dedup.compiled import compiled
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.deciding.kernels import Sketches, worth_checking
-from dedup.corpus.deciding.known import KnownDocuments
+from dedup.corpus.deciding.kernels import Sketches, rank
 from dedup.corpus.signing.signing import sign
-from dedup.errors import InputError, SettingsError
+from dedup.errors import InputError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.cautions import Caution
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.documents import Document
-from dedup.rules.rule import Rule
+from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import DedupSettings
 from dedup.rules.thresholds import Thresholds
-from dedup.rules.verification import check_sketches
 from dedup.signature.extraction import analyse_html
+from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest, make_signature
-from dedup.signature.sketch import MINIMA, Sketch, compare
+from dedup.signature.sketch import MINIMA, Sketch
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes
@@ -45,13 +43,14 @@ EMPTY_PAGES = [b"<html><body></body></html>", b"<html><head></head></html>", b"<
 WORDLESS = ["", " ", "!!! ...", "\0"]
 
 
-def decide(deduplicator: CorpusDeduplicator, key: str, content: Content) -> Decision:
-    return deduplicator.decide_one(signed(key, content, "words"))
+def decide(deduplicator: CorpusDeduplicator, key: str, content: Content, scheme: str = "words") -> Decision:
+    return deduplicator.decide_one(signed(key, content, scheme))
 
 
 def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
-    deduplicator = CorpusDeduplicator(DedupSettings(**values), folder)
-    decisions = [decide(deduplicator, str(i), content) for i, content in enumerate(contents)]
+    settings = DedupSettings(**values)
+    deduplicator = CorpusDeduplicator(settings, folder)
+    decisions = [decide(deduplicator, str(i), content, settings.scheme) for i, content in enumerate(contents)]
     deduplicator.close()
     return decisions
 
@@ -59,15 +58,17 @@ def in_memory(contents: Sequence[Content], folder: Path, **values: Any) -> list[
 def in_database(contents: Sequence[Content], folder: Path, **values: Any) -> list[Decision]:
     settings = DedupSettings(database_url=f"sqlite:///{folder / 'test.db'}", **values)
     deduplicator = Deduplicator(settings)
-    decisions = deduplicator.decide(list(map(crawled, range(len(contents)), contents)), deduplicator.open_run("test"))
+    scheme = find_scheme(settings.scheme)
+    documents = [crawled(number, content, scheme) for number, content in enumerate(contents)]
+    decisions = deduplicator.decide(documents, deduplicator.open_run("test"))
     deduplicator.database.close()
     return [decision for decision in decisions if decision]
 
 
-def crawled(number: int, content: Content) -> Document:
+def crawled(number: int, content: Content, scheme: Scheme) -> Document:
     if isinstance(content, str):
-        return Document(str(number), signature(content), len(content.encode()))
-    text, signature_ = analyse_html(content)
+        return Document(str(number), signature(content, scheme), len(content.encode()))
+    text, signature_ = analyse_html(content, scheme)
     return Document(str(number), signature_, len(text.encode()), digest(content))
 
 
@@ -113,20 +114,14 @@ def changed(text: str, kind: str, random: Random, seed: object) -> str:
         {"caution": "careful"},
         {"caution": "eager"},
         {"mode": "paper"},
-        {"max_candidates": 2},
+        {"scheme": "pairs"},
         {"max_compared": 100},
-        {"radius": 3},
-        {"radius": 2, "weak_bits": 0},
+        {"tables": "4 choose 1"},
     ],
     ids=str,
 )
-@pytest.mark.parametrize("most_compared", [1_000, 30])
-def test_verdicts_are_those_of_the_crawl(
-    most_compared: int, values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
-    monkeypatch.setattr(candidates, "MOST_COMPARED_EXACTLY", most_compared)
-    contents = corpus((most_compared, str(values)), 120)
+def test_verdicts_are_those_of_the_crawl(values: dict[str, Any], tmp_path: Path) -> None:
+    contents = corpus(str(values), 240)
     found = in_memory(contents, tmp_path, **values)
     assert found == in_database(contents, tmp_path, **values)
     verdicts = {decision.verdict for decision in found}
@@ -144,18 +139,14 @@ def test_chains_of_edits_end_where_those_of_a_crawl_do(steps: list[tuple[int, in
         assert in_memory(contents, Path(folder)) == in_database(contents, Path(folder))
 
 
-@pytest.mark.parametrize("most_compared", [1_000, 30])
-def test_documents_that_are_all_alike_are_decided_by_the_closest(
-    most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
-    monkeypatch.setattr(candidates, "MOST_COMPARED_EXACTLY", most_compared)
-    # Far more than max_candidates are near: the narrow look-ups have to bring what a wide one does.
+def test_pages_of_one_template_are_decided_as_in_a_crawl(tmp_path: Path) -> None:
+    # Far more share a key than are read of it, and more are candidates than are looked at.
     base = document(60, "base") + " "
-    contents: list[Content] = [base * 3 + document(100, i) for i in range(150)]
+    contents: list[Content] = [base * 3 + document(60, i) for i in range(150)]
     contents += [edited(str(content), 4) for content in contents[::7]]
-    values = {"max_candidates": 5}
-    assert in_memory(contents, tmp_path, **values) == in_database(contents, tmp_path, **values)
+    found = in_memory(contents, tmp_path)
+    assert found == in_database(contents, tmp_path)
+    assert [decision.original for decision in found[150:]] == [str(number) for number in range(0, 150, 7)]
 
 
 def test_a_state_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
@@ -177,13 +168,6 @@ def test_a_state_goes_on_where_its_checkpoint_was(tmp_path: Path) -> None:
     (folder / "words").write_bytes(b"")
     with pytest.raises(InputError, match="too short"):
         CorpusDeduplicator(DedupSettings(), folder, lengths)
-
-
-def test_another_table_design_is_refused(tmp_path: Path) -> None:
-    from dedup.index.design import TableDesign
-
-    with pytest.raises(SettingsError, match="4 choose 1"):
-        CorpusDeduplicator(DedupSettings(tables=TableDesign(3, 1)), tmp_path)
 
 
 sketches = st.builds(
@@ -209,61 +193,28 @@ shares = st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0])
 @given(
     st.lists(sketches, min_size=1, max_size=20),
     sketches,
-    st.booleans(),
     st.builds(DedupSettings, caution=st.sampled_from(Caution))
     | st.builds(
         DedupSettings, min_jaccard=shares, min_containment=shares, min_length_ratio=shares, short_tokens=st.just(0)
     ),
 )
 @pytest.mark.slow
-def test_many_sketches_are_compared_as_one_is(
-    made: list[tuple[int, float, int, int]], one: Any, are_brief: bool, settings: DedupSettings
+def test_many_sketches_are_ranked_as_one_is(
+    made: list[tuple[int, float, int, int]], one: Any, settings: DedupSettings
 ) -> None:
-    stored, query = [made_sketch(*each) for each in made], made_sketch(*one)
-    minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in stored], np.uint64)
-    shingles = np.array([sketch.shingles for sketch in stored], np.uint32)
-    tokens = np.array([sketch.tokens for sketch in stored], np.uint32)
-    briefs = np.empty((len(stored) if are_brief else 0, BRIEF_WORDS), np.uint64)
-    write_briefs(minima, shingles, tokens, briefs)
-    found = worth_checking(
-        np.arange(len(stored)),
-        Sketches(minima, shingles, tokens, briefs),
-        np.frombuffer(query.minima, np.uint64),
-        query.shingles,
-        query.tokens,
-        Thresholds.of(settings),
+    every = [made_sketch(*each) for each in [*made, one]]
+    minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in every], np.uint64)
+    shingles = np.array([sketch.shingles for sketch in every], np.uint32)
+    tokens = np.array([sketch.tokens for sketch in every], np.uint32)
+    found = rank_compiled(
+        np.arange(len(made)), Sketches(minima, shingles, tokens), len(made), Thresholds.of(settings)
     )
-    similarities = [compare(query, sketch) for sketch in stored]
-    expected = [
-        i
-        for i, sketch in enumerate(stored)
-        if min(sketch.tokens, query.tokens) < settings.short_tokens
-        or check_sketches(similarities[i], settings) is not Rule.NOT_ALIKE
-    ]
-    assert found.tolist() == sorted(expected, key=lambda i: -similarities[i].jaccard)
+    candidates = [Candidate(number, 0, sketch, shares_band=True) for number, sketch in enumerate(every[:-1])]
+    assert found.tolist() == Matcher(settings).rank(every[-1], candidates)
 
 
-@pytest.mark.parametrize("most_brief", [30, 10_000])
-def test_a_copy_is_worth_checking_however_many_documents_there_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_brief: int
-) -> None:
-    monkeypatch.setattr(known_documents, "FIRST_ROWS", 8)
-    monkeypatch.setattr(known_documents, "MOST_BRIEF", most_brief)
-    made = DedupSettings()
-    needed = Thresholds.of(made)
-    sketches_of_all = [made_sketch(number, 0.1, 200, 190) for number in range(60)]
-
-    def require_found(known: KnownDocuments) -> None:
-        for number, sketch in enumerate(sketches_of_all[: len(known)]):
-            asked = np.frombuffer(sketch.minima, np.uint64), sketch.shingles, sketch.tokens
-            assert worth_checking(np.arange(len(known)), known.sketches, *asked, needed).tolist() == [number]
-
-    known = KnownDocuments(tmp_path)
-    for number, sketch in enumerate(sketches_of_all):
-        known.add(str(number), number.to_bytes(16, "little"), number, sketch, words=b"", leader=None, indexed=True)
-        require_found(known)
-    lengths = known.checkpoint()
-    known.close()
-    known = KnownDocuments(tmp_path, lengths)
-    require_found(known)
-    known.close()
+@compiled
+def rank_compiled(
+    candidates: NDArray[np.int64], known: Sketches, document: int, needed: Thresholds
+) -> NDArray[np.int64]:
+    return rank(candidates, known, document, needed)

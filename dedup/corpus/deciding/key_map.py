@@ -215,6 +215,8 @@ def find_candidates(
             for candidate in rank(chosen, sketches, document, needed):
                 found.candidates[end] = candidate
                 end += 1
+        elif document >= 0:
+            _leave_out(chains, document)
         found.ends[place] = end
 
 

@@ -20,10 +20,11 @@ from dedup.corpus.job.progress import CorpusProgress
 from dedup.corpus.job.recording import REPORTED, Recorder
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
 from dedup.corpus.saved.folder import complete, put_in_place, require_sums
+from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signing import Portion, sign_all
 from dedup.corpus.signing.words import WordSource
-from dedup.corpus.state.checkpoint import Checkpoint, forget, known_from, locked, require_same
+from dedup.corpus.state.checkpoint import Checkpoint, forget, locked, require_made_with, require_same
 from dedup.corpus.state.tally import Tally
 from dedup.corpus.writing.cluster_members import FILE as MEMBERS
 from dedup.corpus.writing.outputs import discard_part
@@ -235,10 +236,13 @@ class _Run:
 
 
 def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
-    """Begin with the documents of an index, all of it whole: compiled code relies on that."""
-    lengths = known_from(index, settings, folder)
-    require_sums(index, FILES)
-    return lengths
+    """Begin with a copy of the documents of an index, all of it whole: compiled code relies on that."""
+    with closing(SavedIndex(index)) as saved:
+        require_made_with(str(index), saved.named_settings, settings)
+        require_sums(index, FILES)
+        for name in FILES:
+            shutil.copyfile(index / name, folder / name)
+        return saved.lengths._replace(earlier=len(saved))
 
 
 async def _wait_for(decided: UnderWay | None) -> None:

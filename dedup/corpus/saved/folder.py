@@ -1,7 +1,6 @@
 """The folder of a saved index: how it comes to be, whole or not at all.
 
-It is the state of a finished run over files (`dedup.corpus.state.checkpoint`), and beside it the fingerprints as a
-`MemoryIndex`, whose ids are the numbers of the documents, and the checksums of all files.
+It is the state of a finished run over files (`dedup.corpus.state.checkpoint`), and beside it the checksums of all files.
 """
 
 from __future__ import annotations
@@ -23,23 +22,18 @@ from dedup.corpus.state.checkpoint import CHECKPOINT, Checkpoint, about_settings
 from dedup.corpus.state.tally import Tally
 from dedup.corpus.writing.outputs import sync_folder, write_json
 from dedup.errors import IndexFileError, InputError
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.probes import ProbePlan
 from dedup.progress import track
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import scheme_named
 
-FORMAT = 1
+FORMAT = 2
 """The version of the folder's format."""
-
-FINGERPRINTS = "fingerprints"
-"""The file of the `MemoryIndex`."""
 
 CHECKSUMS = "checksums.json"
 """The file that says of every other one how long it is, and its CRC-32."""
 
-CHECKED = (CHECKPOINT, *FILES, FINGERPRINTS)
+CHECKED = (CHECKPOINT, *FILES)
 """The files that have a checksum."""
 
 _CHUNK = 1 << 24
@@ -109,19 +103,13 @@ def complete(folder: Path) -> None:
     """Make an index of the state of a finished run; to do so once more changes nothing."""
     saved = Checkpoint.load(folder)
     assert saved is not None
-    documents = folder / FILES[0]
-    count = saved.lengths.documents // ROW.itemsize
     if saved.lengths.joins:
-        changed = np.memmap(documents, ROW, "r+", shape=(count,))
+        count = saved.lengths.documents // ROW.itemsize
+        changed = np.memmap(folder / FILES[0], ROW, "r+", shape=(count,))
         join_saved(folder, changed, saved.lengths.joins)
         changed.flush()
         replace(saved, lengths=saved.lengths._replace(joins=0)).save(folder)
     (folder / JOINS).unlink(missing_ok=True)
-    rows = np.memmap(documents, ROW, "r", shape=(count,)) if count else np.empty(0, ROW)
-    numbers = np.flatnonzero(rows["indexed"])
-    index = MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0), saved.about["settings"]["scheme"])
-    index.add_many(numbers, rows["fingerprint"][numbers])
-    index.save(folder / FINGERPRINTS)
     checksums = {name: checksum(folder / name) for name in CHECKED}
     write_json(folder / CHECKSUMS, {"format": FORMAT, "files": checksums})
 
@@ -154,21 +142,31 @@ def require_sums(folder: Path, names: Sequence[str] = CHECKED) -> None:
 
 def wrong_sums(folder: Path, names: Sequence[str] = CHECKED) -> Iterator[str]:
     """Yield of which files of an index the length or the checksum is wrong."""
-    try:
-        noted = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
-        version, sums = noted["format"], noted["files"]
-        wanted = {name: sums[name] for name in names}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        yield f"its {CHECKSUMS} cannot be read ({type(error).__name__}: {error})"
-        return
-    if version != FORMAT:
-        yield f"its format is {version!r}, and this version reads {FORMAT}"
-    for name, sum_ in track(wanted.items(), "verifying", len(wanted)):
+    sums = read_sums(folder)
+    for name, sum_ in track(((name, sums[name]) for name in names), "verifying", len(names)):
         found = checksum(folder / name)
         if found[0] != sum_[0]:
             yield f"{name} has {found[0]:,} bytes instead of {sum_[0]:,}"
         if found != sum_:
             yield f"the checksum of {name} is wrong"
+
+
+def read_sums(folder: Path) -> dict[str, list[int]]:
+    """Return length and CRC-32 of each file of an index, by its name.
+
+    Raises:
+        InputError: it is an index of another version.
+        IndexFileError: they cannot be read.
+    """
+    try:
+        noted = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+        if noted["format"] != FORMAT:
+            raise InputError(
+                f"{folder}: an index of format {noted['format']!r}, and this version reads {FORMAT}; build it anew"
+            )
+        return {name: noted["files"][name] for name in CHECKED}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise damaged(folder, f"its {CHECKSUMS} cannot be read ({type(error).__name__}: {error})") from None
 
 
 def damaged(folder: Path, reason: str) -> IndexFileError:

@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.deciding.known import FILES, NOWHERE, ROW, stored_document
-from dedup.corpus.saved.folder import CHECKSUMS, FINGERPRINTS, damaged, settings_of
+from dedup.corpus.deciding.known import BANDS_BYTES, FILES, NOWHERE, ROW, stored_document
+from dedup.corpus.saved.folder import CHECKSUMS, damaged, read_sums, settings_of
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.errors import IndexFileError, InputError, SettingsError
-from dedup.index.memory.index import MemoryIndex
-from dedup.index.probes import ProbePlan
 from dedup.rules.documents import StoredDocument
+from dedup.signature.sketch import BANDS
 
 _ROWS_AT_ONCE = 1 << 18
 
@@ -32,18 +31,22 @@ class SavedIndex:
 
     Attributes:
         folder: where it is.
+        lengths: how long its files are.
         named_settings: the settings that it was made with, as `about_settings` of
             `dedup.corpus.state.checkpoint` writes them.
         settings: the same.
         rows: a row of the type `dedup.corpus.deciding.known.ROW` for each document, as they lie in the file.
+        bands: those of each document, shape (n, 24), as they lie in theirs.
 
     Raises:
-        InputError: there is no index.
+        InputError: there is no index, or one of another version.
         IndexFileError: something of it is missing or cannot be read.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        if (folder / CHECKSUMS).is_file():
+            read_sums(folder)
         try:
             saved = Checkpoint.load(folder)
         except InputError as error:
@@ -52,25 +55,24 @@ class SavedIndex:
             saved = None
         if saved is None or not saved.is_read:
             raise InputError(f"{folder}: no index; give a folder that `dedup index build` or --save-index made")
-        for name in (*FILES, FINGERPRINTS, CHECKSUMS):
+        for name in (*FILES, CHECKSUMS):
             if not (folder / name).is_file():
                 raise self._damaged(f"{name} is not there")
         for name in FILES:
             size, length = (folder / name).stat().st_size, getattr(saved.lengths, name)
             if size != length:
                 raise self._damaged(f"{name} has {size:,} bytes instead of {length:,}")
-        if saved.lengths.documents % ROW.itemsize:
-            raise self._damaged("documents is cut off")
+        self.lengths = saved.lengths
+        count = saved.lengths.documents // ROW.itemsize
+        if (count * ROW.itemsize, count * BANDS_BYTES) != (saved.lengths.documents, saved.lengths.bands):
+            raise self._damaged("documents and bands are not those of as many documents")
         try:
             self.named_settings: dict[str, str] = saved.about["settings"]
             self.settings = settings_of(self.named_settings)
         except (KeyError, TypeError, AttributeError, SettingsError) as error:
             raise self._damaged(f"its settings cannot be read ({error})") from None
-        count = saved.lengths.documents // ROW.itemsize
-        # Not as np.memmap: arrays of this class are slower to take parts of.
-        self.rows: NDArray[Any] = np.empty(0, ROW)
-        if count:
-            self.rows = np.memmap(folder / FILES[0], ROW, "r", shape=(count,)).view(np.ndarray)
+        self.rows = _mapped(folder / "documents", ROW, (count,))
+        self.bands: NDArray[np.uint64] = _mapped(folder / "bands", np.dtype("<u8"), (count, BANDS))
         with ExitStack() as stack:
             self._keys = stack.enter_context((folder / "keys").open("rb"))
             self._words = stack.enter_context((folder / "words").open("rb"))
@@ -125,14 +127,6 @@ class SavedIndex:
                 key, words = self._key_at(int(row["key"])), self._deflated_at(int(row["words"]))
                 yield stored_document(number, row, key), words
 
-    def fingerprints(self, plan: ProbePlan) -> MemoryIndex:
-        """Open the fingerprints; their ids are the numbers of the documents.
-
-        Raises:
-            IndexFileError: they are damaged.
-        """
-        return MemoryIndex.open(self.folder / FINGERPRINTS, plan, self.named_settings["scheme"])
-
     def _key_at(self, place: int) -> str:
         try:
             return self._read(self._keys.fileno(), "keys", place).decode()
@@ -153,3 +147,9 @@ class SavedIndex:
 
     def _damaged(self, reason: str) -> IndexFileError:
         return damaged(self.folder, reason)
+
+
+def _mapped(path: Path, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return a file as an array; nothing can be mapped of an empty one."""
+    # Not as np.memmap: arrays of this class are slower to take parts of.
+    return np.memmap(path, kind, "r", shape=shape).view(np.ndarray) if shape[0] else np.empty(shape, kind)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dedup.corpus.deciding.known import FILES, ROW, Lengths
+from dedup.corpus.deciding.known import Lengths
 from dedup.corpus.reading.documents import Position
 from dedup.corpus.state.tally import Tally
 from dedup.corpus.writing.outputs import write_json
@@ -24,7 +23,7 @@ from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.word_lists import pack
 
-VERSION = 1
+VERSION = 2
 
 CHECKPOINT = "checkpoint.json"
 """The file that says how far a run is."""
@@ -106,28 +105,6 @@ def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path | s
                 f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force "
                 "to begin anew"
             )
-
-
-def known_from(folder: Path, settings: RuleSettings, target: Path) -> Lengths:
-    """Copy the documents that an earlier run saved, to begin with them.
-
-    Args:
-        folder: the state that was saved.
-        settings: those of the new run.
-        target: the folder of its state.
-
-    Raises:
-        InputError: it is no such folder, or was made with other settings.
-    """
-    saved = Checkpoint.load(folder)
-    if saved is None or not saved.is_read:
-        raise InputError(f"{folder}: no index; give a folder that --save-index made")
-    require_made_with(str(folder), saved.about["settings"], settings)
-    for name in FILES:
-        if not (folder / name).is_file() or (folder / name).stat().st_size < getattr(saved.lengths, name):
-            raise InputError(f"{folder / name}: not there or too short; build the index again")
-        shutil.copyfile(folder / name, target / name)
-    return saved.lengths._replace(earlier=saved.lengths.documents // ROW.itemsize)
 
 
 def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:
