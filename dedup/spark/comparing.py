@@ -43,7 +43,7 @@ def compare(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterat
         # What has no shingle is like nothing.
         is_any = fewer > 0
         jaccard = _JACCARDS[_differing(ours["minima"], theirs["minima"])] * is_any
-        containment = _containments(jaccard, np.maximum(fewer, 1), more)
+        containment = _containments(jaccard, np.maximum(fewer, 1), np.maximum(more, 1))
         fewer, more = (each(ours["tokens"], theirs["tokens"]) for each in (np.minimum, np.maximum))
         found = worth_it(jaccard, containment, fewer / np.maximum(more, 1) * is_any, fewer)
         columns = [batch.column("id"), batch.column("candidate"), pa.array(jaccard)]
