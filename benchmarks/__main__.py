@@ -36,6 +36,7 @@ BENCHMARKS = {
     "costs": "index_costs",
     "sql": "sql_index",
     "wide": "wide",
+    "crowding": "crowding",
     "spark": "spark",
     "spark-skew": "spark_skew",
     "spark-increment": "spark_increment",
