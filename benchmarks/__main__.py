@@ -32,8 +32,6 @@ BENCHMARKS = {
     "signatures": "signatures",
     "files": "files",
     "formats": "files_formats",
-    "index": "index",
-    "costs": "index_costs",
     "decisions": "decisions",
     "crowding": "crowding",
     "spark": "spark",
