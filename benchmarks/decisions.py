@@ -29,7 +29,8 @@ from dedup.sql.database import Database
 _SIZES = (10_000, 100_000, 1_000_000)
 _BATCH = 50
 _LOOK_UPS = 100
-NEW, COPIES = 1_000, 100 * len(EDITS)
+# Of some edits the check confirms one copy in five.
+NEW, COPIES = 1_000, 400 * len(EDITS)
 
 _SETTLED = {"sqlite": ("ANALYZE", "PRAGMA wal_checkpoint(TRUNCATE)"), "postgresql": ("VACUUM ANALYZE", "CHECKPOINT")}
 _WRITTEN_OUT = {"sqlite": "PRAGMA wal_checkpoint(TRUNCATE)", "postgresql": "CHECKPOINT"}
@@ -108,6 +109,7 @@ def run(*, data: Path, n: list[int] | None = None, databases: list[str] | None =
         print(_heading())
         for size in sizes:
             asked = _ask(signing, new, size)
+            print(_confirmed_line(asked))
             for kind in kinds:
                 target = _target(kind, folder, server, size)
                 rows.append(_measure(target, signing, stored[:size], asked))
@@ -166,7 +168,7 @@ def _measure(target: _Target, signing: Signing, stored: NDArray[Any], asked: Ask
         "rows": mean(each.rows for each in looked_up),
         "most_rows": max(each.rows for each in looked_up),
         "candidates": mean(each.candidates for each in looked_up),
-        "confirmed": _by_edit(asked.confirmed, [True] * len(right)),
+        "confirmed": _by_edit(asked.confirmed),
         "recall": _by_edit(right, asked.confirmed),
         "wrong": sum(each is not None and each.verdict.is_duplicate for each in new) + sum(dropped) - sum(right),
         "bytes_a_document": nbytes / len(stored),
@@ -208,9 +210,9 @@ def _bytes_of(database: Database) -> int:
         return int(connection.scalar(text(_BYTES[connection.dialect.name])) or 0)
 
 
-def _by_edit(right: Sequence[bool], counted: Sequence[bool]) -> dict[str, float]:
-    """Return by edit which share of the copies that count is right."""
-    pairs = np.array([right, counted])
+def _by_edit(right: Sequence[bool], counted: Sequence[bool] | None = None) -> dict[str, float]:
+    """Return by edit which share of the copies that count, by default all, is right."""
+    pairs = np.array([right, counted or [True] * len(right)])
     shares = {}
     for place, edit in enumerate(EDITS):
         of_edit, count = pairs[:, place :: len(EDITS)]
@@ -223,6 +225,11 @@ def _heading() -> str:
     edits = [edit.replace(" of the words", " words").replace(" by a fifth", "") for edit in EDITS]
     names = ["CPU ms: new", "copy", "server's", "rows", "candidates", *edits, "wrong", "bytes each", "kB written"]
     return f"{'':12}{'documents':>12}" + "".join(f"{name:>12}" for name in names)
+
+
+def _confirmed_line(asked: Asked) -> str:
+    shares = "".join(f"{share:>12.3f}" for share in _by_edit(asked.confirmed).values())
+    return f"{'':24}{'copies that the check confirms':>60}{shares}"
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -70,7 +70,10 @@ class Signing:
 
     def texts(self, numbers: Iterable[int]) -> Iterator[Signature]:
         """Yield the signatures of texts."""
-        return self._pool.map(_sign_text, numbers, chunksize=20)
+        left = iter(numbers)
+        # In portions: what is done before it is taken waits in memory.
+        while some := list(islice(left, _ROWS)):
+            yield from self._pool.map(_sign_text, some, chunksize=20)
 
     def copies(self, numbers: Iterable[int]) -> Iterator[Signature]:
         """Yield the signatures of copies of texts, the edits in turn."""
