@@ -1,7 +1,4 @@
-"""A database filled with many documents at once, as it would be had they been decided one after the other.
-
-What depends on how candidates are found is in `_keys_of`, `may_meet` and `look_up`.
-"""
+"""A database filled with many documents at once, as it would be had they been decided one after the other."""
 
 from __future__ import annotations
 
@@ -17,28 +14,23 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, insert, select
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.ledger.tables.permuted import SqlIndex
+from dedup.index.keys import MOST_READ
+from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import plan_of
+from dedup.rules.verification import keys_of
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Signature, digest, make_signature
+from dedup.signature.sketch import BANDS
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, fingerprints, to_signed, words
 
 SETTINGS = DedupSettings()
 """Those of the databases, but for where they are."""
 
-_TABLES = SETTINGS.tables.tables
-_DOCUMENT = np.dtype([("digest", "V16"), ("fingerprint", "<u8"), ("sketch", "V80"), ("keys", "<i8", (len(_TABLES),))])
+_KEYS = keys_of(SETTINGS)
+_DOCUMENT = np.dtype([("digest", "V16"), ("fingerprint", "<u8"), ("sketch", "V80"), ("bands", "<u8", (BANDS,))])
 _CHUNK = 500
 _ROWS = 20_000
-_ANY_NUMBER = 1 << 62
-
-# A row of PostgreSQL's binary format: how many fields, and each behind its length.
-_COPIED = np.dtype(
-    [("fields", ">i2"), ("a", ">i4"), ("number", ">i2"), ("b", ">i4"), ("value", ">i8"), ("c", ">i4"), ("id", ">i8")]
-)
-_COPY_BEGINS, _COPY_ENDS = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
 
 
 class LookedUp(NamedTuple):
@@ -99,7 +91,7 @@ def _sign(start: int) -> NDArray[Any]:
             signature.text_digest,
             signature.fingerprint,
             signature.sketch.to_bytes(),
-            _keys_of(signature),
+            signature.bands,
         )
     return found
 
@@ -113,46 +105,40 @@ def _sign_copy(numbered: tuple[int, int]) -> Signature:
     return make_signature(_texts[0].copy(number, EDITS[place % len(EDITS)]))
 
 
-def _keys_of(signature: Signature) -> list[int]:
-    """Return the values of the keys of a document, in the order of their numbers."""
-    return [to_signed(table.permute(signature.fingerprint)) for table in _TABLES]
-
-
 def may_meet(stored: NDArray[Any], asked: Sequence[Signature]) -> NDArray[np.int64]:
-    """Return the numbers of the stored documents that some others may be compared with: all of them."""
-    return np.arange(len(stored) if asked else 0)
+    """Return the numbers of the stored documents that share keys with some others."""
+    bits = np.array([each.fingerprint for each in asked], np.uint64)
+    wanted = _KEYS.of(bits, np.stack([each.bands for each in asked]))
+    found = []
+    for start in range(0, len(stored), _ROWS):
+        some = stored[start : start + _ROWS]
+        keys = _KEYS.of(np.ascontiguousarray(some["fingerprint"]), some["bands"])
+        shares = [np.isin(keys[:, number], wanted[:, number]) for number in range(_KEYS.count)]
+        found.append(start + np.flatnonzero(np.logical_or.reduce(shares)))
+    return np.concatenate(found)
 
 
 def look_up(connection: Connection, signature: Signature) -> LookedUp:
     """Look a document up as a decision does, and count."""
-    plan = plan_of(SETTINGS)
-    probes = plan.probes(signature.fingerprint, signature.margins)
-    lows, highs = probes.lows.view(np.int64).tolist(), probes.highs.view(np.int64).tolist()
-    table_number, permuted, _ = fingerprints.columns
+    table = KeyTable(_KEYS)
+    [keys] = table.keys_of([Looked(signature.fingerprint, signature.bands, 0)])
     rows = 0
-    for number, low, high in zip(probes.tables.tolist(), lows, highs, strict=True):
-        found = select(func.count()).where(table_number == number, permuted.between(low, high))
-        rows += connection.scalar(found) or 0
-    brought = SqlIndex(plan).query(connection, signature.fingerprint, signature.margins, _ANY_NUMBER)
-    return LookedUp(rows, len(brought))
+    for number, value in enumerate(keys):
+        number_is, value_is = fingerprints.c.number == number, fingerprints.c.value == value
+        of_key = select(fingerprints.c.document_id).where(number_is, value_is)
+        rows += connection.scalar(select(func.count()).select_from(of_key.limit(MOST_READ).subquery())) or 0
+    with table.batch(connection, [keys]):
+        return LookedUp(rows, len(table.find(connection, keys)))
 
 
 def fill(database: Database, stored: NDArray[Any], run_id: int) -> None:
     """Write documents with their keys, text number n with the id n + 1, into a new database of a `Deduplicator`."""
     for start in range(0, len(stored), _ROWS):
-        # Without ids: they are given out in this order, and PostgreSQL goes on counting behind them.
         rows = list(_rows(stored, range(start, min(start + _ROWS, len(stored))), run_id))
         with database.write() as connection:
             connection.execute(insert(documents), rows)
     ids = np.arange(len(stored), dtype=np.int64) + 1
-    for number in range(stored["keys"].shape[1]):
-        # From the beginning of the key to its end, which takes a fraction of the time of any other order.
-        values = np.array(stored["keys"][:, number])
-        order = np.lexsort((ids, values))
-        for start in range(0, len(ids), _ROWS):
-            some_ids = order[start : start + _ROWS]
-            with database.write() as connection:
-                _write_keys(connection, number, values[some_ids], ids[some_ids])
+    fill_keys(database, _KEYS, ids, np.ascontiguousarray(stored["fingerprint"]), stored["bands"])
 
 
 def fill_words(database: Database, signatures: Iterable[Signature]) -> None:
@@ -173,6 +159,7 @@ def _rows(stored: NDArray[Any], numbers: Iterable[int], run_id: int) -> Iterator
     for number in numbers:
         key = key_of(number)
         yield {
+            "id": number + 1,
             "key": key,
             "key_digest": digest(key.encode()),
             "text_digest": stored["digest"][number].tobytes(),
@@ -184,25 +171,3 @@ def _rows(stored: NDArray[Any], numbers: Iterable[int], run_id: int) -> Iterator
             "last_run_id": run_id,
             "content_run_id": run_id,
         }
-
-
-def _write_keys(connection: Connection, number: int, values: NDArray[np.int64], ids: NDArray[np.int64]) -> None:
-    if connection.dialect.name == "sqlite":
-        rows = [(number, value, document) for value, document in zip(values.tolist(), ids.tolist(), strict=True)]
-        connection.exec_driver_sql(f"INSERT INTO {fingerprints.name} VALUES (?, ?, ?)", rows)
-        return
-    copied = np.empty(len(ids), _COPIED)
-    for name, value in (
-        ("fields", 3),
-        ("a", 2),
-        ("number", number),
-        ("b", 8),
-        ("value", values),
-        ("c", 8),
-        ("id", ids),
-    ):
-        copied[name] = value
-    # psycopg writes single rows one after the other, for minutes a million.
-    driver: Any = connection.connection.driver_connection
-    with driver.cursor() as cursor, cursor.copy(f"COPY {fingerprints.name} FROM STDIN (FORMAT BINARY)") as copy:
-        copy.write(_COPY_BEGINS + copied.tobytes() + _COPY_ENDS)
