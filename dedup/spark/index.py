@@ -63,7 +63,6 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         InputError: what is there is no index, or made with other settings, or it cannot be written.
     """
     settings = settings or RuleSettings()
-    compared = f.col("indexed") & (f.col("tokens") <= settings.max_compared)
     stored = [name for name in names_of(COLUMNS) if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.
@@ -73,7 +72,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         together.where(f.col("content").isNotNull())
         .select("id", "content.*", "text")
         .withColumn("indexed", is_comparable(settings))
-        .withColumn("text", f.when(compared, f.col("text")))
+        .withColumn("text", f.when(f.col("indexed"), f.col("text")))
         .sortWithinPartitions("id")
         .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), COLUMNS)
     )
