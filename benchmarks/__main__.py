@@ -37,6 +37,7 @@ BENCHMARKS = {
     "sql": "sql_index",
     "wide": "wide",
     "spark": "spark",
+    "spark-growth": "spark_growth",
     "spark-skew": "spark_skew",
     "spark-increment": "spark_increment",
     "scale": "scale",
