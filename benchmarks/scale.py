@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.crowds import Crowd
-from benchmarks.edited_texts import EDITS, Texts
-from benchmarks.wide import real_texts
+from benchmarks.edited_texts import EDITS, Texts, real_texts
 from dedup.compiled import compiled
 from dedup.compiled.bits import ones, signed
 from dedup.corpus.candidates.candidates import MOST_COMPARED, Candidates

@@ -206,9 +206,7 @@ def test_many_sketches_are_ranked_as_one_is(
     minima = np.array([struct.unpack("<8Q", sketch.minima) for sketch in every], np.uint64)
     shingles = np.array([sketch.shingles for sketch in every], np.uint32)
     tokens = np.array([sketch.tokens for sketch in every], np.uint32)
-    found = rank_compiled(
-        np.arange(len(made)), Sketches(minima, shingles, tokens), len(made), Thresholds.of(settings)
-    )
+    found = rank_compiled(np.arange(len(made)), Sketches(minima, shingles, tokens), len(made), Thresholds.of(settings))
     candidates = [Candidate(number, 0, sketch, shares_band=True) for number, sketch in enumerate(every[:-1])]
     assert found.tolist() == Matcher(settings).rank(every[-1], candidates)
 
