@@ -35,6 +35,7 @@ BENCHMARKS = {
     "decisions": "decisions",
     "crowding": "crowding",
     "spark": "spark",
+    "spark-growth": "spark_growth",
     "spark-skew": "spark_skew",
     "spark-increment": "spark_increment",
     "scale": "scale",

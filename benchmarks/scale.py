@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from dedup.corpus.candidates.candidates import MOST_COMPARED, Candidates
+from dedup.corpus.candidates.probing import Probes, brought, probes_of
+from dedup.index.memory.flips import Flips
+from dedup.index.memory.index import MemoryIndex
 from numpy.typing import NDArray
 
 from benchmarks.crowds import Crowd
 from benchmarks.edited_texts import EDITS, Texts, real_texts
 from dedup.compiled import compiled
 from dedup.compiled.bits import ones, signed
-from dedup.corpus.candidates.candidates import MOST_COMPARED, Candidates
-from dedup.corpus.candidates.probing import Probes, brought, probes_of
-from dedup.index.memory.flips import Flips
-from dedup.index.memory.index import MemoryIndex
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import plan_of
 from dedup.signature.signature import Signature, make_signature

@@ -86,7 +86,10 @@ def _decide_any_signatures() -> None:
     words = [deflate(b"word")] * count
     batch = SignedBatch(Entries.of(documents), Signatures(rows, words, {}, {}), documents)
     for mode in Mode:
-        with tempfile.TemporaryDirectory() as name, closing(CorpusDeduplicator(RuleSettings(mode=mode), Path(name))) as known:
+        with (
+            tempfile.TemporaryDirectory() as name,
+            closing(CorpusDeduplicator(RuleSettings(mode=mode), Path(name))) as known,
+        ):
             known.decide(batch)
 
 

@@ -40,7 +40,7 @@ def held(folder: Path) -> dict[str, tuple[str | None, bool, bytes]]:
                 document.indexed,
                 saved.words(document.id),
             )
-            for document, _ in saved.documents()
+            for document, _, _ in saved.documents()
         }
         assert len(rows) == len(saved)
     return rows

@@ -20,6 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, and say where it is kept."""
-    compile_ahead(PARTS if options.files else SIGNATURES, lambda line: say(_COMMAND, line), sys.stderr)
+    compile_ahead(tuple(PARTS) if options.files else SIGNATURES, lambda line: say(_COMMAND, line), sys.stderr)
     sys.stdout.write(f"compiled code is kept in {kept_folder()}\n")
     return 0

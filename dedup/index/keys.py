@@ -60,11 +60,19 @@ class Keys:
             A key a number, shape (n, count).
         """
         keys = np.empty((len(fingerprints), self.count), np.uint64)
-        for table in self._tables:
-            # Which bits go where is the same for one number and for many.
-            keys[:, table.number] = table.permute(fingerprints) >> np.uint64(BITS - len(table.prefix))  # type: ignore[arg-type,operator]
+        for number in range(self.tables):
+            keys[:, number] = self.numbered(number, fingerprints, bands)
         keys[:, self.tables :] = bands[:, : self.count - self.tables]
         return keys
+
+    def numbered(self, number: int, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the keys of one number, shape (n,); the other arguments are those of `of`."""
+        if number >= self.tables:
+            return bands[:, number - self.tables]
+        table = self._tables[number]
+        # Which bits go where is the same for one number and for many.
+        permuted: NDArray[np.uint64] = table.permute(fingerprints)  # type: ignore[arg-type,assignment]
+        return permuted >> np.uint64(BITS - len(table.prefix))
 
 
 def choose(found: Iterable[tuple[int, Sequence[int]]], keys: Keys) -> list[tuple[int, bool]]:

@@ -232,7 +232,9 @@ class Deduplicator:
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
         """Say of documents what they are known by and found by."""
-        arriving, comparable, looked = [], [], []
+        arriving: list[Arriving] = []
+        comparable: list[int] = []
+        looked: list[Looked] = []
         for each in documents:
             space = self.scopes.space_of(each.spider, run_id)
             document = self._scoped(each, space)

@@ -15,7 +15,6 @@ from pyspark.sql import functions as f
 from dedup.corpus.saved.export_format import (
     ABOUT,
     COMPLETE,
-    FORMAT,
     FROM,
     NAME,
     ROWS,
@@ -147,8 +146,6 @@ def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> bo
     """Refuse what is no index with these settings; say whether it is a folder, or else a file."""
     is_folder = hadoop.is_folder(spark, path)
     about = _about_folder(spark, path) if is_folder else _about_file(spark, path)
-    if about.format != FORMAT:
-        raise InputError(f"{path}: export format {about.format}, and Spark reads {FORMAT}; export the index again")
     require_made_with(path, about.named_settings, settings)
     if is_folder:
         for name in hadoop.names_in(spark, f"{path}/{ROWS}"):

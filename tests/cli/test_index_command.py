@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.probes import ProbePlan
 from sqlalchemy import update
 
 from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.probes import ProbePlan
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.signature.signature import digest

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from dedup.index.memory.index import DESIGN, MemoryIndex
+from dedup.index.probes import ProbePlan
 
 import dedup
 from dedup import compiled_cache
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.probes import ProbePlan
 from dedup.signature.signature import make_signature
 from dedup.warming_parts import PARTS
 from tests.texts import CHINESE, ENGLISH

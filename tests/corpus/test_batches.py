@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dedup.corpus.candidates import candidates
+from dedup.rules.mutual import margins_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.candidates import candidates
 from dedup.corpus.deciding.cluster_merges import FILE as JOINS
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.deciding.known import FILES
@@ -28,7 +29,6 @@ from dedup.corpus.signing.signed import identity_of
 from dedup.corpus.signing.signing import sign, sign_contents, sign_lines
 from dedup.corpus.signing.words import WordSource, refer
 from dedup.errors import InputError
-from dedup.rules.mutual import margins_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 from tests.corpus.test_files_verdicts import corpus

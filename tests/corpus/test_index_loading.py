@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dedup.ledger.tables import permuted
 from sqlalchemy import select
 
 from dedup.cli.main import main
 from dedup.corpus.saved import loading
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import DatabaseError
-from dedup.ledger.tables import permuted
 from dedup.sql import schema
 from tests.corpus.test_files_verdicts import corpus
 from tests.crawling import crawl

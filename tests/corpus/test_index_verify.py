@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from dedup.cli.main import main
-from dedup.corpus.deciding.known import ROW
-from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, checksum
-from dedup.corpus.saved.verifying import verify
-from dedup.errors import DedupError, IndexFileError
 from dedup.index.memory import index_file
 from dedup.index.memory.building import build, merged
 from dedup.index.memory.checking import find_damage
 from dedup.index.memory.index import DESIGN, MemoryIndex
 from dedup.index.memory.segment import Segment
 from dedup.index.probes import ProbePlan
+
+from dedup.cli.main import main
+from dedup.corpus.deciding.known import ROW
+from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, checksum
+from dedup.corpus.saved.verifying import verify
+from dedup.errors import DedupError, IndexFileError
 from tests.saved_indexes import save_index
 from tests.texts import document, edited
 

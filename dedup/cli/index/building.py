@@ -22,6 +22,7 @@ from dedup.corpus.saved.folder import new_index, require_free
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import RuleSettings
 from dedup.sql.database import Database, open_existing_database, url_of
+from dedup.warming import SIGNATURES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +63,7 @@ def _build_of_files(options: argparse.Namespace) -> int:
 def _build_of_database(options: argparse.Namespace) -> int:
     with closing(open_existing_database(url_of(options.database))) as database:
         settings = _settings(database, read_settings_options(options))
-        compile_first("index build", "files")
+        compile_first("index build", *SIGNATURES, "files")
         with new_index(options.output, settings, force=options.force) as known:
             taken = add_crawled(database, settings, known)
     if options.json:

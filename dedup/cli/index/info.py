@@ -12,12 +12,12 @@ from dedup.corpus.saved.contents import Contents, read_contents
 from dedup.display import plain, unit_for
 
 _LABEL = 14
-_CROWDS_NAMED = 5
+_CROWDED_NAMED = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder, or a file of a MemoryIndex")
+    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder")
     parser.add_argument("--json", action="store_true", help="print an object for a program")
 
 
@@ -25,8 +25,8 @@ def run(options: argparse.Namespace) -> int:
     """Print what an index consists of."""
     contents = read_contents(options.index)
     if options.json:
-        crowds = [crowd._asdict() for crowd in contents.crowds]
-        print(json.dumps({**asdict(contents), "crowds": crowds}, indent=2))
+        crowded = [each._asdict() for each in contents.most_crowded]
+        print(json.dumps({**asdict(contents), "most_crowded": crowded}, indent=2))
         return 0
     for label, text in _rows(contents):
         print(f"{label:<{_LABEL}}{text}")
@@ -35,32 +35,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _rows(contents: Contents) -> Iterator[tuple[str, str]]:
     yield "index", plain(contents.path)
-    folder = "" if contents.format is None else f"{contents.format}, of the fingerprints "
-    yield "format", f"{folder}{contents.file_format}"
+    yield "format", f"{contents.format}"
     yield "scheme", plain(contents.scheme)
-    documents = contents.documents
-    if documents is not None:
-        yield "settings", plain(documents.settings) or "the defaults"
-        of_them = f"{documents.leaders:,} originals, {documents.duplicates:,} duplicates"
-        yield "documents", f"{documents.count:,} of different contents: {of_them}; words of {documents.with_words:,}"
-    yield "fingerprints", f"{contents.fingerprints:,} different ones of {contents.indexed:,} documents"
-    shared = f"{contents.shared:,} by several documents, up to {contents.most_shared:,}" if contents.shared else "none"
-    yield "shared", shared
+    yield "settings", plain(contents.settings) or "the defaults"
     yield "tables", plain(contents.design)
-    yield from _crowd_rows(contents)
-    total = sum(contents.files.values())
-    each = ", ".join(f"{Path(name).name} {_bytes(size)}" for name, size in contents.files.items())
-    yield "bytes", f"{_bytes(total)}: {plain(each)}"
+    of_them = f"{contents.leaders:,} originals, {contents.duplicates:,} duplicates"
+    yield "documents", f"{contents.documents:,} of different contents: {of_them}; words of {contents.with_words:,}"
+    yield "keys", f"{contents.keys:,} different ones of {contents.indexed:,} documents"
+    yield from _crowded_rows(contents)
+    each = ", ".join(f"{name} {_bytes(size)}" for name, size in contents.files.items())
+    yield "bytes", f"{_bytes(sum(contents.files.values()))}: {plain(each)}"
 
 
-def _crowd_rows(contents: Contents) -> Iterator[tuple[str, str]]:
-    if not contents.crowds:
-        yield "skew", "none: no value of a block swallows a 64th of the fingerprints, and 4,096 of them"
-    for number, crowd in enumerate(contents.crowds[:_CROWDS_NAMED]):
-        text = f"block {crowd.table} = {crowd.value:04x} swallows {crowd.fingerprints:,}, {crowd.share:.1%} of all"
-        yield "skew" if number == 0 else "", text
-    if len(contents.crowds) > _CROWDS_NAMED:
-        yield "", f"and {len(contents.crowds) - _CROWDS_NAMED:,} more values"
+def _crowded_rows(contents: Contents) -> Iterator[tuple[str, str]]:
+    bound = f"more than {contents.most_read} documents, the earliest of which are read"
+    yield "crowded", f"{contents.crowded:,} keys of {bound}" if contents.crowded else f"none: no key of {bound}"
+    for key in contents.most_crowded[:_CROWDED_NAMED]:
+        yield "", f"{key.kind} {key.number} = {key.value:x}: {key.documents:,} documents"
 
 
 def _bytes(size: int) -> str:

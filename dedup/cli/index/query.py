@@ -7,12 +7,11 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 from dedup.cli.compiling import compile_first
-from dedup.corpus.saved.folder import FINGERPRINTS
 from dedup.corpus.saved.querying import Hit, Query, find_near
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.display import cut, plain, readable, similarity
@@ -22,11 +21,11 @@ from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
 from dedup.report.explanation.sides import TEXT_PREFIX, Material, read_named
 from dedup.report.output import open_output
 from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import BITS
 from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
 _RADIUS = 3
-_WIDEST = 15
 _FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
 _NAME_WIDTH = 60
 _HEADINGS = ("found", "distance", "similarity", "verdict", "rule", "leader")
@@ -34,7 +33,7 @@ _HEADINGS = ("found", "distance", "similarity", "verdict", "rule", "leader")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder; for fingerprints also a MemoryIndex file")
+    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder")
     parser.add_argument(
         "documents",
         nargs="*",
@@ -54,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file of fingerprints, one a line; - is the standard input",
     )
     parser.add_argument(
-        "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {_WIDEST}, for fingerprints; default: 3"
+        "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {BITS}, for fingerprints; default: 3"
     )
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
     parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
@@ -65,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
     """Look up and print what was found; the status is 0, whether anything was or not."""
     if not options.documents and not options.fingerprint and options.fingerprints is None:
         raise InputError("nothing to look up: give files, texts, --fingerprint HEX, or --fingerprints FILE")
-    if not 0 <= options.radius <= _WIDEST:
-        raise InputError(f"--radius {options.radius}: expected 0 to {_WIDEST} bits")
+    if not 0 <= options.radius <= BITS:
+        raise InputError(f"--radius {options.radius}: expected 0 to {BITS} bits")
     if options.limit < 1:
         raise InputError(f"--limit {options.limit}: expected at least 1")
     asked = [_fingerprint(text, "--fingerprint") for text in options.fingerprint]
@@ -75,12 +74,12 @@ def run(options: argparse.Namespace) -> int:
     if options.encoding:
         require_encoding(options.encoding)
     materials = [_material(name, options.encoding or "") for name in options.documents]
-    compile_first("index query", *(SIGNATURES if materials else ()), "near")
-    with ExitStack() as stack:
-        is_file = options.index.is_file()
-        saved = None if is_file else stack.enter_context(closing(SavedIndex(options.index)))
-        answers = list(_like(saved, materials, options.index)) + list(_near(saved, asked, options))
-    answers = [(name, found[: options.limit]) for name, found in answers]
+    if materials:
+        compile_first("index query", *SIGNATURES)
+    with closing(SavedIndex(options.index)) as saved:
+        answers = [(name, found[: options.limit]) for name, found in _like(saved, materials)]
+        near = find_near(saved, asked, options.radius, options.limit)
+        answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
     with open_output("") as stream:
         if options.json:
             objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
@@ -116,26 +115,11 @@ def _material(name: str, encoding: str) -> Material:
     return material
 
 
-def _like(saved: SavedIndex | None, materials: Sequence[Material], path: Path) -> Iterator[tuple[str, list[Hit]]]:
-    if not materials:
-        return
-    if saved is None:
-        raise InputError(
-            f"{path}: has fingerprints alone, to be asked with --fingerprint or --fingerprints; texts need a folder"
-        )
+def _like(saved: SavedIndex, materials: Sequence[Material]) -> Iterator[tuple[str, list[Hit]]]:
     query = Query(saved)
     scheme = find_scheme(saved.settings.scheme)
     for material in materials:
         yield material.name, query.like(material.side(scheme).signature)
-
-
-def _near(
-    saved: SavedIndex | None, asked: Sequence[int], options: argparse.Namespace
-) -> Iterator[tuple[str, list[Hit]]]:
-    path = options.index if saved is None else options.index / FINGERPRINTS
-    if asked:
-        found = find_near(path, saved, asked, options.radius, options.limit)
-        yield from zip((f"{fingerprint:016x}" for fingerprint in asked), found, strict=True)
 
 
 def _table(answers: Sequence[tuple[str, list[Hit]]], width: int | None) -> Iterator[str]:

@@ -163,9 +163,7 @@ class CorpusDeduplicator:
         if not self._is_paper:
             hashes = self._keys.hashes(batch.rows["fingerprint"], batch.rows["bands"])
             chains, known = self._keys.room(end), self._known
-            find_candidates(
-                chains, hashes, known.rows["fingerprint"], comparable, known.sketches, self._needed, found
-            )
+            find_candidates(chains, hashes, known.rows["fingerprint"], comparable, known.sketches, self._needed, found)
         return found, comparable
 
     def _decide(self, batch: SignedBatch, found: Found) -> Iterator[Related]:

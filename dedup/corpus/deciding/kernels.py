@@ -1,8 +1,5 @@
 """Compiled loops over the known documents of a corpus: finding a content, comparing sketches."""
 
-# Compiled functions take nothing by name.
-# ruff: noqa: PLR0917
-
 from __future__ import annotations
 
 from typing import NamedTuple

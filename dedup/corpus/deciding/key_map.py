@@ -97,7 +97,11 @@ class KeyMap:
         return (keys >> np.uint64(32)).astype(np.uint32)
 
     def add_many(
-        self, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64], indexed: NDArray[np.int64], at_once: int = 1 << 16
+        self,
+        fingerprints: NDArray[np.uint64],
+        bands: NDArray[np.uint64],
+        indexed: NDArray[np.int64],
+        at_once: int = 1 << 16,
     ) -> None:
         """Add the first documents.
 
@@ -111,7 +115,6 @@ class KeyMap:
             some = slice(start, start + at_once)
             hashes = self.hashes(fingerprints[some], np.asarray(bands[some]))
             _add(self.room(start + len(hashes)), hashes, np.ascontiguousarray(indexed[some]), start)
-
 
     def add(self, document: int, hashes: NDArray[np.uint32], *, is_found: bool) -> None:
         """Add the document behind all others by the hashes of its keys; is_found: whether it can be found."""

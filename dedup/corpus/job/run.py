@@ -127,9 +127,7 @@ class _Run:
         self.is_read = saved is not None and saved.is_read
         words = WordSource(job.files, job.options, job.settings.scheme)
         with ExitStack() as stack:
-            self._deduplicator = stack.enter_context(
-                closing(CorpusDeduplicator(job.settings, folder, lengths, words))
-            )
+            self._deduplicator = stack.enter_context(closing(CorpusDeduplicator(job.settings, folder, lengths, words)))
             self._recorder = stack.enter_context(closing(Recorder(job, folder, saved)))
             self._open = stack.pop_all()
         self.tally = self._recorder.tally

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from dedup.errors import DatabaseError
 from dedup.progress import Progress
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable
+from dedup.signature.batch import bands_of_words
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.sketch import Sketch
 from dedup.sql.database import Database, read_properties
@@ -73,7 +75,7 @@ def add_crawled(database: Database, settings: RuleSettings, known: KnownDocument
         known: where they are added.
 
     Raises:
-        DatabaseError: the database cannot be read, or a duplicate has no original.
+        DatabaseError: the database cannot be read, a duplicate has no original, or a text no words.
     """
     with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
         originals = _Adding(settings, known, database.name)
@@ -128,4 +130,12 @@ class _Adding:
             return number
         is_left_out = settings.mode is Mode.PAPER and leader is not None
         indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
-        return self._known.add(row.key, identity, fingerprint, sketch, words=deflated, leader=leader, indexed=indexed)
+        if indexed and not deflated and settings.mode is not Mode.PAPER:
+            raise DatabaseError(
+                f"database {self._database}: the words of {row.key!r} are not stored; give the mode, min_tokens and "
+                "short_tokens of its crawl"
+            )
+        bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
+        return self._known.add(
+            row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed
+        )

@@ -1,12 +1,11 @@
 """The exported form of an index: what a row and the line about all of them hold, in JSONL, in Parquet, on Spark.
 
 A row a document, by rising `number`s that may have gaps: `key`, its content's digest, `fingerprint`, `minima`,
-`tokens`, `shingles`, `leader` (the number of a row before), `indexed` (whether it stands in the tables), `words` (a
-line feed between them). JSONL has `digest`, `fingerprint` and `minima` in hexadecimal. Parquet has bits as Spark has
-them: the halves of the digest as `low` and `high`, and the fingerprint, are longs with a sign, `minima` are bytes, and
-so are `words`, in zlib's format: to read them all then takes a fifth of the time, and few are looked at.
-
-Rows of format 1 have no number, which is their place, from 0, and hexadecimal and words as text in Parquet, too.
+`tokens`, `shingles`, `leader` (the number of a row before), `indexed` (whether it can be found by its keys), `words` (a
+line feed between them), `bands`. JSONL has `digest`, `fingerprint`, `minima` and `bands` in hexadecimal. Parquet has
+bits as Spark has them: the halves of the digest as `low` and `high`, and the fingerprint, are longs with a sign,
+`minima` and `bands` are bytes, and so are `words`, in zlib's format: to read them all then takes a fifth of the time,
+and few are looked at.
 """
 
 from __future__ import annotations
@@ -18,13 +17,16 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dedup.corpus.saved.folder import settings_of
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import RuleSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.sketch import Sketch
 
-FORMAT = 2
+FORMAT = 3
 
 NAME = "dedup index"
 """Of the line about all rows: the key of its object in JSONL, and of the metadata in Parquet."""
@@ -41,6 +43,7 @@ COLUMNS = {
     "leader": "int64",
     "indexed": "bool",
     "words": "large_binary",
+    "bands": "binary",
 }
 """The columns of Parquet and their types, by the names that Arrow has for them."""
 
@@ -56,9 +59,8 @@ COMPLETE = "_SUCCESS"
 ABOUT = "about"
 """The folder of the line about all rows there, written last."""
 
-_FIRST_FORMAT = 1
-_HEX_DIGITS = {"digest": 32, "fingerprint": 16, "minima": 128}
-_MINIMA_BYTES = 64
+_HEX_DIGITS = {"digest": 32, "fingerprint": 16, "minima": 128, "bands": 384}
+_BYTES = {"minima": 64, "bands": 192}
 _DIGEST = struct.Struct("<qq")
 _FINGERPRINT = struct.Struct("<q")
 _MOST_COUNTED = 1 << 32
@@ -76,8 +78,9 @@ class Row(NamedTuple):
         tokens: how many its text has.
         shingles: how many these make.
         leader: the number of the leader of its cluster, if it is a duplicate.
-        indexed: whether it stands in the tables.
+        indexed: whether it can be found by its keys.
         words: its tokens with a line feed between them; None where they are not kept.
+        bands: those of its signature, shape (24,).
     """
 
     number: int
@@ -90,6 +93,7 @@ class Row(NamedTuple):
     leader: int | None
     indexed: bool
     words: str | None
+    bands: NDArray[np.uint64]
 
     @property
     def sketch(self) -> Sketch:
@@ -101,17 +105,21 @@ class Row(NamedTuple):
         """The words, deflated; nothing where they are not kept."""
         return b"" if self.words is None else deflate(self.words.encode())
 
+    @property
+    def _band_bytes(self) -> bytes:
+        return self.bands.astype("<u8").tobytes()
+
     def in_jsonl(self) -> dict[str, Any]:
         """Return the object of a line."""
         bits = {"digest": self.digest.hex(), "fingerprint": f"{self.fingerprint:016x}", "minima": self.minima.hex()}
-        return self._asdict() | bits
+        return self._asdict() | bits | {"bands": self._band_bytes.hex()}
 
     def in_parquet(self) -> dict[str, Any]:
         """Return the values by column."""
         low, high = _DIGEST.unpack(self.digest)
         (fingerprint,) = _FINGERPRINT.unpack(self.fingerprint.to_bytes(8, "little"))
-        bits = {"low": low, "high": high, "fingerprint": fingerprint, "words": self.deflated or None}
-        values = self._asdict() | bits
+        bits = {"low": low, "high": high, "fingerprint": fingerprint}
+        values = self._asdict() | bits | {"words": self.deflated or None, "bands": self._band_bytes}
         return {name: values[name] for name in COLUMNS}
 
 
@@ -128,12 +136,10 @@ class About(NamedTuple):
     """What is said of all rows.
 
     Attributes:
-        format: the version of the form.
         named_settings: the settings that the index was made with, as `write_about` takes them.
         settings: the same.
     """
 
-    format: int
     named_settings: dict[str, str]
     settings: RuleSettings
 
@@ -151,16 +157,17 @@ def read_about(source: str, text: str | bytes) -> About:
         text: the JSON of what `write_about` returned.
 
     Raises:
-        InputError: it is something else, or of a later version.
+        InputError: it is something else, or of another version.
     """
     try:
         about = json.loads(text)
         version = about["format"]
-        if version not in (_FIRST_FORMAT, FORMAT):
+        if version != FORMAT:
             raise InputError(
-                f"{source}: export format {version!r}, and this version reads {FORMAT}; export the index again with it"
+                f"{source}: export format {version!r}, and this version reads {FORMAT}; build the index anew with it, "
+                "and export that"
             )
-        return About(version, about["settings"], settings_of(about["settings"]))
+        return About(about["settings"], settings_of(about["settings"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise no_export(source) from None
     except SettingsError as error:
@@ -172,42 +179,39 @@ def no_export(source: str) -> InputError:
     return InputError(f"{source}: not an exported index; give what `dedup index export` or `dedup spark` wrote")
 
 
-def reader_of(version: int, *, is_parquet: bool) -> Callable[[Any, int], Row]:
-    """Return what makes rows of an object of JSON, or of values by column, and the place of it, from 0.
+def row_of(values: Any, *, is_parquet: bool) -> Row:
+    """Return the row of an object of JSON, or of values by column.
 
-    It raises ValueError, KeyError, TypeError or AttributeError where something is not what it should be.
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: something is not what it should be.
     """
-
-    def read(values: Any, place: int) -> Row:
-        if not isinstance(values, dict):
-            raise TypeError("not an object")
-        is_hex = version == _FIRST_FORMAT or not is_parquet
-        digest, fingerprint, minima = (_of_hex if is_hex else _of_bits)(values)
-        return Row(
-            place if version == _FIRST_FORMAT else _checked(values, "number", _is_long),
-            _checked(values, "key", lambda value: isinstance(value, str)),
-            digest,
-            fingerprint,
-            minima,
-            _checked(values, "tokens", _is_count),
-            _checked(values, "shingles", _is_count),
-            _checked(values, "leader", lambda value: value is None or _is_long(value)),
-            _checked(values, "indexed", lambda value: isinstance(value, bool)),
-            _words_of_text(values) if is_hex else _words_of_bits(values),
-        )
-
-    return read
+    if not isinstance(values, dict):
+        raise TypeError("not an object")
+    digest, fingerprint, minima, bands = (_of_bits if is_parquet else _of_hex)(values)
+    return Row(
+        _checked(values, "number", _is_long),
+        _checked(values, "key", lambda value: isinstance(value, str)),
+        digest,
+        fingerprint,
+        minima,
+        _checked(values, "tokens", _is_count),
+        _checked(values, "shingles", _is_count),
+        _checked(values, "leader", lambda value: value is None or _is_long(value)),
+        _checked(values, "indexed", lambda value: isinstance(value, bool)),
+        _words_of_bits(values) if is_parquet else _words_of_text(values),
+        np.frombuffer(bands, "<u8"),
+    )
 
 
-def _of_hex(values: dict[str, Any]) -> tuple[bytes, int, bytes]:
-    digest, fingerprint, minima = (bytes.fromhex(_checked(values, name, _is_hex(name))) for name in _HEX_DIGITS)
-    return digest, int.from_bytes(fingerprint), minima
+def _of_hex(values: dict[str, Any]) -> tuple[bytes, int, bytes, bytes]:
+    digest, fingerprint, minima, bands = (bytes.fromhex(_checked(values, name, _is_hex(name))) for name in _HEX_DIGITS)
+    return digest, int.from_bytes(fingerprint), minima, bands
 
 
-def _of_bits(values: dict[str, Any]) -> tuple[bytes, int, bytes]:
+def _of_bits(values: dict[str, Any]) -> tuple[bytes, int, bytes, bytes]:
     low, high, fingerprint = (_checked(values, name, _is_long) for name in ("low", "high", "fingerprint"))
-    minima = _checked(values, "minima", lambda value: isinstance(value, bytes) and len(value) == _MINIMA_BYTES)
-    return _DIGEST.pack(low, high), int.from_bytes(_FINGERPRINT.pack(fingerprint), "little"), minima
+    minima, bands = (_checked(values, name, _is_bytes(name)) for name in _BYTES)
+    return _DIGEST.pack(low, high), int.from_bytes(_FINGERPRINT.pack(fingerprint), "little"), minima, bands
 
 
 def _words_of_text(values: dict[str, Any]) -> str | None:
@@ -234,6 +238,10 @@ def _checked(values: dict[str, Any], name: str, is_right: Callable[[Any], object
 
 def _is_hex(name: str) -> Callable[[Any], object]:
     return lambda value: isinstance(value, str) and re.fullmatch(f"[0-9a-f]{{{_HEX_DIGITS[name]}}}", value)
+
+
+def _is_bytes(name: str) -> Callable[[Any], object]:
+    return lambda value: isinstance(value, bytes) and len(value) == _BYTES[name]
 
 
 def _is_long(value: Any) -> bool:

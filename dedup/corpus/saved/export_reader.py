@@ -22,7 +22,7 @@ from dedup.corpus.saved.export_format import (
     no_export,
     not_complete,
     read_about,
-    reader_of,
+    row_of,
 )
 from dedup.errors import InputError
 from dedup.progress import Progress
@@ -84,12 +84,11 @@ class Exported:
         Raises:
             InputError: a row is not what it should be, or does not fit to those before.
         """
-        read = reader_of(self._about.format, is_parquet=self._is_parquet)
         found = chain.from_iterable(map(_of_parquet, self._parts())) if self._is_parquet else _of_jsonl(self._path)
         numbers = array("q")
         for place, (where, values) in enumerate(found):
             try:
-                row = read(values, place)
+                row = row_of(values, is_parquet=self._is_parquet)
                 leader = _place_of_leader(row, numbers)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise wrong_row(where, f"no {error}" if isinstance(error, KeyError) else str(error)) from None

@@ -65,7 +65,7 @@ def add_rows(exported: Exported, known: KnownDocuments) -> int:
 
 
 def _write_rows(saved: SavedIndex, output: Output, *, is_parquet: bool) -> None:
-    for document, words in track(saved.documents(), "exporting", len(saved)):
+    for document, words, bands in track(saved.documents(), "exporting", len(saved)):
         assert document.text_digest is not None
         row = Row(
             document.id,
@@ -78,6 +78,7 @@ def _write_rows(saved: SavedIndex, output: Output, *, is_parquet: bool) -> None:
             document.leader_id,
             document.indexed,
             saved.inflate(document.id, words).decode() if words else None,
+            bands,
         )
         output.write(row.in_parquet() if is_parquet else row.in_jsonl())
 
@@ -98,4 +99,13 @@ def _add(row: Row, leader: int | None, known: KnownDocuments) -> None:
         raise ValueError(f"leader {row.leader} is led by another document")
     if known.find(row.digest) is not None:
         raise ValueError(f"digest {row.digest.hex()} is that of a row before")
-    known.add(row.key, row.digest, row.fingerprint, row.sketch, words=row.deflated, leader=leader, indexed=row.indexed)
+    known.add(
+        row.key,
+        row.digest,
+        row.fingerprint,
+        row.sketch,
+        row.bands,
+        words=row.deflated,
+        leader=leader,
+        indexed=row.indexed,
+    )

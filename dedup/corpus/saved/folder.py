@@ -1,6 +1,6 @@
 """The folder of a saved index: how it comes to be, whole or not at all.
 
-It is the state of a finished run over files (`dedup.corpus.state.checkpoint`), and beside it the checksums of all files.
+It is the state of a finished run over files (`dedup.corpus.state.checkpoint`) with the checksums of its files.
 """
 
 from __future__ import annotations

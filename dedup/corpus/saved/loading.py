@@ -1,12 +1,13 @@
 """The documents of a saved index as what a crawl's database knows before the crawl has seen a page.
 
 The database is a new one, which no crawl opens until all is loaded. Documents are written in the order of their
-numbers, and then each permuted table in its own order: how far that is says what goes on after an interruption.
+numbers, and then the keys of each number in their own order: how far that is says what goes on after an interruption.
 """
 
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -14,6 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from dedup.corpus.saved.export_reader import Exported
@@ -23,13 +26,14 @@ from dedup.corpus.state.checkpoint import CHECKPOINT
 from dedup.errors import InputError
 from dedup.ledger import document_rows
 from dedup.ledger.identity import Identity
-from dedup.ledger.tables.permuted import fill_tables
+from dedup.ledger.key_table import fill_keys
 from dedup.progress import track
 from dedup.rules.settings import RuleSettings
+from dedup.rules.verification import keys_of
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
-from dedup.signature.sketch import Sketch
+from dedup.signature.sketch import BANDS, Sketch
 from dedup.signature.word_lists import pack
 from dedup.sql.database import LOADING, Database, open_dedup_database
 from dedup.sql.engines import insert_into
@@ -66,7 +70,7 @@ class Loaded(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A document of an index: its place, that of its leader if it has one, and its words, deflated."""
+    """A document of an index: its place, that of its leader if it has one, its words, deflated, and its bands."""
 
     place: int
     key: str
@@ -76,6 +80,7 @@ class _Entry(NamedTuple):
     leader: int | None
     indexed: bool
     words: bytes
+    bands: NDArray[np.uint64]
 
 
 class Source(NamedTuple):
@@ -143,7 +148,7 @@ def load(source: Source, url: str) -> Loaded:
     with closing(database):
         total = _load_documents(source, database, run)
         _require_sound(database, source.path)
-        fill_tables(database, design)
+        fill_keys(database, keys_of(source.settings), *_keyed(source))
         with database.write() as connection:
             connection.execute(delete(properties).where(properties.c.name == LOADING))
             ended = {"outcome": document_rows.LOADED, "finished": time.time()}
@@ -167,9 +172,21 @@ def _load_documents(source: Source, database: Database, run: str) -> int:
     return total
 
 
+def _keyed(source: Source) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return ids, fingerprints and bands of the documents that have keys, as `fill_keys` takes them."""
+    ids, fingerprints, bands = array("q"), array("Q"), array("Q")
+    for entry in source.entries(0):
+        if entry.indexed:
+            ids.append(entry.place + 1)
+            fingerprints.append(entry.fingerprint)
+            bands.frombytes(entry.bands.tobytes())
+    every = np.array(bands, np.uint64).reshape(-1, BANDS)
+    return np.array(ids, np.int64), np.array(fingerprints, np.uint64), every
+
+
 def _of_saved(saved: SavedIndex, first: int) -> Iterator[_Entry]:
     """Yield the documents of an index from a number on."""
-    for document, deflated in track(saved.documents(first), "loading", len(saved) - first):
+    for document, deflated, bands in track(saved.documents(first), "loading", len(saved) - first):
         assert document.text_digest is not None
         yield _Entry(
             document.id,
@@ -180,6 +197,7 @@ def _of_saved(saved: SavedIndex, first: int) -> Iterator[_Entry]:
             document.leader_id,
             document.indexed,
             deflated,
+            bands,
         )
 
 
@@ -187,7 +205,9 @@ def _of_exported(exported: Exported, first: int) -> Iterator[_Entry]:
     """Yield the documents of an exported index from a place on."""
     for _, place, row, leader in exported.rows():
         if place >= first:
-            yield _Entry(place, row.key, row.digest, row.fingerprint, row.sketch, leader, row.indexed, row.deflated)
+            yield _Entry(
+                place, row.key, row.digest, row.fingerprint, row.sketch, leader, row.indexed, row.deflated, row.bands
+            )
 
 
 def _require_sound(database: Database, path: Path) -> None:

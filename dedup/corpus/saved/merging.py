@@ -77,7 +77,7 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
     numbers = np.empty(len(source), np.int64)
     keys = np.empty(len(source), np.uint64)
     added = 0
-    for document, words in track(source.documents(), "merging", len(source)):
+    for document, words, bands in track(source.documents(), "merging", len(source)):
         assert document.text_digest is not None
         found = known.find(document.text_digest)
         if found is None:
@@ -92,6 +92,7 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
                 document.text_digest,
                 document.fingerprint,
                 document.sketch,
+                bands,
                 words=words,
                 leader=leader,
                 indexed=indexed,

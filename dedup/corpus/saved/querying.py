@@ -1,26 +1,24 @@
-"""Looking up in a saved index: what is like a text, or near a fingerprint?"""
+"""Looking up in a saved index: what is like a text, or near a fingerprint? All documents are gone through."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.index.memory import index_file
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.probes import ProbePlan
+from dedup.index.keys import MOST_READ, RADIUS, choose
 from dedup.rules.documents import Match, StoredDocument
-from dedup.rules.matcher import Asked, Matcher
+from dedup.rules.matcher import Asked, Candidate, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode
-from dedup.rules.verification import is_comparable, plan_of
+from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.signature import Signature, distance
 from dedup.signature.sketch import compare
 
-_ROWS_AT_ONCE = 1 << 18
+_ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class Hit:
     """A document that a look-up found.
 
     Attributes:
-        key: what it is called; in a file of fingerprints alone the id of the document.
+        key: what it is called.
         distance: how many bits its fingerprint differs in.
         similarity: estimated Jaccard similarity; None where a fingerprint was looked up.
         is_duplicate: whether a document with this text would be dropped because of it; None likewise.
@@ -47,20 +45,17 @@ class Hit:
 
 
 class Query:
-    """Looks up in a saved index.
+    """Looks up texts in a saved index.
 
     Args:
         saved: the index.
-
-    Raises:
-        IndexFileError: it is damaged.
     """
 
     def __init__(self, saved: SavedIndex) -> None:
         self._saved = saved
         self._settings = saved.settings
+        self._keys = keys_of(saved.settings)
         self._matcher = Matcher(saved.settings)
-        self._index = saved.fingerprints(plan_of(saved.settings))
 
     def like(self, signature: Signature) -> list[Hit]:
         """Return the candidates of a text as a crawl finds them: duplicates first, then similar ones, then others.
@@ -68,29 +63,49 @@ class Query:
         Args:
             signature: that of the text, by the scheme of the index.
         """
-        if not is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
-            # Such texts do not stand among the fingerprints: they are compared exactly.
-            numbers = self._same_text(signature.text_digest) if signature.sketch.tokens else []
+        if is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
+            found = self._near(signature)
         else:
-            limit = self._settings.max_candidates
-            candidates = self._index.query(signature.fingerprint, signature.margins, limit)
-            numbers = [each.document_id for each in candidates if each.document_id < len(self._saved)]
-        found = [self._compared(signature, self._saved.stored(number)) for number in numbers]
+            # Such texts do not stand in the index: they are compared exactly.
+            found = self._same_text(signature) if signature.sketch.tokens else []
         return sorted(found, key=_order)
 
-    def _same_text(self, text_digest: bytes) -> list[int]:
-        wanted = np.frombuffer(text_digest, np.uint64)
-        digests = self._saved.rows["digest"]
-        for start in range(0, len(digests), _ROWS_AT_ONCE):
-            places = np.flatnonzero((digests[start : start + _ROWS_AT_ONCE] == wanted).all(axis=1))
+    def _near(self, signature: Signature) -> list[Hit]:
+        chosen = choose(self._sharing(signature), self._keys)
+        stored = [(self._saved.stored(number), shares_band) for number, shares_band in chosen]
+        near = [
+            (document, Candidate(document.id, document.fingerprint, document.sketch, shares_band))
+            for document, shares_band in stored
+            if shares_band or distance(signature.fingerprint, document.fingerprint) <= RADIUS
+        ]
+        worth_it = set(self._matcher.rank(signature.sketch, [candidate for _, candidate in near]))
+        return [self._compared(signature, document, is_worth_it=document.id in worth_it) for document, _ in near]
+
+    def _sharing(self, signature: Signature) -> list[tuple[int, list[int]]]:
+        """Return the number of each key that is shared, and who shares it, as `choose` wants them."""
+        [asked] = self._keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
+        most = MOST_READ if self._settings.mode is not Mode.PAPER else len(self._saved)
+        found: list[list[int]] = [[] for _ in asked]
+        for numbers, fingerprints, bands in _indexed(self._saved):
+            places, shared = np.nonzero(self._keys.of(fingerprints, bands) == asked)
+            for place, key in zip(places.tolist(), shared.tolist(), strict=True):
+                if len(found[key]) < most:
+                    found[key].append(int(numbers[place]))
+        return [(key, documents) for key, documents in enumerate(found) if documents]
+
+    def _same_text(self, signature: Signature) -> list[Hit]:
+        wanted = np.frombuffer(signature.text_digest, np.uint64)
+        for start in range(0, len(self._saved), _ROWS_AT_ONCE):
+            digests = self._saved.rows["digest"][start : start + _ROWS_AT_ONCE]
+            places = np.flatnonzero((digests == wanted).all(axis=1))
             if len(places):
-                return [start + int(places[0])]
+                return [self._compared(signature, self._saved.stored(start + int(places[0])), is_worth_it=True)]
         return []
 
-    def _compared(self, signature: Signature, member: StoredDocument) -> Hit:
+    def _compared(self, signature: Signature, member: StoredDocument, *, is_worth_it: bool) -> Hit:
         leader = member if member.leader_id is None else self._saved.stored(member.leader_id)
         is_same = member.text_digest == signature.text_digest
-        rule = Rule.SAME_TEXT if is_same else self._rule(signature, Match(leader, member))
+        rule = Rule.SAME_TEXT if is_same else self._rule(signature, Match(leader, member), is_worth_it=is_worth_it)
         return Hit(
             key=member.key,
             distance=distance(signature.fingerprint, member.fingerprint),
@@ -101,47 +116,49 @@ class Query:
             leader=None if leader is member else leader.key,
         )
 
-    def _rule(self, signature: Signature, match: Match) -> Rule:
+    def _rule(self, signature: Signature, match: Match, *, is_worth_it: bool) -> Rule:
         if self._settings.mode is Mode.PAPER:
             return Rule.PAPER
-        asked = Asked(signature.fingerprint, signature.margins, signature.sketch, lambda: signature.words)
+        if not is_worth_it:
+            return Rule.NOT_ALIKE
+        asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words)
         return self._matcher.decide(asked, match, lambda: self._saved.words(match.member.id))
+
+
+def _indexed(saved: SavedIndex) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]]:
+    """Yield numbers, fingerprints and bands of the documents that stand in an index, some at a time."""
+    for start in range(0, len(saved), _ROWS_AT_ONCE):
+        rows = saved.rows[start : start + _ROWS_AT_ONCE]
+        places = np.flatnonzero(rows["indexed"])
+        yield start + places, rows["fingerprint"][places], saved.bands[start : start + len(rows)][places]
 
 
 def _order(hit: Hit) -> tuple[bool, bool, float, int]:
     return not hit.is_duplicate, not hit.is_similar, -(hit.similarity or 0), hit.distance
 
 
-def find_near(
-    path: Path, saved: SavedIndex | None, fingerprints: Sequence[int], radius: int, limit: int
-) -> Iterator[list[Hit]]:
-    """Yield for each fingerprint everything within a radius, the closest first.
+def find_near(saved: SavedIndex, fingerprints: Sequence[int], radius: int, limit: int) -> list[list[Hit]]:
+    """Return for each fingerprint what stands in an index within a radius, the closest first.
 
     Args:
-        path: the file of the fingerprints.
-        saved: the index that it belongs to; None: there is none.
+        saved: the index.
         fingerprints: 64 bits each, unsigned.
-        radius: in bits.
-        limit: how many are found of each at most.
-
-    Raises:
-        IndexFileError: the file is damaged.
-        SettingsError: the radius takes too many probes.
+        radius: in bits, 0 to 64.
+        limit: how many are found of each at most; of equally close ones the earliest.
     """
-    scheme = index_file.read(path)[0].scheme
-    index = MemoryIndex.open(path, ProbePlan(DESIGN, radius=radius, exact_radius=radius, weak_bits=0), scheme)
-    results = index.query_many(np.array(fingerprints, np.uint64), limit=limit)
-    ends = np.searchsorted(results.queries, np.arange(len(fingerprints)), side="right")
-    first = 0
-    for end in ends.tolist():
-        found = zip(results.document_ids[first:end].tolist(), results.distances[first:end].tolist(), strict=True)
-        yield [_hit(saved, number, bits) for number, bits in found]
-        first = end
+    asked = np.array(fingerprints, np.uint64)
+    closest: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
+    for numbers, stored, _ in _indexed(saved):
+        for place, fingerprint in enumerate(asked):
+            distances = np.bitwise_count(stored ^ fingerprint)
+            within = np.flatnonzero(distances <= radius)
+            nearest = within[np.argsort(distances[within], kind="stable")[:limit]]
+            found = zip(distances[nearest].tolist(), numbers[nearest].tolist(), strict=True)
+            closest[place] = sorted([*closest[place], *found])[:limit]
+    return [[_hit(saved, number, bits) for bits, number in found] for found in closest]
 
 
-def _hit(saved: SavedIndex | None, number: int, bits: int) -> Hit:
-    if saved is None or number >= len(saved):
-        return Hit(str(number), bits)
+def _hit(saved: SavedIndex, number: int, bits: int) -> Hit:
     document = saved.stored(number)
     leader = None if document.leader_id is None else saved.key(document.leader_id)
     return Hit(document.key, bits, leader=leader)

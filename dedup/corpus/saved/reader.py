@@ -20,7 +20,7 @@ from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.rules.documents import StoredDocument
 from dedup.signature.sketch import BANDS
 
-_ROWS_AT_ONCE = 1 << 18
+_ROWS_AT_ONCE = 1 << 16
 
 
 class SavedIndex:
@@ -119,13 +119,19 @@ class SavedIndex:
             raise self._damaged(f"document {number:,} is led by one that is not before it")
         return document
 
-    def documents(self, first: int = 0) -> Iterator[tuple[StoredDocument, bytes]]:
-        """Yield all documents from a number on, each with its deflated words, nothing where they were not kept."""
+    def documents(self, first: int = 0) -> Iterator[tuple[StoredDocument, bytes, NDArray[np.uint64]]]:
+        """Yield all documents from a number on, each with its deflated words and its bands.
+
+        The words are nothing where they were not kept.
+        """
         for start in range(first, len(self), _ROWS_AT_ONCE):
             # A copy of some: what was read of the file itself would count as memory of this process.
-            for number, row in enumerate(self.rows[start : start + _ROWS_AT_ONCE].copy(), start):
+            some = slice(start, start + _ROWS_AT_ONCE)
+            for number, (row, bands) in enumerate(
+                zip(self.rows[some].copy(), self.bands[some].copy(), strict=True), start
+            ):
                 key, words = self._key_at(int(row["key"])), self._deflated_at(int(row["words"]))
-                yield stored_document(number, row, key), words
+                yield stored_document(number, row, key), words, bands
 
     def _key_at(self, place: int) -> str:
         try:

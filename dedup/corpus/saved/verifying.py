@@ -1,4 +1,4 @@
-"""Whether a saved index, or a file of fingerprints alone, is whole and fits together."""
+"""Whether a saved index is whole and fits together."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.deciding.known import NOWHERE
-from dedup.corpus.saved.folder import FINGERPRINTS, damaged, wrong_sums
+from dedup.corpus.saved.folder import damaged, wrong_sums
 from dedup.corpus.saved.reader import SavedIndex
-from dedup.errors import IndexFileError
-from dedup.index.memory import index_file
-from dedup.index.memory.checking import find_damage
-from dedup.index.memory.index import MemoryIndex
+from dedup.progress import track
+from dedup.signature.batch import bands_of_words
+
+# Checksums tell what was damaged later; to make the bands of all documents anew takes as long as to sign them.
+_MOST_BANDS = 10_000
 
 
 def verify(path: Path) -> int:
     """Read all of an index and check it: lengths and checksums, order, and what one file says of another.
 
     Args:
-        path: the folder of a saved index, or a file that `MemoryIndex.save` wrote.
+        path: the folder of a saved index.
 
     Returns:
         How many documents it has.
@@ -32,31 +33,19 @@ def verify(path: Path) -> int:
         InputError: there is no index.
         IndexFileError: it is damaged; the message says how.
     """
-    if path.is_file():
-        return _verify_fingerprints(path)
     with closing(SavedIndex(path)) as saved:
         for reason in _damages(saved):
             raise damaged(path, reason)
         return len(saved)
 
 
-def _verify_fingerprints(path: Path) -> int:
-    MemoryIndex.verify(path)
-    _, segment = index_file.read(path)
-    damage = find_damage(segment)
-    if damage is not None:
-        raise IndexFileError(f"{path}: damaged index file, {damage}: build the index again, or take a copy")
-    return segment.documents
-
-
 def _damages(saved: SavedIndex) -> Iterator[str]:
     """Yield what is wrong; what comes later may rely on what comes before."""
     yield from wrong_sums(saved.folder)
-    _verify_fingerprints(saved.folder / FINGERPRINTS)
     yield from _wrong_rows(saved)
     for column, name in (("key", "keys"), ("words", "words")):
         yield from _wrong_places(np.array(saved.rows[column]), saved.folder / name)
-    yield from _wrong_fingerprints(saved)
+    yield from _wrong_bands(saved)
 
 
 def _wrong_rows(saved: SavedIndex) -> Iterator[str]:
@@ -69,7 +58,7 @@ def _wrong_rows(saved: SavedIndex) -> Iterator[str]:
     elif (leaders[leaders[led]] != NOWHERE).any():
         yield "a leader is led by another document"
     if not np.isin(rows["indexed"], (0, 1)).all():
-        yield "a document neither stands among the fingerprints nor does not"
+        yield "a document neither can be found by its keys nor cannot"
     if len(np.unique(np.array(rows["digest"]), axis=0)) != count:
         yield "two documents have the same content"
 
@@ -88,11 +77,11 @@ def _wrong_places(places: NDArray[np.int64], path: Path) -> Iterator[str]:
         yield f"{path.name} has something else than the documents name"
 
 
-def _wrong_fingerprints(saved: SavedIndex) -> Iterator[str]:
-    numbers = np.flatnonzero(saved.rows["indexed"])
-    wanted = saved.rows["fingerprint"][numbers]
-    order = np.lexsort((numbers, wanted))
-    _, segment = index_file.read(saved.folder / FINGERPRINTS)
-    ids, fingerprints = segment.entries()
-    if not (np.array_equal(ids, numbers[order]) and np.array_equal(fingerprints, wanted[order])):
-        yield f"{FINGERPRINTS} has {len(ids):,} documents that are not the {len(numbers):,} of the others"
+def _wrong_bands(saved: SavedIndex) -> Iterator[str]:
+    """Check that bands are those of the words, of documents all over the index."""
+    with_words = np.flatnonzero(saved.rows["words"] != NOWHERE)
+    some = with_words[:: 1 + len(with_words) // _MOST_BANDS].tolist()
+    for number in track(some, "verifying", len(some)):
+        if not np.array_equal(bands_of_words(saved.words(number)), saved.bands[number]):
+            yield f"the bands of document {number:,} are not those of its words"
+            return
