@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 _FASTER, _SLOWER = "#1b6ca8", "#c8553d"
 _COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#8e6c8a", "#b58900", "#555555")
 _MARKS = "osD^vP"
-_INDEX = "index of "
 
 
 def run(*, figures: Path = Path("bench-all.json"), output: Path = Path("docs/benchmarks")) -> None:
@@ -27,10 +26,8 @@ def run(*, figures: Path = Path("bench-all.json"), output: Path = Path("docs/ben
         ValueError: the figures are not those of all measurements that are drawn.
     """
     measured = json.loads(figures.read_text(encoding="utf-8"))
-    sizes = sorted((measured[title] for title in measured if title.startswith(_INDEX)), key=lambda each: int(each["n"]))
-    missing = {"signatures", "costs"} - set(measured)
-    if missing or not sizes:
-        raise ValueError(f"{figures}: no figures of {', '.join(missing or {'index'})}; run make bench")
+    if missing := {"signatures", "decisions"} - set(measured):
+        raise ValueError(f"{figures}: no figures of {', '.join(sorted(missing))}; run make bench DATA=DIR")
     mpl.rcParams.update(
         {
             "svg.hashsalt": "benchmarks",
@@ -41,11 +38,10 @@ def run(*, figures: Path = Path("bench-all.json"), output: Path = Path("docs/ben
         }
     )
     figure = Figure(figsize=(11, 8), layout="constrained")
-    axes = figure.subplots(2, 2)
-    _signatures(axes[0][0], measured["signatures"])
-    _rates(axes[0][1], sizes, "single", "Look-ups one by one, radius 3")
-    _rates(axes[1][0], sizes, "batch", "Look-ups in batches, radius 3")
-    _costs(axes[1][1], measured["costs"])
+    axes = figure.subplot_mosaic([["signatures", "time"], ["signatures", "rows"]])
+    _signatures(axes["signatures"], measured["signatures"])
+    _time(axes["time"], measured["decisions"]["rows"])
+    _rows(axes["rows"], measured["decisions"]["rows"])
     # Without the date, so that the same figures give the same file.
     figure.savefig(output.with_suffix(".svg"), metadata={"Date": None})
     figure.savefig(output.with_suffix(".png"), dpi=95)
@@ -71,27 +67,30 @@ def _signatures(axes: Axes, figures: dict[str, Any]) -> None:
     axes.set_xlabel("rate of this library / rate of the other (log)")
 
 
-def _rates(axes: Axes, sizes: list[dict[str, Any]], kind: str, title: str) -> None:
-    peers = list(dict.fromkeys(name for each in sizes for name in each["rates"][kind] if not name.startswith("dedup")))
-    for number, peer in enumerate(peers):
-        points = [(each["n"], each["rates"][kind][peer]["ours_by_it"]) for each in sizes if peer in each["rates"][kind]]
-        _line(axes, points, peer, number)
-    if kind == "batch":
-        _line(axes, [(each["n"], each["batch_by_scan"]) for each in sizes], "comparing with all", len(peers))
+def _time(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    for number, database in enumerate(dict.fromkeys(row["database"] for row in rows)):
+        of_one = [row for row in rows if row["database"] == database]
+        spent = [row["new"]["ms"] + row["new"]["server_ms"] for row in of_one]
+        points = [(row["documents"], each / spent[0]) for row, each in zip(of_one, spent, strict=True)]
+        _line(axes, points, database, number)
+    # What does not grow is one line at 1.
+    axes.set_yscale("linear")
+    axes.set_ylim(bottom=0)
     axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_title(title)
-    axes.set_xlabel("fingerprints (log)")
-    axes.set_ylabel("rate of MemoryIndex / rate of the other (log)")
+    axes.set_title("A stored decision, by one among the fewest")
+    axes.set_xlabel("stored documents (log)")
+    axes.set_ylabel("CPU, the server's included")
     _make_room(axes)
 
 
-def _costs(axes: Axes, figures: dict[str, Any]) -> None:
-    rows = figures["by_number"]
-    _line(axes, [(row["n"], row["reads_a_single"]) for row in rows], "one by one, in\nreads in a chain", 0)
-    _line(axes, [(row["n"], row["reads_in_a_batch"]) for row in rows], "in batches, in\nindependent reads", 1)
-    axes.set_title("A look-up in random reads of as much memory")
-    axes.set_xlabel("fingerprints (log)")
-    axes.set_ylabel("time of a look-up / time of a random read (log)")
+def _rows(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    # Both databases read the same.
+    of_one = [row for row in rows if row["database"] == rows[0]["database"]]
+    for number, name in enumerate(("rows", "candidates")):
+        _line(axes, [(row["documents"], row[name]) for row in of_one], name, number)
+    axes.set_title("A look-up: what is read, and what it brings")
+    axes.set_xlabel("stored documents (log)")
+    axes.set_ylabel("number (log)")
     _make_room(axes)
 
 

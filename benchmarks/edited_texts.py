@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 from random import Random
+
+from dedup.report.evaluation.labelled import read_set
+from dedup.report.evaluation.run import analyse_documents
+from dedup.signature.schemes import DEFAULT
 
 EDITS = ("2% of the words", "10% of the words", "trimmed by a fifth", "in a frame", "all but 10%")
 """How copies differ from what they are copies of."""
@@ -24,6 +30,19 @@ LONGEST_RUN = 3
 REPLACED = 0.05
 """The share of words that any word takes the place of."""
 _LETTERS_A_WORD = 12
+
+
+def real_texts(data: Path) -> list[str]:
+    """Return one text of each cluster of a labelled set.
+
+    Raises:
+        InputError: the folder holds none.
+    """
+    labelled = read_set(data)
+    firsts = {document.cluster: name for name, document in reversed(labelled.documents.items())}
+    chosen = replace(labelled, documents={name: labelled.documents[name] for name in sorted(firsts.values())})
+    [analysed] = analyse_documents([chosen], DEFAULT)
+    return [document.text for document in analysed.values()]
 
 
 class Texts:

@@ -198,7 +198,7 @@ def _doubt(decided: Decided, arriving: Mapping[str, Document], settings: DedupSe
     assert member is not None
     assert leader is not None
     if own.text_digest != member.text_digest:
-        rule = check(own.sketch, member.sketch, lambda: (own.words, member.words), settings)
+        rule = check(own.words, member.words, settings)
         if not rule.is_duplicate:
             return f"{decided.key} is no duplicate of {decided.member}, by which it was found: {rule}"
         # Whoever has the text of a member belongs where that belongs.
@@ -215,10 +215,7 @@ def _belongs(own: Signature, leader: Signature, settings: DedupSettings) -> bool
     to_leader = compare(own.sketch, leader.sketch)
     # A text that was found by its leader need not belong to it more loosely: the check is stricter,
     # but for short texts, of which the words are compared.
-    return (
-        belongs_to_cluster(to_leader, settings)
-        or check(own.sketch, leader.sketch, lambda: (own.words, leader.words), settings).is_duplicate
-    )
+    return belongs_to_cluster(to_leader, settings) or check(own.words, leader.words, settings).is_duplicate
 
 
 def _read(deduplicator: Deduplicator) -> Arrival:

@@ -145,25 +145,20 @@ def _signatures(figures: Any) -> Iterator[Row]:
                 yield f"{language}, {ours.removeprefix('dedup ')}, by {name}", f"{each['ratios'][ours]:.2f}"
 
 
-def _index(figures: Any) -> Iterator[Row]:
-    for kind, rates in figures["rates"].items():
-        for name, each in rates.items():
-            if not name.startswith("dedup"):
-                yield f"{kind}, by {name}", f"{each['ours_by_it']:.1f}"
-    yield "batch, by brute force", f"{figures['batch_by_scan']:,.0f}"
+def _crowding(figures: Any) -> Iterator[Row]:
+    for each in figures:
+        for name, row in each["schemes"].items():
+            yield f"{each['set']}, {name}: 16 bits shared, by chance", f"{row['crowding']['16']:.1f}"
 
 
-def _costs(figures: Any) -> Iterator[Row]:
-    for row in figures["by_number"]:
-        yield f"{row['n']:,}: a look-up in reads of memory", f"{row['reads_a_single']:.1f}"
-    for row in figures["by_radius"]:
-        yield f"time of {row['radius']} by exact 3", f"{row['time_by_exact_3']:.1f}"
-
-
-def _sql(figures: Any) -> Iterator[Row]:
-    few, many = figures["steps"][0], figures["steps"][-1]
-    for name, rows in figures["plans"].items():
-        yield f"{name}: time of {many:,} by {few:,}", f"{rows[-1]['ms'] / rows[0]['ms']:.1f}"
+def _decisions(figures: Any) -> Iterator[Row]:
+    for kind in dict.fromkeys(row["database"] for row in figures["rows"]):
+        few, *_, many = (row for row in figures["rows"] if row["database"] == kind)
+        yield (
+            f"{kind}: CPU of a decision among {many['documents']:,} by {few['documents']:,}",
+            f"{many['new']['ms'] / few['new']['ms']:.1f}",
+        )
+        yield f"{kind}: least share of copies found of an edit", f"{min(many['recall'].values()):.3f}"
 
 
 def _files(figures: Any) -> Iterator[Row]:
@@ -185,11 +180,8 @@ MEASUREMENTS = (
     Measurement("crawl", ("crawl",), _crawl, largest_of_pages),
     Measurement("quality", ("quality",), _quality, sets_in),
     Measurement("signatures", ("signatures",), _signatures),
-    Measurement("index of 1e5", ("index", "--n", "1e5"), _index),
-    Measurement("index of 1e6", ("index", "--n", "1e6"), _index),
-    Measurement("index of 1e7", ("index", "--n", "1e7"), _index),
-    Measurement("costs", ("costs", "--n", "1e7"), _costs),
-    Measurement("look-ups in SQL", ("sql", "--n", "2e4"), _sql),
+    Measurement("crowding", ("crowding",), _crowding, sets_in),
+    Measurement("decisions", ("decisions", "--n", "1e4", "1e5"), _decisions, largest_of_pages),
     Measurement("files", ("files", "--n", "5e4", "--peer-n", "5e4"), _files),
     Measurement("frontier", ("frontier", "--n", "1e5"), _frontier),
     Measurement("kills", ("kill", "--pages", "300", "--kills", "5"), _kills),

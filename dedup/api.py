@@ -78,7 +78,7 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
 
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
-    (False, 11, 0.5)
+    (False, 10, 0.5)
     >>> found.rule.value
     'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
 
@@ -93,8 +93,8 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
         **settings: rules, the fields of `dedup.RuleSettings`.
 
     Returns:
-        The rule that decided, the distance of the fingerprints in bits, the estimated similarity, and the probe that
-        found one text by the other.
+        The rule that decided, the distance of the fingerprints in bits, the similarity that the sketches estimate, and
+        the numbers of the tables and bands that the two texts share: the keys by which one is found for the other.
 
     Raises:
         SettingsError: a setting has a value that cannot be used.

@@ -38,6 +38,23 @@ def document(count: int, seed: object = 0) -> str:
     return " ".join(words(count, seed))
 
 
+def all_pairs(count: int, seed: object = 0) -> str:
+    """Return a text in which each of so many words is followed once by each of them.
+
+    Texts of two seeds have all pairs of neighbouring words in common, and hardly a triple.
+    """
+    vocabulary = words(count, "all pairs")
+    random = Random(f"all pairs {seed}")
+    followers = {word: random.sample(vocabulary, count) for word in vocabulary}
+    way, result = [vocabulary[0]], []
+    while way:
+        if left := followers[way[-1]]:
+            way.append(left.pop())
+        else:
+            result.append(way.pop())
+    return " ".join(reversed(result))
+
+
 def edited(text: str, edits: int, seed: object = 0) -> str:
     """Return the text with so many words replaced by others, evenly spread."""
     result = text.split(" ")

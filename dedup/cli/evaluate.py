@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE,...",
-        help="compare with these settings, such as mode=paper or scheme=pairs,radius=10; may be given again",
+        help="compare with these settings, such as mode=paper or scheme=pairs,min_jaccard=.6; may be given again",
     )
     parser.add_argument(
         "--reference",

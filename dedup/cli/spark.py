@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         report=_report(options.report),
     )
     job.check()
-    compile_first("spark", *SIGNATURES, "files", "spark")
+    compile_first("spark", *SIGNATURES, "files")
     started = time.monotonic()
     try:
         with session(conf) as spark:

@@ -64,6 +64,7 @@ class Deduplicator:
             settings.lock_timeout,
             settings.scope.value,
             pack(scheme.word_lists),
+            mode=settings.mode.value,
         )
         self._keys = KeyTable(keys_of(settings))
         self._joining = Joining(settings)
@@ -232,7 +233,9 @@ class Deduplicator:
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
         """Say of documents what they are known by and found by."""
-        arriving, comparable, looked = [], [], []
+        arriving: list[Arriving] = []
+        comparable: list[int] = []
+        looked: list[Looked] = []
         for each in documents:
             space = self.scopes.space_of(each.spider, run_id)
             document = self._scoped(each, space)

@@ -78,9 +78,7 @@ class OriginalFinder:
 class _KnownDocuments:
     """The documents of a database around one that is to be decided, see `dedup.rules.matcher.Known`."""
 
-    def __init__(
-        self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None
-    ) -> None:
+    def __init__(self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None) -> None:
         self._finder = finder
         self._batch = batch
         self._connection = batch.connection

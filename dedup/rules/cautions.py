@@ -35,6 +35,6 @@ class Limits(NamedTuple):
 LIMITS = {
     Caution.CAREFUL: Limits(0.7, 0.95, 0.75, 1.0, 0.1, 0.3, 0.3, 0.3),
     Caution.BALANCED: Limits(0.55, 0.9, 0.6, 1.25, 0.1, 0.3, 0.4, 0.3),
-    Caution.EAGER: Limits(0.55, 0.9, 0.45, 1.5, 0.1, math.inf, math.inf, 0.0),
+    Caution.EAGER: Limits(0.55, 0.9, 0.45, 1.5, 0.15, math.inf, math.inf, 0.0),
 }
 """What each caution asks for; measured in docs/how-well.md."""

@@ -110,7 +110,7 @@ class Matcher:
         return self.find_among(asked, self.rank(asked.sketch, near), known)
 
     def rank(self, sketch: Sketch, candidates: Sequence[Candidate]) -> list[int]:
-        """Return the numbers of the candidates that the check may confirm, the most similar first, then the earliest."""
+        """Return the numbers of candidates that the check may confirm, the most similar first, then the earliest."""
         similarities = [(each, compare(sketch, each.sketch)) for each in candidates]
         worth_it = [
             (-similarity.jaccard, each.number)

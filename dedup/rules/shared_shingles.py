@@ -106,7 +106,7 @@ def _is_same(data: NDArray[np.uint8], edges: NDArray[np.int32], a: int, b: int) 
     length = edges[2 * a + 1] - start
     if edges[2 * b + 1] - other != length:
         return False
-    for place in range(length):
+    for place in range(length):  # noqa: SIM110 -- compiled
         if data[start + place] != data[other + place]:
             return False
     return True

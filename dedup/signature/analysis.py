@@ -17,7 +17,7 @@ from dedup.compiled.byte_masks import BLOCK
 from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
 from dedup.signature.character_folding import COMBINING, folding
 from dedup.signature.characters import HAN, character_classes
-from dedup.signature.hashes import hashes_of_words, murmur3_of_tokens
+from dedup.signature.hashes import hashes_of_words, murmur3_of_bigrams, murmur3_of_tokens
 from dedup.signature.minhash import count_distinct, shingle_hashes, write_minima
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
@@ -38,7 +38,6 @@ _FINGERPRINT, _MINIMA, _COUNTS, _NUMBERS, _BANDS = 2, 3, 11, 12, 13
 _END, _WORDS_END = 0, 1
 _BEFORE_BANDS = struct.Struct("<16xQ64sIIQ")
 _BLOCK = bytes(BLOCK)
-_SLACK = 32
 
 
 def analyse(text: str, scheme: Scheme | None = None) -> Signature:
@@ -179,8 +178,8 @@ def _sign(
     texts = len(offsets) - 1
     room = room_for(data[offsets[0] : offsets[texts]])
     normalised, kinds = np.empty(room, np.uint8), np.empty(room, np.uint8)
-    # Of pairs of characters of three bytes there are seven bytes for three; some more are read than there are.
-    words = np.empty(room * 7 // 3 + _SLACK, np.uint8)
+    # Of pairs of characters of three bytes there are seven bytes for three.
+    words = np.empty(room * 7 // 3 if with_words else 0, np.uint8)
     end = word_end = 0
     for text in range(texts):
         own = normalised[end:]
@@ -192,13 +191,11 @@ def _sign(
         if segmenter and len(trie) == 0 and is_chinese(han, kana):
             return HAN, normalised[:0], words[:0]
         edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
-        joined = words[word_end:]
-        joined_size = join_tokens(own, edges, joined)
         if with_rows:
-            _write_row(own, edges, kinds, size, joined, tie, rows[text])
+            _write_row(own, edges, kinds, size, tie, rows[text])
         end += size
         if with_words:
-            word_end += joined_size
+            word_end += join_tokens(own, edges, words[word_end:])
         rows[text, _END], rows[text, _WORDS_END] = end, word_end
     return 0, normalised[:end], words[:word_end]
 
@@ -209,13 +206,12 @@ def _write_row(
     edges: NDArray[np.int32],
     kinds: NDArray[np.uint8],
     size: int,
-    joined: NDArray[np.uint8],
     tie: int,
     row: NDArray[np.int64],
 ) -> None:
-    """Write the signature of a normalised text, but for its digest, by the edges of its tokens, which stand joined."""
+    """Write the signature of a normalised text, but for its digest, by the edges of its tokens."""
     hashes = murmur3_of_tokens(normalised, edges)
-    sums = fold_equal(distinct(murmur3_of_tokens(joined, _edges_of_bigrams(edges))))
+    sums = fold_equal(distinct(murmur3_of_bigrams(hashes)))
     shingles = shingle_hashes(hashes)
     fingerprint = np.uint64(0)
     for bit in range(BITS):
@@ -224,19 +220,6 @@ def _write_row(
     write_minima(shingles, row[_MINIMA:_COUNTS], row[_BANDS:])
     row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)
     row[_NUMBERS] = signed(bloom_of_numbers(hashes, edges, kinds, size))
-
-
-@inner
-def _edges_of_bigrams(edges: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return start and end of each two neighbouring tokens where tokens stand joined, by the edges of the tokens."""
-    bigrams = np.empty(max(0, len(edges) - 2), np.int32)
-    start = np.int32(0)
-    for place in range(0, len(bigrams), 2):
-        first = edges[place + 1] - edges[place]
-        bigrams[place] = start
-        bigrams[place + 1] = start + first + 1 + edges[place + 3] - edges[place + 2]
-        start += first + 1
-    return bigrams
 
 
 @compiled

@@ -47,6 +47,18 @@ def murmur3_of_tokens(data: NDArray[np.uint8], edges: NDArray[np.int32]) -> NDAr
 
 
 @inner
+def murmur3_of_bigrams(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash each two neighbouring tokens, by their hashes, as `mmh3.hash64` does the 16 bytes of these."""
+    bigrams = np.empty(max(0, len(hashes) - 1), np.uint64)
+    for place in range(len(bigrams)):
+        h1, h2 = _with_block(np.uint64(0), np.uint64(0), hashes[place], hashes[place + 1])
+        h1, h2 = h1 ^ np.uint64(16), h2 ^ np.uint64(16)
+        h1 += h2
+        bigrams[place] = _mixed(h1) + _mixed(h2 + h1)
+    return bigrams
+
+
+@inner
 def _hash_short(hashes: NDArray[np.uint64], further: NDArray[np.uint64], lengths: NDArray[np.uint64]) -> None:
     """Put the hashes of tokens in the place of their first eight bytes.
 
@@ -65,12 +77,19 @@ def _hash_short(hashes: NDArray[np.uint64], further: NDArray[np.uint64], lengths
 def _hash_long(data: NDArray[np.uint8], start: np.uint64, length: np.uint64) -> np.uint64:
     h1 = h2 = np.uint64(0)
     for _ in range(length // np.uint64(16)):
-        h1 ^= _rotate(eight_bytes(data, start) * _C1, 31) * _C2
-        h1 = (_rotate(h1, 27) + h2) * np.uint64(5) + np.uint64(0x52DCE729)
-        h2 ^= _rotate(eight_bytes(data, start + np.uint64(8)) * _C2, 33) * _C1
-        h2 = (_rotate(h2, 31) + h1) * np.uint64(5) + np.uint64(0x38495AB5)
+        h1, h2 = _with_block(h1, h2, eight_bytes(data, start), eight_bytes(data, start + np.uint64(8)))
         start += np.uint64(16)
     return _finished(h1, h2, eight_bytes(data, start), eight_bytes(data, start + np.uint64(8)), length)
+
+
+@inner
+def _with_block(h1: np.uint64, h2: np.uint64, first: np.uint64, second: np.uint64) -> tuple[np.uint64, np.uint64]:
+    """Mix the 16 bytes of two numbers into a hash."""
+    h1 ^= _rotate(first * _C1, 31) * _C2
+    h1 = (_rotate(h1, 27) + h2) * np.uint64(5) + np.uint64(0x52DCE729)
+    h2 ^= _rotate(second * _C2, 33) * _C1
+    h2 = (_rotate(h2, 31) + h1) * np.uint64(5) + np.uint64(0x38495AB5)
+    return h1, h2
 
 
 @inner

@@ -174,8 +174,11 @@ class Scheme:
         return find_weighting(self.weights)(weight)
 
     def hash_of(self, feature: bytes) -> int:
-        """Return the hash of a feature."""
-        return find_hash(self.hash).of(feature, self.bits)
+        """Return the hash of a feature; of a pair of tokens that of their hashes, one behind the other."""
+        hash_of, size = find_hash(self.hash).of, self.bits // 8
+        if self.features in _BIGRAMS:
+            feature = b"".join(hash_of(token, self.bits).to_bytes(size, "little") for token in feature.split(b"\n"))
+        return hash_of(feature, self.bits)
 
     def signature(self, text: str) -> Signature:
         """Make the signature of a text; see `dedup.signature.signature.make_signature`."""

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.deciding.asking import asked_of, compiled_matcher, content_of
+from dedup.corpus.deciding.asking import asked_of, content_of
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
 from dedup.corpus.deciding.known import KnownDocuments, Lengths
@@ -28,6 +28,7 @@ from dedup.corpus.signing.signed import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer
+from dedup.rules.matcher import Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
@@ -119,7 +120,7 @@ class _Task:
 
     def __init__(self, settings: RuleSettings, folder: Path) -> None:
         self._settings = settings
-        self._matcher = compiled_matcher(settings)
+        self._matcher = Matcher(settings)
         self._source = WordSource(scheme_name=settings.scheme)
         self._known = KnownDocuments(folder)
         self._folder = folder
@@ -198,9 +199,8 @@ class _Task:
                 self._stand(number, _Standing(id_, match.leader.id))
             self._clusters.join(match)
         leader = None if match is None else match.leader.id
-        words = signed.words if signed.sketch.tokens <= self._settings.max_compared else b""
         number = self._known.add(
-            key, signed.text_digest, signed.fingerprint, signed.sketch, words=words, leader=leader, indexed=True
+            key, signed.text_digest, signed.fingerprint, signed.sketch, words=signed.words, leader=leader, indexed=True
         )
         self._ids.append(id_)
         if leader is not None:

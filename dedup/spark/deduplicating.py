@@ -15,7 +15,7 @@ from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.spark.candidates import STORED, candidates_of
+from dedup.spark.candidates import candidates_of
 from dedup.spark.contents import contents_of, copies_of
 from dedup.spark.deciding import decide
 from dedup.spark.known import Known
@@ -90,8 +90,8 @@ def deduplicate(
     known = Known.before(against, signed)
     equal = known.equal_to(signed, steps)
     contents = steps.keep("contents", contents_of(signed, equal))
-    candidates = candidates_of(contents, contents.select(*STORED).union(known.rows.select(*STORED)), settings)
-    decided = steps.keep("decided", decide(documents, steps.keep("candidates", candidates), known, settings, steps))
+    candidates = steps.keep("candidates", candidates_of(contents, known, settings, steps))
+    decided = steps.keep("decided", decide(documents, candidates, known, settings, steps))
     standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
     copies = copies_of(signed, contents, equal)
     copied = steps.keep("copied", _copied(copies, standings.union(known.standings_of(equal))))
@@ -149,7 +149,7 @@ def _require_ids(signed: DataFrame) -> None:
 def _with_leaders(contents: DataFrame, standings: DataFrame) -> DataFrame:
     """Return contents with the ids of the leaders that they have in the end."""
     leader = f.element_at("standings", -1)["leader"].alias("leader")
-    return contents.drop("margins").join(standings.select("id", leader), "id", "left")
+    return contents.join(standings.select("id", leader), "id", "left")
 
 
 def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:

@@ -15,7 +15,6 @@ from pyspark.sql import functions as f
 from dedup.corpus.saved.export_format import (
     ABOUT,
     COMPLETE,
-    FORMAT,
     FROM,
     NAME,
     ROWS,
@@ -63,7 +62,6 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         InputError: what is there is no index, or made with other settings, or it cannot be written.
     """
     settings = settings or RuleSettings()
-    compared = f.col("indexed") & (f.col("tokens") <= settings.max_compared)
     stored = [name for name in names_of(COLUMNS) if name not in {"id", "indexed", "words"}]
     contents = found.contents.select("id", f.struct(*stored).alias("content"))
     # Not a join, after which all texts would be moved once more to have them in order.
@@ -73,7 +71,7 @@ def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = N
         together.where(f.col("content").isNotNull())
         .select("id", "content.*", "text")
         .withColumn("indexed", is_comparable(settings))
-        .withColumn("text", f.when(compared, f.col("text")))
+        .withColumn("text", f.when(f.col("indexed"), f.col("text")))
         .sortWithinPartitions("id")
         .mapInArrow(with_word_lists(partial(_with_words, scheme_name=settings.scheme)), COLUMNS)
     )
@@ -148,8 +146,6 @@ def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> bo
     """Refuse what is no index with these settings; say whether it is a folder, or else a file."""
     is_folder = hadoop.is_folder(spark, path)
     about = _about_folder(spark, path) if is_folder else _about_file(spark, path)
-    if about.format != FORMAT:
-        raise InputError(f"{path}: export format {about.format}, and Spark reads {FORMAT}; export the index again")
     require_made_with(path, about.named_settings, settings)
     if is_folder:
         for name in hadoop.names_in(spark, f"{path}/{ROWS}"):

@@ -17,11 +17,11 @@ from dedup.spark.steps import Steps
 
 COLUMNS = (
     "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
-    "leader long, indexed boolean, words binary"
+    "leader long, indexed boolean, bands binary, words binary"
 )
 """Of each content one document, as `dedup.spark.contents` has them: with the id of the leader of its cluster if that is
-another one, whether it can be a near-duplicate, and its words with a line feed between them, deflated, null where they
-are not kept."""
+another one, whether it can be a near-duplicate, its bands, and its words with a line feed between them, deflated, null
+where they are not kept."""
 
 STANDINGS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
 """In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
@@ -110,16 +110,16 @@ class Known:
         leaders = needed.join(self.rows.select("id", "leader"), "id").where(f.col("leader").isNotNull())
         ids = needed.union(leaders.select("component", f.col("leader").alias("id"))).distinct()
         # Kept, so that Spark knows how few they are, and sends them to where the rows are read: their words stay there.
-        return steps.keep("needed", ids).join(self.rows, "id")
+        return steps.keep("needed", ids).join(self.rows.drop("bands"), "id")
 
     def equal_to(self, signed: DataFrame, steps: Steps) -> DataFrame:
-        """Return the known documents that have the content of a new one, without their words.
+        """Return the known documents that have the content of a new one, without their words and bands.
 
         Args:
             signed: the new documents; the digests of their contents.
             steps: keeps them: Spark then knows how few they are.
         """
-        rows = self.rows.drop("words")
+        rows = self.rows.drop("bands", "words")
         if self.is_empty:
             return rows
         return steps.keep("equal", rows.join(signed.select(*DIGEST), [*DIGEST], "left_semi"))

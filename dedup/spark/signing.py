@@ -18,7 +18,7 @@ from dedup.spark.word_lists import with_word_lists
 
 _COLUMNS = (
     "id long, key string, low long, high long, fingerprint long, minima binary, shingles long, tokens long, "
-    "margins binary, reason string"
+    "bands binary, reason string"
 )
 
 
@@ -32,7 +32,8 @@ def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
 
     Returns:
         A row a document: id and key, digest (`low`, `high`; 0 for a text without words), fingerprint, sketch
-        (`minima`, `shingles`, `tokens`) and `margins`; `reason` says why a text could not be analysed.
+        (`minima`, `shingles`, `tokens`) and `bands`, 24 numbers of 64 bits, little-endian;
+        `reason` says why a text could not be analysed.
     """
     wanted = [name for name in ("id", "key", "text", "identity") if name in documents.columns]
     return documents.select(*wanted).mapInArrow(with_word_lists(partial(_sign, scheme_name=settings.scheme)), _COLUMNS)
@@ -58,7 +59,7 @@ def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.Re
             "minima": binaries(rows["minima"]),
             "shingles": numbers(rows["shingles"]),
             "tokens": numbers(rows["tokens"]),
-            "margins": binaries(rows["margins"]),
+            "bands": binaries(rows["bands"]),
             "reason": pa.array(map(signatures.unanalysed.get, range(len(rows))), pa.string()),
         }
         yield pa.RecordBatch.from_pydict(columns)

@@ -22,7 +22,7 @@ def show(figures: Any) -> Iterator[Row]:
 MEASUREMENTS = (
     Measurement("of pages", ("crawl",), show, largest_of_pages),
     Measurement("of sets", ("quality",), show, sets_in),
-    Measurement("of nothing", ("index", "--n", "1e5"), show),
+    Measurement("of nothing", ("frontier", "--n", "1e5"), show),
 )
 
 
@@ -48,9 +48,9 @@ def labelled(folder: Path) -> Path:
 
 
 def test_without_data_the_rest_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    measuring = Measuring(index=3)
+    measuring = Measuring(frontier=3)
     assert measure_all(MEASUREMENTS, measuring, None, tmp_path / "all.json") == {"of nothing": 3, "failed": False}
-    assert measuring.asked == [["index", "--n", "1e5"]]
+    assert measuring.asked == [["frontier", "--n", "1e5"]]
     assert json.loads((tmp_path / "all.json").read_text(encoding="utf-8")) == {"of nothing": 3}
     shown = capsys.readouterr().out
     assert "of pages: left out, it needs labelled documents; give DATA=DIR" in shown
@@ -59,14 +59,14 @@ def test_without_data_the_rest_is_measured(tmp_path: Path, capsys: pytest.Captur
 
 def test_each_gets_the_data_that_it_takes(tmp_path: Path) -> None:
     data = labelled(tmp_path / "data")
-    measuring = Measuring(crawl=1, quality=2, index=3)
+    measuring = Measuring(crawl=1, quality=2, frontier=3)
     assert not measure_all(MEASUREMENTS, measuring, data, tmp_path / "all.json")["failed"]
     sets = [str(data / name) for name in ("large", "largest", "small")]
     assert measuring.asked[:2] == [["crawl", "--data", sets[0]], ["quality", "--data", *sets]]
 
 
 def test_one_that_fails_ends_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    measuring = Measuring(crawl=1, index=3)
+    measuring = Measuring(crawl=1, frontier=3)
     assert measure_all(MEASUREMENTS, measuring, labelled(tmp_path / "data"), tmp_path / "all.json")["failed"]
     assert set(json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))) == {"of pages", "of nothing"}
     assert "failed: of sets" in capsys.readouterr().err

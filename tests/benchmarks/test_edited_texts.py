@@ -1,4 +1,4 @@
-"""Texts for measuring wide look-ups: the same in every run, and copies that are copies."""
+"""Texts for measuring look-ups: the same in every run, and copies that are copies."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_without_a_number_there_are_as_many_as_in_the_source() -> None:
 
 def test_names(files: tuple[Path, Path]) -> None:
     stop, user = files
-    assert find_scheme("tfidf:11/rank/jenkins/64").name == "2:tfidf:11/rank/jenkins/64/sketch3x128x4"
+    assert find_scheme("tfidf:11/rank/jenkins/64").name == "2:tfidf:11/rank/jenkins/64/sketch3x128x4/bands24x4"
     assert find_scheme("yanyiwu:11") == find_scheme("tfidf:11/rank/jenkins/64")
     scheme = find_scheme(f"go:22:stop={stop}:dict={user}")
     assert scheme.spec == f"tfidf:22:stop={scheme.stop_words}:dict={scheme.vocabulary.added}/rank/fnv1a/64"
@@ -85,7 +85,10 @@ def test_names(files: tuple[Path, Path]) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("words:11", "scheme 'words:11/count/mmh3/64': words are no keywords: leave out their number and stop words"),
+        (
+            "words:11",
+            "scheme 'word-bigrams:11/one/mmh3/64': word-bigrams are no keywords: leave out their number and stop words",
+        ),
         ("tfidf:0/rank/mmh3/64", "scheme 'tfidf:0/rank/mmh3/64': 1 to 10,000 keywords"),
         ("yanyiwu:11:12", "scheme 'tfidf/rank/jenkins/64': '12' is empty, or given twice"),
         ("yanyiwu:stop=", "scheme 'tfidf/rank/jenkins/64': 'stop=' is empty, or given twice"),

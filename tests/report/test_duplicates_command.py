@@ -152,7 +152,7 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
         (["--database", "crawl.db"], "'crawl.db' is not a database URL"),
-        (["-s", "DEDUP_RADIUS=99"], "DEDUP_RADIUS = 99: expected 0 to 64 bits"),
+        (["-s", "DEDUP_TABLES=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R'"),
     ],
 )
 def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, options: list[str], message: str) -> None:

@@ -19,7 +19,7 @@ STORY = document(200)
 TEXTS = {
     "story": STORY,
     "edited": edited(STORY, 2),
-    "rewritten": edited(STORY, 60),
+    "rewritten": edited(STORY, 48),
     "other": document(200, "other"),
 }
 PAIRS: list[dict[str, Any]] = [
@@ -81,7 +81,7 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
         *(
             "--json",
             "--with",
-            "min_jaccard=0,max_replaced=100,radius=64,weak_bits=10,max_flips=1000",
+            "min_jaccard=0,max_replaced=100,max_rewritten=1",
             "--with",
             "scheme=python128",
         ),
@@ -90,7 +90,7 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
     assert done.returncode == 0, done.stderr
     compared = {each["method"]: each["all"] for each in json.loads(done.stdout)["compared"]}
     assert {name: each["true_positives"] for name, each in compared.items()} == {
-        "with min_jaccard=0,max_replaced=100,radius=64,weak_bits=10,max_flips=1000": 2,
+        "with min_jaccard=0,max_replaced=100,max_rewritten=1": 2,
         "with scheme=python128": 1,
         "exact containment 0.15": 2,
         "exact cosine 0.995": 0,
@@ -122,7 +122,7 @@ def test_the_table_and_the_errors(labelled: Path) -> None:
     [
         (["--set", "min_jacquard=1"], "min_jacquard=1"),
         (["--set", "min_jaccard=much"], "DEDUP_MIN_JACCARD = 'much'"),
-        (["--with", "radius"], "NAME=VALUE"),
+        (["--with", "caution"], "NAME=VALUE"),
         (["--reference", "dice=.5"], "expected one of cosine, jaccard, containment"),
         (["--reference", "jaccard"], "MEASURE=LEAST"),
         (["--reference", "jaccard=7"], "from 0 to 1"),

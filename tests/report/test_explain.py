@@ -14,7 +14,7 @@ import pytest
 
 from crawler.pages.store import PageStore, Settled
 from crawler.pages.visits import Visit
-from dedup import DedupSettings, make_signature
+from dedup import DedupSettings, make_signature, similarity
 from dedup.cli.main import main
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
@@ -86,7 +86,7 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     output = explained(tmp_path, "a.txt", "b.txt")
     lines = output.splitlines()
     assert lines[0] == "verdict      near duplicate: B is dropped because of A"
-    assert lines[1] == "rule         estimated Jaccard similarity reaches min_jaccard"
+    assert lines[1] == "rule         Jaccard similarity reaches min_jaccard"
     first, second = (make_signature(text).fingerprint for text in (TEXT, NEAR_TEXT))
     [shown_first, shown_second, marks] = (
         next(line for line in lines if line.startswith(label)).ljust(80)[13:]
@@ -97,19 +97,21 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     differing = [one != other for one, other in zip(shown_first, shown_second, strict=True)]
     assert [mark == "^" for mark in marks] == differing
     assert sum(differing) == (first ^ second).bit_count()
-    assert sum(line.startswith("  weak") and line.count("~") == 32 for line in lines) == 2
+    decision = similarity(TEXT, NEAR_TEXT)
+    shared = f"{len(decision.tables)} of 10 tables, {len(decision.bands)} of 24 bands"
+    assert f"keys shared  {shared}" in lines
+    assert f"distance     {decision.distance} bits, beyond the paper's 3" in lines
     assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B" in lines
 
 
 def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
     content = data(tmp_path, f"text:{TEXT}", NEAR_TEXT)
-    first, second = make_signature(TEXT), make_signature(NEAR_TEXT)
+    decision = similarity(TEXT, NEAR_TEXT)
     assert (content["verdict"], content["is_certain"]) == ("near duplicate", True)
-    assert content["a"]["fingerprint"] == f"{first.fingerprint:016x}"
-    assert content["b"]["margins"] == second.margins.tolist()
-    assert len(content["differing_bits"]) == content["distance"]
-    assert content["probe"]["is_known"]
-    assert content["probe"]["table"] is not None
+    assert content["a"]["fingerprint"] == f"{make_signature(TEXT).fingerprint:016x}"
+    assert len(content["differing_bits"]) == content["distance"] == decision.distance
+    assert content["keys"] == {"tables": list(decision.tables), "bands": list(decision.bands)}
+    assert content["estimated"]["jaccard"] == decision.similarity.jaccard
     shingles = [set(zip(words, words[1:], words[2:], strict=False)) for words in (TEXT.split(), NEAR_TEXT.split())]
     shared = len(shingles[0] & shingles[1])
     assert content["exact"]["shared"] == shared
@@ -118,7 +120,8 @@ def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
     assert [place["removed"] for place in content["diff"]["places"]] == [
         old for old, new in zip(TEXT.split(), NEAR_TEXT.split(), strict=True) if old != new
     ]
-    assert len(content["a"]["features"]) == 10
+    # All weigh the same.
+    assert content["a"]["features"] is None
 
 
 @pytest.mark.slow
@@ -135,19 +138,14 @@ def test_json_of_the_command_is_one_document(folder: Path) -> None:
     assert json.loads(done.stdout)["record"]["verdict"] == "exact duplicate"
 
 
-def test_features_are_the_tokens_of_the_largest_weight(tmp_path: Path) -> None:
-    content = data(tmp_path, "text:sea sea SEA wall", "text:sea")
-    [sea, wall] = content["a"]["features"]
-    assert (sea["name"], sea["weight"], sea["weight_beside"]) == ("sea", 3, 1)
-    assert (wall["name"], wall["weight"], wall["weight_beside"]) == ("wall", 1, 0)
-    # Three of four tokens decide every bit, so that the fingerprints of both texts are that of "sea".
-    assert (content["distance"], sea["bits"]) == (0, 0)
-
-
-def test_a_feature_alone_pushes_all_the_differing_bits(tmp_path: Path) -> None:
-    content = data(tmp_path, "text:sea", "text:wall")
-    assert content["distance"] > 0
-    assert content["a"]["features"][0]["bits"] == content["b"]["features"][0]["bits"] == content["distance"]
+def test_texts_that_share_no_key_say_so(tmp_path: Path) -> None:
+    options = (f"text:{TEXT}", f"text:{document(200, 'far')}")
+    content = data(tmp_path, *options)
+    assert (content["rule"], content["keys"]) == (Rule.NO_KEY, {"tables": [], "bands": []})
+    output = explained(tmp_path, *options)
+    assert "verdict      no duplicate: B is kept beside A\n" in output
+    assert "rule         the documents share no key: no band, and no prefix of a table" in output
+    assert "keys shared  0 of 10 tables, 0 of 24 bands: A is not looked at\n" in output
 
 
 def test_html_is_extracted_by_its_name_or_by_its_start(tmp_path: Path) -> None:
@@ -184,8 +182,10 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     assert [limit["setting"] for limit in strict["missed"]] == ["min_jaccard", "min_containment"]
     assert strict["settings"]["min_jaccard"] == 0.99
     paper = data(tmp_path, *texts, "--mode", "paper")
-    assert (paper["verdict"], paper["rule"]) == ("new", "the fingerprints differ in more bits than radius")
-    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=3 choose 1")
+    assert (paper["verdict"], paper["rule"]) == ("new", Rule.TOO_FAR)
+    assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper")) == ([], False)
+    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=6 choose 3")
+    assert " of 20 tables, " in short
     assert "rule         a text has fewer than short_tokens tokens, and their words and pairs of words reach" in short
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
     assert shorter["rule"].startswith("a text has too few tokens for anything but an exact comparison")
@@ -206,34 +206,27 @@ def test_text_of_a_page_that_was_kept_before_it_was_dropped_is_not_taken(tmp_pat
     assert content["diff"]["place_count"] == 0
 
 
-def test_what_takes_margins_is_not_made_up(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}], max_compared=0)
-    content = data(tmp_path, f"text:{TEXT}", NEAR)
+def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> None:
+    near = edited(TEXT, 1)
+    fill(tmp_path / "crawl.db", [{ORIGINAL: TEXT, NEAR: near}], mode="paper")
+    content = data(tmp_path, f"text:{TEXT}", NEAR, "--mode", "paper")
     assert content["b"]["origin"] == "stored fingerprint and sketch, its text is not stored"
-    assert [content["b"][name] for name in ("margins", "weak_bits", "features")] == [None, None, None]
     assert [content[name] for name in ("exact", "diff", "replaced", "rewritten", "short_similarity")] == [None] * 5
-    assert content["probe"]["is_known"]
-    assert "note         The text of A and of B is not stored" in explained(tmp_path, "--dropped", NEAR)
-    far = document(200, "far")
-    assert data(tmp_path, f"text:{far}", NEAR)["probe"] == {"is_known": True, "table": None, "flipped": None}
-
-
-def test_probe_that_depends_on_margins_is_not_known(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{ORIGINAL: edited(TEXT, 8)}], max_compared=0)
-    options = (f"text:{TEXT}", ORIGINAL)
-    content = data(tmp_path, *options)
-    assert content["distance"] > 3
-    assert (content["probe"]["is_known"], content["is_certain"]) == (False, False)
-    output = explained(tmp_path, *options)
-    assert "verdict      near duplicate: B is dropped because of A, if a probe brings A\n" in output
-    assert "probe        not known: it takes the margins of B\n" in output
+    assert (content["verdict"], content["is_certain"], content["keys"]["bands"]) == ("near duplicate", True, None)
+    assert "note         Neither text nor words of A and of B are stored" in explained(tmp_path, "--dropped", NEAR)
+    assert data(tmp_path, "--dropped", NEAR, "--mode", "paper")["rule"] == Rule.PAPER
+    # Where the words decide, nobody knows.
+    assert not data(tmp_path, f"text:{TEXT}", NEAR)["is_certain"]
+    output = explained(tmp_path, f"text:{TEXT}", NEAR)
+    assert output.startswith("verdict      not known: it takes the words of both\n")
+    assert "\nrule " not in output
+    assert ", bands are not known\n" in output
 
 
 def test_dropped_page_from_the_database(folder: Path) -> None:
     output = explained(folder, "--dropped", NEAR)
     assert output.startswith(
-        "verdict      near duplicate: B is dropped because of A\n"
-        "rule         estimated Jaccard similarity reaches min_jaccard\n"
+        "verdict      near duplicate: B is dropped because of A\nrule         Jaccard similarity reaches min_jaccard\n"
     )
     assert f"A            {ORIGINAL}\n             stored page; 200 tokens, 198 shingles\n" in output
     assert f"B            {NEAR}\n" in output
@@ -258,8 +251,9 @@ def test_dropped_page_that_was_found_by_another_member(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [dict(zip((ORIGINAL, NEAR, BY_MEMBER), texts, strict=True))])
     content = data(tmp_path, "--dropped", BY_MEMBER)
     assert (content["record"]["original"], content["record"]["matched"]) == (ORIGINAL, NEAR)
-    assert content["member"]["similarity"]["jaccard"] > content["estimated"]["jaccard"]
-    assert content["rule"] == "estimated Jaccard similarity reaches min_jaccard"
+    assert content["member"]["exact"]["jaccard"] > content["exact"]["jaccard"]
+    assert len(content["member"]["keys"]["bands"]) > len(content["keys"]["bands"])
+    assert content["rule"] == Rule.JACCARD
     assert f"found by     {NEAR}\n" in explained(tmp_path, "--dropped", BY_MEMBER)
 
 
@@ -329,12 +323,16 @@ def test_more_places_than_are_shown_are_counted(tmp_path: Path) -> None:
         (["--dropped", ORIGINAL], f"{ORIGINAL} was not dropped: the last verdict on it, in run run 0, is new"),
         (["a b", "c d", "--width", "79"], "--width '79': give a whole number from 80 to 1000"),
         (["a b", "c d", "--width", "²"], "--width '²': give a whole number from 80 to 1000"),
-        (["a b", "c d", "--set", "radius"], "--set 'radius': write NAME=VALUE, such as min_jaccard=.6"),
+        (["a b", "c d", "--set", "caution"], "--set 'caution': write NAME=VALUE, such as min_jaccard=.6"),
         (["a b", "c d", "--set", "x=1"], "--set 'x=1': DEDUP_X is no setting"),
-        (["a b", "c d", "--set", "radius=99"], "DEDUP_RADIUS = 99: expected 0 to 64 bits"),
+        (["a b", "c d", "--set", "radius=9"], "--set 'radius=9': DEDUP_RADIUS is no setting"),
+        (["a b", "c d", "--set", "tables=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R' with N - R"),
         (["a b", "c d", "--scheme", "poems"], "no scheme 'poems': take words, "),
         (["a b", "c d", "--set", "scheme=words/count/mmh3/65"], "scheme 'words/count/mmh3/65': the width of mmh3 "),
-        (["--dropped", NEAR, "--scheme", "pairs"], "scheme pairs: database sqlite:///crawl.db was made with words/"),
+        (
+            ["--dropped", NEAR, "--scheme", "pairs"],
+            "scheme pairs: database sqlite:///crawl.db was made with word-bigrams/",
+        ),
         ([ORIGINAL, "c d", "--set", "scheme=python128"], "scheme python128: database sqlite:///crawl.db was made "),
         (["a b", "c d", "--mode", "x"], "DEDUP_MODE = 'x': expected one of checked, paper"),
         (["a", "c d", "--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),

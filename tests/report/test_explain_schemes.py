@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sqlalchemy import update
 
 from dedup import DedupSettings, find_scheme
 from dedup.cli.main import main
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.published.features import UNIT
 from dedup.published.keywords import keywords_of
 from dedup.rules.documents import Document
 from dedup.rules.pairwise import PairDecider
@@ -43,40 +41,37 @@ def test_signatures_are_those_of_the_scheme(name: str, tmp_path: Path) -> None:
     assert (content["scheme"]["name"], content["scheme"]["bits"]) == (scheme.spec, scheme.bits)
     for side, signature in (("a", first), ("b", second)):
         assert content[side]["fingerprint"] == f"{signature.fingerprint:0{scheme.bits // 4}x}"
-        unit = UNIT if scheme.weights in ("rank", "log") else 1
-        assert content[side]["margins"] == (signature.margins / unit).tolist()
-        # Eight of each sixteen, whether there are tables for this width or not.
-        assert len(content[side]["weak_bits"]) == scheme.bits / 2
     differing = first.fingerprint ^ second.fingerprint
     assert content["differing_bits"] == [bit for bit in range(scheme.bits) if differing >> bit & 1]
     decision = PairDecider(DedupSettings(), scheme).decide(first, second)
     assert (content["rule"], content["distance"]) == (str(decision.rule), decision.distance)
-    assert content["radius"] == 16 * scheme.bits // 64
+    assert content["radius"] == 3 * scheme.bits // 64
+    # There are tables for one width alone.
+    tables = list(decision.tables) if scheme.bits == 64 else None
+    assert content["keys"] == {"tables": tables, "bands": list(decision.bands)}
     # The words are those of the scheme too.
     ours, theirs = (shingles(signature.words.decode().replace("\n", " ")) for signature in (first, second))
     assert content["exact"]["shared"] == len(ours & theirs)
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_features_and_their_weights_are_those_that_the_margins_are_sums_of(name: str, tmp_path: Path) -> None:
+def test_features_are_told_with_their_weights_where_these_differ(name: str, tmp_path: Path) -> None:
+    scheme = find_scheme(name)
     text = "面包新闻" if name in ("textrank", "yanyiwu", "go", "go-listing") else "ab ab cd"
-    content = data(tmp_path, f"text:{text}", "text:x", "--scheme", name)
-    features = content["a"]["features"]
-    assert 0 < len(features) < 10
+    features = data(tmp_path, f"text:{text}", "text:x", "--scheme", name)["a"]["features"]
+    if scheme.weights == "one":
+        assert features is None
+        return
     # Fewer than ten, so that all of them are told.
+    assert 0 < len(features) < 10
     assert features == sorted(features, key=lambda feature: -feature["weight"])
-    total = sum(feature["weight"] for feature in features)
-    margins = np.array(content["a"]["margins"])
-    assert margins.max() <= total * (1 + 1e-9)
-    # A sum of n weights of either sign has their total's parity, where they are whole.
-    if all(isinstance(feature["weight"], int) for feature in features):
-        assert set(margins % 2) == {total % 2}
     assert all(feature["weight_beside"] == 0 for feature in features)
-    assert {feature["bits"] for feature in features} != {0}
+    is_whole = all(isinstance(feature["weight"], int) for feature in features)
+    assert is_whole == (scheme.weights == "count")
 
 
-def test_bound_that_is_none_is_null(tmp_path: Path) -> None:
-    assert data(tmp_path, "text:a", "text:b", "--set", "firm_margin=inf")["settings"]["firm_margin"] is None
+def test_a_bound_that_is_none_is_null(tmp_path: Path) -> None:
+    assert data(tmp_path, "text:a", "text:b", "--set", "max_swapped=inf")["settings"]["max_swapped"] is None
 
 
 def test_keywords_are_told_with_their_weights(tmp_path: Path) -> None:
@@ -97,7 +92,7 @@ def test_of_equal_features_those_that_the_other_text_lacks_come_first(tmp_path: 
 
 
 def test_white_space_and_broken_characters_in_features_can_be_seen(tmp_path: Path) -> None:
-    output = explained(tmp_path, "text:ab\ncd e", "text:x", "--scheme", "bigrams64")
+    output = explained(tmp_path, "text:ab\ncd e", "text:x", "--scheme", "bigrams/count/mmh3/64")
     assert all(f"  {name}" in output for name in ("b\\n", "\\nc", "d␣", "␣e"))
     # Two of the three bytes of a character.
     assert "  \\xbd\\xa0\n" in explained(tmp_path, "text:你你好", "text:x", "--scheme", "ferd-md5")
@@ -114,9 +109,7 @@ def test_wide_fingerprints_go_on_in_the_next_row(name: str, rows: list[int], tmp
     marks = "".join(line.ljust(80)[13:] for line in lines if line.startswith("  differ"))
     distance = (scheme.signature(text).fingerprint ^ scheme.signature(other).fingerprint).bit_count()
     assert marks.count("^") == distance > 0
-    weak = "".join(line for line in lines if line.startswith("  weak"))
-    assert weak.count("~") == scheme.bits
-    assert "probe        none: the tables hold fingerprints of 64 bits, others are compared" in lines
+    assert any(line.startswith("keys shared  no tables (they hold 64 bits), ") for line in lines)
 
 
 def test_pages_are_explained_by_the_scheme_and_the_tables_of_their_database(tmp_path: Path) -> None:
@@ -125,24 +118,21 @@ def test_pages_are_explained_by_the_scheme_and_the_tables_of_their_database(tmp_
     signature = find_scheme("pairs").signature(STORY)
     for options in (["https://x/a", f"text:{OTHER}"], ["--dropped", "https://x/b"]):
         content = data(tmp_path, *options)
-        assert content["scheme"]["name"] == "pairs/count/mmh3/64"
+        assert content["scheme"]["name"] == "pair-bigrams/one/mmh3/64"
         assert content["a"]["fingerprint"] == f"{signature.fingerprint:016x}"
-        assert content["a"]["margins"] == signature.margins.tolist()
         assert (content["a"]["origin"], content["verdict"]) == ("stored page", "near duplicate")
     # The file beside a stored page is analysed as that was.
     assert content["b"]["fingerprint"] == f"{find_scheme('pairs').signature(OTHER).fingerprint:016x}"
-    assert data(tmp_path, "https://x/a", "a b", "--scheme", "pairs")["scheme"]["features"] == "pairs"
+    assert data(tmp_path, "https://x/a", "a b", "--scheme", "pairs")["scheme"]["features"] == "pair-bigrams"
 
 
-def test_margins_are_not_made_up_where_features_are_not_made_of_words(tmp_path: Path) -> None:
+def test_features_are_not_made_up_where_they_are_not_made_of_words(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", {"https://x/a": STORY, "https://x/b": OTHER}, "yanyiwu")
     content = data(tmp_path, "--dropped", "https://x/b")
     assert content["b"]["origin"] == "stored words, its text is not stored"
-    assert [content["b"][name] for name in ("margins", "weak_bits", "features")] == [None, None, None]
+    assert (content["b"]["features"], content["notes"]) == (None, [])
     assert content["diff"]["place_count"] > 0
     assert content["replaced"] is not None
-    [note] = content["notes"]
-    assert note.startswith("Of A and of B only the words are stored, which this scheme's features are not made of")
 
 
 def test_database_of_a_scheme_that_is_not_known_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings
-from dedup.report.explanation.contents import WordComparison
+from dedup.report.explanation.contents import Exact, WordComparison
 from dedup.report.explanation.limits import Pair, missed_limits
 from dedup.rules.rule import Rule
 from dedup.signature.sketch import Similarity
@@ -32,7 +32,7 @@ def words(**values: Any) -> WordComparison:
 
 def missed(settings: dict[str, Any] | None = None, **values: Any) -> list[str]:
     """Return what a pair misses that misses nothing but what is given."""
-    pair = Pair(200, 3, 16, Similarity(0.7, 0.8, 1.0), words())
+    pair = Pair(200, Exact(0.7, 0.8, 1.0, 150), words())
     return [each.text for each in missed_limits(pair._replace(**values), DedupSettings(**(settings or {})))]
 
 
@@ -47,16 +47,15 @@ def test_a_pair_that_misses_nothing_has_no_line() -> None:
     ("values", "expected"),
     [
         ({"tokens": 12}, ["12 tokens: at least 20 (DEDUP_MIN_TOKENS)"]),
-        ({"distance": 17}, ["distance 17: at most 16 (DEDUP_RADIUS)"]),
         (
-            {"estimated": Similarity(0.42, 0.7, 1.0)},
+            {"exact": Exact(0.42, 0.7, 1.0, 90)},
             [
                 "Jaccard .42: at least .55 (DEDUP_MIN_JACCARD)",
                 "or containment .70: at least .90 (DEDUP_MIN_CONTAINMENT)",
             ],
         ),
         (
-            {"estimated": Similarity(0.3, 1.0, 0.3)},
+            {"exact": Exact(0.3, 1.0, 0.3, 60)},
             [
                 "Jaccard .30: at least .55 (DEDUP_MIN_JACCARD)",
                 "length ratio .30, where containment counts: at least .60 (DEDUP_MIN_LENGTH_RATIO)",
@@ -96,14 +95,14 @@ def test_each_limit_that_is_missed_is_one_line(values: dict[str, Any], expected:
 
 
 def test_a_value_that_would_be_rounded_to_its_limit_is_written_in_full() -> None:
-    almost = missed(estimated=Similarity(0.5494, 0.1, 1.0), words=None)[0]
+    almost = missed(exact=Exact(0.5494, 0.1, 1.0, 99), words=None)[0]
     assert almost == "Jaccard .55: at least .55 (DEDUP_MIN_JACCARD)".replace(".55:", "0.5494:")
 
 
 def test_what_the_rule_does_not_ask_is_no_limit() -> None:
-    replaced = words(replaced=5.0)
-    assert missed(estimated=Similarity(0.98, 0.99, 1.0), words=replaced) == []
-    assert missed({"mode": "paper"}, distance=60) == []
+    assert missed(words=words(replaced=5.0, is_noise=True)) == []
+    assert missed(exact=Exact(0.2, 0.95, 0.9, 60)) == []
+    assert missed({"mode": "paper"}, exact=Exact(0.1, 0.1, 1.0, 9), words=words(replaced=5.0)) == []
 
 
 # The command
@@ -168,8 +167,8 @@ def test_an_updated_page_that_is_similar_is_explained(tmp_path: Path) -> None:
 
 
 def test_a_page_that_resembles_a_member_is_explained_by_it(tmp_path: Path) -> None:
-    # Longer by the half, and so nearer to the form of it than the original is.
-    longer = extended(TEXT, 30)
+    # Longer by a tenth, and so nearer to the form of it than the original is.
+    longer = extended(TEXT, 20)
     fill(tmp_path / "crawl.db", [{A: TEXT, B: longer, C: filled_in(longer)}])
     content = data(tmp_path, "--dropped", C)
     assert (content["record"]["original"], content["record"]["matched"]) == (A, B)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup import make_signature
 from dedup.report.explanation.rejoined import rejoin
 from dedup.report.explanation.words import diff_words
 from dedup.rules.rule import Rule
@@ -70,16 +69,12 @@ def test_changed_pairs_are_shown_without_what_their_neighbours_share() -> None:
 def test_stored_words_give_all_that_the_text_gave(tmp_path: Path) -> None:
     near = edited(TEXT, 8)
     fill(tmp_path / "crawl.db", [{A: TEXT, B: near}])
-    signature = make_signature(near)
     content = data(tmp_path, "--dropped", B)
     assert {content[side]["origin"] for side in "ab"} == {"stored words, its text is not stored"}
-    assert content["b"]["margins"] == signature.margins.tolist()
     assert content["notes"] == []
     of_texts = data(tmp_path, f"text:{TEXT}", f"text:{near}")
-    for name in ("rule", "distance", "probe", "estimated", "exact", "replaced", "rewritten", "diff"):
+    for name in ("rule", "distance", "keys", "estimated", "exact", "replaced", "rewritten", "diff"):
         assert content[name] == of_texts[name]
-    for name in ("weak_bits", "features"):
-        assert [content[side][name] for side in "ab"] == [of_texts[side][name] for side in "ab"]
     assert len(content["diff"]["places"]) == 8
 
 
@@ -92,15 +87,8 @@ def test_stored_chinese_words_are_written_without_spaces(tmp_path: Path) -> None
 def test_exact_duplicates_share_the_words_of_their_original(tmp_path: Path) -> None:
     fill(tmp_path / "crawl.db", [{A: TEXT, B: TEXT}])
     content = data(tmp_path, "--dropped", B)
-    assert content["b"]["features"] == content["a"]["features"] != None  # noqa: E711
+    assert len(content["keys"]["bands"]) == 24
     assert content["diff"]["place_count"] == 0
-
-
-def test_probe_of_stored_words_is_known(tmp_path: Path) -> None:
-    fill(tmp_path / "crawl.db", [{A: edited(TEXT, 8)}])
-    content = data(tmp_path, f"text:{TEXT}", A)
-    assert content["distance"] > 3
-    assert (content["probe"]["is_known"], content["is_certain"]) == (True, True)
 
 
 def test_form_filled_in_anew_shows_what_was_replaced(tmp_path: Path) -> None:
@@ -150,9 +138,9 @@ def test_of_short_texts_the_words_are_what_is_needed(tmp_path: Path) -> None:
     own = {*NOTICE.split(), *zip(NOTICE.split(), NOTICE.split()[1:], strict=False)}
     assert content["short_similarity"] == len(own) / (len(own) + 2)
     output = explained(tmp_path, *options)
-    assert f"  words, pairs       -    {content['short_similarity']:.2f}".replace("0.", ".") in output
-    # What the sketches say is not asked for.
-    assert [line.split()[-1] for line in output.splitlines() if line.startswith("  Jaccard")] == ["-"]
+    assert f"  words, pairs  {content['short_similarity']:.2f}     .70          -".replace("0.", ".") in output
+    # How many shingles they share is not asked for.
+    assert [line.split()[-2] for line in output.splitlines() if line.startswith("  Jaccard")] == ["-"]
     assert "replaced     0.00 short stretches of 100 words (at most 1.25)\n" in output
     assert "\nrewritten" not in output
 
@@ -170,12 +158,13 @@ def test_short_texts_with_other_numbers_say_so(tmp_path: Path) -> None:
     assert (unlike["short_similarity"], unlike["has_other_numbers"]) == (0, False)
 
 
-def test_words_that_a_database_would_not_have_are_not_compared(tmp_path: Path) -> None:
+def test_of_texts_that_are_too_long_for_the_rule_it_is_not_said_how_words_differ(tmp_path: Path) -> None:
     texts = tuple(f"text:{answered(TEXT, 14, who)}" for who in ("one", "other"))
     options = (*texts, "--set", "max_compared=199")
     content = data(tmp_path, *options)
-    assert content["rule"] == "estimated Jaccard similarity reaches min_jaccard"
+    assert content["rule"] == Rule.JACCARD
     assert (content["replaced"], content["rewritten"]) == (None, None)
+    assert content["exact"]["jaccard"] > 0.55
     assert content["diff"]["place_count"] > 0
     assert "replaced" not in explained(tmp_path, *options)
 

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dedup import DedupSettings, Mode, Verdict, find_scheme, make_signature
+from dedup import DedupSettings, Mode, Signature, Verdict, find_scheme, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.cautions import Caution
 from dedup.rules.documents import Document
@@ -31,6 +34,7 @@ TEXTS = {
     "shuffled": " ".join(Random(1).sample(TEXT.split(), 300)),
 }
 
+HALF = " ".join(TEXT.split()[-155:])
 FORMS = TEXTS["filled in"], answered(TEXT, 20, "other")
 """The same form, filled in by two."""
 
@@ -60,10 +64,11 @@ def test_a_pair_is_decided_as_the_deduplicator_decides_it(name: str, mode: Mode,
         ("4 edits", Rule.JACCARD),
         ("noise", Rule.JACCARD),
         ("two thirds", Rule.JACCARD),
-        ("another", Rule.TOO_FAR),
+        ("another", Rule.NO_KEY),
         ("short", Rule.TOO_SHORT),
         ("nothing", Rule.TOO_SHORT),
-        ("shuffled", Rule.NOT_ALIKE),
+        ("shuffled", Rule.NO_KEY),
+        ("32 edits", Rule.NOT_ALIKE),
         ("another in the frame", Rule.REWRITTEN),
     ],
 )
@@ -76,6 +81,10 @@ def decided(first: str, second: str, **values: Any) -> PairDecision:
     return PairDecider(DedupSettings(**values)).decide(make_signature(first), make_signature(second))
 
 
+def decide(first: Signature, second: Signature, **values: Any) -> Rule:
+    return PairDecider(DedupSettings(**values)).decide(first, second).rule
+
+
 def test_a_form_that_was_filled_in_anew_is_similar() -> None:
     decision = decided(*FORMS)
     assert (decision.rule, decision.is_duplicate, decision.is_similar) == (Rule.REPLACED, False, True)
@@ -86,25 +95,17 @@ def test_the_words_of_long_texts_are_not_compared() -> None:
     assert decided(*FORMS, max_compared=299).rule is Rule.JACCARD
 
 
-ANY_FAR = {"radius": 64, "weak_bits": 10, "max_flips": 1000}
-
-
 def test_a_part_of_a_text_is_contained_in_it() -> None:
-    part = " ".join(TEXT.split()[:150])
-    decision = decided(TEXT, part, **ANY_FAR, min_length_ratio=0.5)
-    assert decision.rule in (Rule.CONTAINMENT, Rule.NO_PROBE)
+    decision = decided(TEXT, HALF, min_length_ratio=0.5)
+    assert decision.rule is Rule.CONTAINMENT
     assert decision.similarity.containment > 0.9
 
 
 def test_less_alike_than_the_caution_asks_for_is_similar() -> None:
-    half = " ".join(TEXT.split()[:150])
     for values in ({}, {"caution": "careful"}, {"min_jaccard": 1, "min_containment": 1}):
-        decision = decided(TEXT, half, **ANY_FAR, **values)
+        decision = decided(TEXT, HALF, **values)
         assert (decision.rule, decision.is_similar) == (Rule.LESS_ALIKE, True)
-    assert decided(TEXT, half, **ANY_FAR, caution="eager").is_duplicate
-    # What the least caution would not drop either is new.
-    quarter = decided(TEXT, " ".join(TEXT.split()[:75]), **ANY_FAR)
-    assert (quarter.rule, quarter.is_similar) == (Rule.NOT_ALIKE, False)
+    assert decided(TEXT, HALF, caution="eager").is_duplicate
 
 
 def about(names: Sequence[str] = (), numbers: Sequence[int] = ()) -> str:
@@ -120,7 +121,7 @@ def about(names: Sequence[str] = (), numbers: Sequence[int] = ()) -> str:
     [
         (TEXT, edited(TEXT, 3), (Rule.JACCARD, Rule.JACCARD, Rule.JACCARD)),
         (TEXT, edited(TEXT, 20), (Rule.LESS_ALIKE, Rule.JACCARD, Rule.JACCARD)),
-        (TEXT, " ".join(TEXT.split()[:150]), (Rule.LESS_ALIKE, Rule.LESS_ALIKE, Rule.CONTAINMENT)),
+        (TEXT, HALF, (Rule.LESS_ALIKE, Rule.LESS_ALIKE, Rule.CONTAINMENT)),
         (about(["aspirin"] * 3), about(["ibuprofen"] * 3), (Rule.SWAPPED, Rule.SWAPPED, Rule.JACCARD)),
         # Numbers that are like each other letter by letter: that is no replacing.
         (about(numbers=range(7)), about(numbers=range(70, 77)), (Rule.RENUMBERED, Rule.RENUMBERED, Rule.JACCARD)),
@@ -128,19 +129,73 @@ def about(names: Sequence[str] = (), numbers: Sequence[int] = ()) -> str:
     ids=["correction", "noise", "half", "another name", "other numbers"],
 )
 def test_caution_says_how_much_evidence_it_takes(first: str, second: str, rules: Sequence[Rule]) -> None:
-    found = [decided(first, second, **ANY_FAR, caution=caution).rule for caution in Caution]
+    found = [decided(first, second, caution=caution).rule for caution in Caution]
     assert found == list(rules)
 
 
-def test_no_probe_is_said_where_only_the_tables_stand_in_the_way() -> None:
-    settings = DedupSettings(radius=64, weak_bits=0)
-    decision = PairDecider(settings).decide(make_signature(TEXT), make_signature(TEXTS["60 edits"]))
-    assert decision.rule is Rule.NO_PROBE
-    assert decision.table is None
+def test_the_keys_that_two_texts_share_are_told() -> None:
+    first, second = make_signature(TEXT), make_signature(TEXTS["12 edits"])
+    decision = PairDecider(DedupSettings()).decide(first, second)
+    differing = first.fingerprint ^ second.fingerprint
+    tables = [
+        table.number for table in DedupSettings().tables.tables if not any(differing >> bit & 1 for bit in table.prefix)
+    ]
+    assert decision.tables == tuple(tables)
+    assert decision.bands == tuple(np.flatnonzero(first.bands == second.bands).tolist())
+    assert (len(decision.tables), len(decision.bands)) == (1, 13)
+
+
+def test_without_a_shared_key_nothing_is_compared() -> None:
+    first, second = make_signature(TEXT), make_signature(TEXTS["32 edits"])
+    far = replace(second, bands=~first.bands)
+    assert decide(first, far) is Rule.NO_KEY
+    # What shares a table counts only within the paper's radius.
+    for distance, rule in ((3, Rule.NOT_ALIKE), (4, Rule.NO_KEY)):
+        near = replace(far, fingerprint=first.fingerprint ^ (1 << distance) - 1)
+        assert PairDecider(DedupSettings()).decide(first, near).tables
+        assert decide(first, near) is rule
+    assert decide(first, replace(far, bands=np.append(~first.bands[:23], first.bands[23:]))) is Rule.NOT_ALIKE
+
+
+def test_the_order_of_two_texts_makes_no_difference() -> None:
+    for text in TEXTS.values():
+        first, second = make_signature(TEXT), make_signature(text)
+        assert PairDecider(DedupSettings()).decide(first, second) == PairDecider(DedupSettings()).decide(second, first)
 
 
 def test_other_widths_are_compared_without_tables() -> None:
     first, second = make_signature(TEXT), make_signature(TEXTS["4 edits"])
-    decision = PairDecider(DedupSettings(), find_scheme("words/log/xxh3/128")).decide(first, second)
-    assert decision.rule is Rule.JACCARD
-    assert decision.table is None
+    decider = PairDecider(DedupSettings(), find_scheme("words/log/xxh3/128"))
+    decision = decider.decide(first, second)
+    assert (decision.rule, decision.tables, decider.radius) == (Rule.JACCARD, (), 6)
+    assert decision.bands
+
+
+# Texts that somebody has made to look like a stranger's page.
+
+
+STRANGER = make_signature(TEXT)
+FORGED = replace(
+    STRANGER, words=make_signature(TEXTS["another"]).words, text_digest=make_signature(TEXTS["another"]).text_digest
+)
+"""The simhash, the sketch and the bands of another page, and none of its words."""
+
+
+@pytest.mark.parametrize("caution", Caution)
+@pytest.mark.parametrize("signatures", [(STRANGER, FORGED), (FORGED, STRANGER)], ids=["after", "before"])
+def test_a_text_with_the_simhash_and_the_sketch_of_another_one_is_kept(
+    signatures: Sequence[Signature], caution: Caution, database_url: str
+) -> None:
+    settings = DedupSettings(database_url=database_url, caution=caution)
+    assert PairDecider(settings).decide(*signatures).similarity.jaccard == 1
+    assert decide(*signatures, caution=caution) is Rule.NOT_ALIKE
+    deduplicator = Deduplicator(settings)
+    with closing(deduplicator.database):
+        run = deduplicator.open_run("test")
+        documents = [Document(str(number), signature) for number, signature in enumerate(signatures)]
+        decisions = deduplicator.decide(documents, run)
+        assert [decision and decision.verdict for decision in decisions] == [Verdict.NEW, Verdict.NEW]
+        # And what copies the page is still dropped because of it.
+        [copy] = deduplicator.decide([Document("copy", make_signature(edited(TEXT, 3)))], run)
+    assert copy is not None
+    assert copy.original == str(signatures.index(STRANGER))

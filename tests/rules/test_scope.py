@@ -126,9 +126,9 @@ def test_each_scope_is_decided_as_if_it_had_a_database_of_its_own(
     seed: int, database_url: str, tmp_path: Path, start: Callable[..., Shelf]
 ) -> None:
     chance = Random(seed)
-    together = start(database_url, scope="host", max_candidates=2)
+    together = start(database_url, scope="host")
     hosts = ["a.example", "b.example", "c.example"]
-    alone = {host: start(f"sqlite:///{tmp_path / host}.db", max_candidates=2) for host in hosts}
+    alone = {host: start(f"sqlite:///{tmp_path / host}.db") for host in hosts}
     base = [document(100, f"{seed} {number}") for number in range(3)]
     texts = [edited(text, edits, edits) if edits else text for text in base for edits in range(4)]
     for _ in range(60):
@@ -142,7 +142,7 @@ def test_candidates_of_other_scopes_take_no_places(
 ) -> None:
     # As if the numbers of all hosts were the same: only what is filtered out is left to tell them apart.
     monkeypatch.setattr("dedup.rules.scope.Scopes.mask", lambda *_: 0)
-    shelf = start(database_url, scope="host", max_candidates=1)
+    shelf = start(database_url, scope="host")
     shelf.see("http://ours.example/a", TEXT)
     copy = edited(TEXT, 4)
     for number in range(20):

@@ -30,24 +30,18 @@ def test_an_index_is_stored_with_the_rules_alone() -> None:
 
 
 def test_rules_are_read_from_the_settings_of_a_crawl_too() -> None:
-    values = {"DEDUP_RADIUS": "10", "DEDUP_OUTAGE_TIMEOUT": "no number"}
-    assert RuleSettings.read(values.get) == RuleSettings(radius=10)
+    values = {"DEDUP_MIN_TOKENS": "10", "DEDUP_OUTAGE_TIMEOUT": "no number"}
+    assert RuleSettings.read(values.get) == RuleSettings(min_tokens=10)
 
 
 def test_the_defaults_are_those_that_were_measured() -> None:
     settings = DedupSettings()
-    assert (settings.tables, settings.radius, settings.weak_bits, settings.max_flips) == (
-        TableDesign(4, 1),
-        16,
-        8,
-        32,
-    )
+    assert settings.tables == TableDesign(5, 2)
     assert settings.caution is Caution.BALANCED
     assert (settings.min_jaccard, settings.min_containment, settings.min_length_ratio) == (0.55, 0.9, 0.6)
     assert (settings.leader_jaccard, settings.leader_containment) == (0.4, 0.7)
-    assert (settings.sure_jaccard, settings.max_replaced, settings.max_rewritten) == (0.98, 1.25, 0.1)
+    assert (settings.max_replaced, settings.max_rewritten) == (1.25, 0.1)
     assert (settings.max_added, settings.max_swapped, settings.min_numbers) == (0.3, 0.4, 0.3)
-    assert settings.max_candidates == 256
     assert settings.max_compared == 20_000
     assert (settings.min_tokens, settings.short_tokens, settings.short_jaccard) == (20, 64, 0.7)
     assert settings.mode is Mode.CHECKED
@@ -78,8 +72,8 @@ def test_a_caution_given_in_code_by_its_name_is_that_caution() -> None:
 
 
 def test_numbers_given_in_code_as_texts_are_numbers() -> None:
-    values: dict[str, Any] = {"min_jaccard": "0.6", "radius": "10", "lock_timeout": "5"}
-    assert DedupSettings(**values) == DedupSettings(min_jaccard=0.6, radius=10, lock_timeout=5)
+    values: dict[str, Any] = {"min_jaccard": "0.6", "min_tokens": "10", "lock_timeout": "5"}
+    assert DedupSettings(**values) == DedupSettings(min_jaccard=0.6, min_tokens=10, lock_timeout=5)
     for name in values:
         wrong: dict[str, Any] = {name: "many"}
         with pytest.raises(SettingsError, match=f"DEDUP_{name.upper()} = 'many': expected a"):
@@ -94,8 +88,8 @@ def test_words_given_in_code_are_what_they_mean() -> None:
 
 
 def test_with_another_caution_come_its_limits() -> None:
-    changed = with_changes(DedupSettings(run="monday", radius=3), caution="eager")
-    assert changed == DedupSettings(run="monday", radius=3, caution=Caution.EAGER)
+    changed = with_changes(DedupSettings(run="monday", min_tokens=3), caution="eager")
+    assert changed == DedupSettings(run="monday", min_tokens=3, caution=Caution.EAGER)
 
 
 def test_limits_that_were_given_stay_with_another_caution() -> None:
@@ -107,7 +101,7 @@ def test_limits_that_were_given_stay_with_another_caution() -> None:
 
 def test_limits_stay_where_the_caution_does() -> None:
     before = DedupSettings(max_replaced=3)
-    assert with_changes(before, radius=3) == DedupSettings(max_replaced=3, radius=3)
+    assert with_changes(before, min_tokens=3) == DedupSettings(max_replaced=3, min_tokens=3)
     with pytest.raises(SettingsError, match="DEDUP_CAUTION"):
         with_changes(before, caution="bold")
 
@@ -135,10 +129,8 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("mode", Mode.PAPER, Mode.PAPER),
         ("tables", "6 choose 3", TableDesign(6, 3)),
         ("tables", TableDesign(6, 3), TableDesign(6, 3)),
-        ("radius", "10", 10),
-        ("radius", 0, 0),
-        ("weak_bits", 10, 10),
-        ("firm_margin", "inf", inf),
+        ("min_tokens", "10", 10),
+        ("min_tokens", 0, 0),
         ("min_jaccard", "0.5", 0.5),
         ("min_jaccard", 1, 1.0),
         ("caution", "careful", Caution.CAREFUL),
@@ -168,26 +160,18 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("tables", "4"),
         ("tables", "4 choose 4"),
         ("tables", 4),
-        ("radius", "twelve"),
-        ("radius", ""),
-        ("radius", -1),
-        ("radius", 65),
+        ("tables", "4 choose 2"),
+        ("tables", TableDesign(3, 1)),
+        ("min_tokens", "twelve"),
+        ("min_tokens", ""),
         ("max_compared", 500_001),
-        ("radius", 3.7),
-        ("radius", [3]),
-        ("weak_bits", 11),
-        ("max_flips", 1025),
-        ("max_flips", -1),
-        ("firm_margin", -1),
-        ("firm_margin", "nan"),
-        ("weak_bits", -1),
-        ("max_candidates", 0),
+        ("min_tokens", 3.7),
+        ("min_tokens", [3]),
         ("batch_size", 0),
         ("max_cluster", -1),
         ("min_tokens", -1),
         ("short_tokens", -1),
         ("short_jaccard", 1.1),
-        ("sure_jaccard", -1),
         ("max_replaced", -1),
         ("max_rewritten", 1.1),
         ("max_compared", -1),
@@ -227,7 +211,8 @@ def test_a_value_that_cannot_be_used_is_refused_in_one_line_that_names_the_setti
 
 
 @pytest.mark.parametrize(
-    "values", [{"radius": 65}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"max_cluster": -1}, {"batch_size": 0}]
+    "values",
+    [{"tables": TableDesign(2, 1)}, {"min_jaccard": 2}, {"lock_timeout": 0}, {"max_cluster": -1}, {"batch_size": 0}],
 )
 def test_values_given_in_code_are_checked_too(values: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
@@ -245,9 +230,21 @@ def test_a_mode_given_in_code_by_its_name_is_that_mode_or_refused() -> None:
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
-        DedupSettings().radius = 3  # type: ignore[misc]
+        DedupSettings().min_tokens = 3  # type: ignore[misc]
 
 
 def test_every_setting_is_described() -> None:
     described = f"{RuleSettings.__doc__}{DedupSettings.__doc__}"
     assert [each.name for each in fields(DedupSettings) if f"{each.name}:" not in described] == []
+
+
+@pytest.mark.parametrize("design", ["4 choose 1", "5 choose 2", "6 choose 3", "4 choose 1 then 4 choose 1"])
+def test_tables_that_miss_nothing_within_3_bits_are_taken(design: str) -> None:
+    assert str(read(tables=design).tables) == design
+
+
+@pytest.mark.parametrize("design", ["3 choose 1", "4 choose 2", "6 choose 4", "4 choose 1 then 3 choose 1"])
+def test_tables_that_would_miss_something_within_3_bits_are_refused(design: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read(tables=design)
+    assert str(caught.value) == f"DEDUP_TABLES = '{design}': expected 'N choose R' with N - R of 3 at least"

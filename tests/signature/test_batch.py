@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.signature.batch import Texts, sign_texts
+from dedup.signature.batch import Texts, bands_of_words, sign_texts
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from tests.texts import CHINESE, ENGLISH
@@ -20,7 +20,7 @@ def same(texts: list[str], scheme: str) -> None:
         alone = make_signature(text, find_scheme(scheme))
         assert row["digest"].tobytes() == alone.text_digest
         assert row["fingerprint"] == alone.fingerprint
-        assert row["margins"].tolist() == alone.margins.tolist()
+        assert row["bands"].tolist() == alone.bands.tolist()
         assert row["minima"].tobytes() == alone.sketch.minima
         assert (row["tokens"], row["shingles"], row["numbers"]) == (
             alone.sketch.tokens,
@@ -28,6 +28,7 @@ def same(texts: list[str], scheme: str) -> None:
             alone.sketch.numbers,
         )
         assert words == alone.words
+        assert bands_of_words(words).tolist() == alone.bands.tolist()
 
 
 @given(st.lists(st.text()))

@@ -143,7 +143,7 @@ def test_the_words_of_a_scheme(write: Callable[[str], str]) -> None:
     assert "北京大学" not in found
     scheme = find_scheme(f"words:dict={path}")
     assert scheme == find_scheme(DedupSettings(dictionary=path).scheme) == pickle.loads(pickle.dumps(scheme))
-    assert scheme.name == f"2:words:dict={scheme.vocabulary.added}/count/mmh3/64/sketch3x128x4"
+    assert scheme.name == f"2:word-bigrams:dict={scheme.vocabulary.added}/one/mmh3/64/sketch3x128x4/bands24x4"
     assert scheme_named(scheme.name, pack(scheme.word_lists)) == scheme
     assert find_scheme(f"tfidf:5:dict={path}/rank/jenkins/64").vocabulary == scheme.vocabulary
 
@@ -159,7 +159,7 @@ def test_a_copy_of_settings_has_their_words(write: Callable[[str], str]) -> None
     path = write(USER_WORDS)
     settings = DedupSettings(dictionary=path)
     Path(path).unlink()
-    assert replace(settings, radius=3).scheme == settings.scheme
+    assert replace(settings, min_tokens=3).scheme == settings.scheme
 
 
 def test_a_dictionary_that_changes_nothing_is_none(write: Callable[[str], str]) -> None:
@@ -237,9 +237,13 @@ def test_a_whole_dictionary_that_cannot_be_read(content: str, message: str, writ
     [
         ("words", "missing.txt", "missing.txt: cannot be read (No such file or directory); name a file of words"),
         ("words:dict=missing.txt", "", "DEDUP_SCHEME = 'words:dict=missing.txt': missing.txt: cannot be read"),
-        ("pairs", "{}", "scheme 'pairs:dict=*/count/mmh3/64': pairs are made without Chinese words"),
+        ("pairs", "{}", "scheme 'pair-bigrams:dict=*/one/mmh3/64': pair-bigrams are made without Chinese words"),
         ("words:dict={}", "only:{}", "scheme 'words:dict={}' names a dictionary: leave DEDUP_DICTIONARY out"),
-        ("words:dict={}:dict={}", "", "DEDUP_SCHEME = 'words:dict={}:dict={}': scheme 'words/count/mmh3/64': 'dict="),
+        (
+            "words:dict={}:dict={}",
+            "",
+            "DEDUP_SCHEME = 'words:dict={}:dict={}': scheme 'word-bigrams/one/mmh3/64': 'dict=",
+        ),
     ],
 )
 def test_a_dictionary_that_cannot_be_used(
@@ -339,5 +343,5 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     assert "a" in capfd.readouterr().out
     assert main(["files", str(source), "--dry-run", "--against", str(index)]) != 0
     [line] = [each for each in capfd.readouterr().err.splitlines() if "other settings" in each]
-    assert "scheme 2:words:dict=" in line
+    assert "scheme 2:word-bigrams:dict=" in line
     assert "instead of 1:words/count" in line

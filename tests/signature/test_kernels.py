@@ -163,17 +163,27 @@ def test_shingles_and_their_minima(hashes: list[int]) -> None:
         mixed = ((mixed ^ mixed >> 29) + b) * 0xBF58476D1CE4E5B9 % 2**64
         return ((mixed ^ mixed >> 31) + c) * 0x94D049BB133111EB % 2**64 >> 32
 
-    def nibble(multiplier: int, offset: int) -> int:
-        minimum = min((value * multiplier + offset) % 2**32 for value in shingles) if shingles else 2**32 - 1
+    def minimum(multiplier: int, offset: int) -> int:
+        return min((value * multiplier + offset) % 2**32 for value in shingles) if shingles else 2**32 - 1
+
+    def nibble(minimum: int) -> int:
         return (minimum ^ minimum >> 16) * 0x85EBCA6B % 2**32 >> 28
 
+    def band(number: int) -> int:
+        value = (number + 1) * 0x9E3779B97F4A7C15 % 2**64
+        for each in minima[4 * number : 4 * number + 4]:
+            value = (value ^ each) * 0xBF58476D1CE4E5B9 % 2**64
+            value ^= value >> 29
+        return value
+
     shingles = {mix(*hashes[i : i + 3]) for i in range(len(hashes) - 2)}
-    sketch = make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
-    rules = zip(MULTIPLIERS.tolist(), OFFSETS.tolist(), strict=True)
-    nibbles = [nibble(*rule) for rule in rules]
+    sketch, bands = make_sketch(np.array(hashes, np.uint64), np.array(hashes[:2], np.uint64))
+    minima = [minimum(*rule) for rule in zip(MULTIPLIERS.tolist(), OFFSETS.tolist(), strict=True)]
+    nibbles = list(map(nibble, minima))
     assert sketch.minima == bytes(low | high << 4 for low, high in zip(nibbles[::2], nibbles[1::2], strict=True))
     assert sketch.shingles == len(shingles)
     assert sketch.numbers == sum({1 << (value & 63) for value in hashes[:2]})
+    assert bands.tolist() == [band(number) if shingles else 0 for number in range(24)]
 
 
 @pytest.mark.slow

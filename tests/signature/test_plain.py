@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dedup.signature.analysis import analyse
-from dedup.signature.plain import analyse_plainly
+from dedup.signature.analysis import analyse, bands_of
+from dedup.signature.plain import analyse_plainly, plain_bands_of
 from dedup.signature.schemes import find_scheme, named_schemes
 from dedup.signature.signature import Signature
 from tests.texts import CHINESE, ENGLISH
@@ -21,8 +21,8 @@ TEXTS = st.lists(SCRIPTS, max_size=80).map("".join) | st.lists(WORDS).map(" ".jo
 
 
 def parts(signature: Signature) -> tuple[object, ...]:
-    margins = signature.margins.dtype, signature.margins.tolist()
-    return signature.text_digest, signature.fingerprint, margins, signature.sketch, signature.words
+    bands = signature.bands.dtype, signature.bands.tolist()
+    return signature.text_digest, signature.fingerprint, bands, signature.sketch, signature.words
 
 
 @given(TEXTS | st.text())
@@ -31,10 +31,16 @@ def parts(signature: Signature) -> tuple[object, ...]:
 @example("日本語のテキスト")
 @example("ภาษาไทย မြန်မာ ភាសាខ្មែរ")
 def test_any_text(text: str) -> None:
-    assert parts(analyse_plainly(text)) == parts(analyse(text))
+    plain, compiled = analyse_plainly(text), analyse(text)
+    assert parts(plain) == parts(compiled)
+    # What is made anew of stored words is what the signature has.
+    for bands in (bands_of(compiled.words), plain_bands_of(compiled.words)):
+        assert (bands.dtype, bands.tolist()) == (compiled.bands.dtype, compiled.bands.tolist())
 
 
-@pytest.mark.parametrize("scheme", [*named_schemes(), "words/log/xxh3/128/tie1", "pairs/one/mmh3/64"])
+@pytest.mark.parametrize(
+    "scheme", [*named_schemes(), "words/log/xxh3/128/tie1", "pair-bigrams/log/mmh3/64", "words/count/mmh3/64"]
+)
 @pytest.mark.parametrize("text", ["", ENGLISH, CHINESE, ENGLISH + CHINESE + "日本語のテキスト 2024"])
 def test_any_scheme(scheme: str, text: str) -> None:
     assert parts(analyse_plainly(text, find_scheme(scheme))) == parts(analyse(text, find_scheme(scheme)))

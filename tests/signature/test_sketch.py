@@ -25,7 +25,13 @@ NO_NUMBERS = np.empty(0, np.uint64)
 def sketch(*stretches: range) -> Sketch:
     """Sketch a text of which word i is the i-th of an endless list of different words."""
     hashes = DISTINCT[np.array([i for stretch in stretches for i in stretch], np.int64)]
-    return make_sketch(hashes, NO_NUMBERS)
+    return make_sketch(hashes, NO_NUMBERS)[0]
+
+
+def shared_bands(*texts: range) -> int:
+    """Count the bands that two texts share."""
+    ours, theirs = (make_sketch(DISTINCT[np.array(text)], NO_NUMBERS)[1] for text in texts)
+    return int((ours == theirs).sum())
 
 
 def four_standard_errors(jaccard: float) -> float:
@@ -75,13 +81,13 @@ def test_a_text_is_wholly_like_itself() -> None:
 
 def test_the_order_of_the_words_within_a_shingle_matters() -> None:
     hashes = DISTINCT[:3]
-    sketches = {make_sketch(hashes[list(order)], NO_NUMBERS).minima for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2])}
+    sketches = {make_sketch(hashes[list(order)], NO_NUMBERS)[0].minima for order in ([0, 1, 2], [2, 1, 0], [1, 0, 2])}
     assert len(sketches) == 3
 
 
 def test_equal_words_make_shingles_too() -> None:
     hashes = np.repeat(DISTINCT[:1], 10)
-    assert make_sketch(hashes, NO_NUMBERS).shingles == 1
+    assert make_sketch(hashes, NO_NUMBERS)[0].shingles == 1
 
 
 @pytest.mark.parametrize("common", [0, 40, 200, 400, 560, 700, 900, 1000])
@@ -117,6 +123,25 @@ def test_estimated_containment_is_near_the_exact_one() -> None:
     assert np.mean(estimates) == pytest.approx(500 / 800, abs=0.04)
 
 
+def test_equal_texts_share_all_bands_and_unlike_ones_none() -> None:
+    assert shared_bands(range(500), range(500)) == 24
+    assert shared_bands(range(500), range(500, 1000)) == 0
+
+
+def test_a_band_is_shared_with_the_fourth_power_of_the_similarity() -> None:
+    # 400 of 600 shingles are shared, and no text is made of what another is made of.
+    starts = range(0, 60_000, 600)
+    shares = [shared_bands(range(at, at + 502), range(at + 100, at + 602)) / 24 for at in starts]
+    expected = (400 / 600) ** 4
+    error = sqrt(expected * (1 - expected) / (24 * len(starts)))
+    assert np.mean(shares) == pytest.approx(expected, abs=4 * error)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2])
+def test_without_shingles_all_bands_are_zero(length: int) -> None:
+    assert make_sketch(DISTINCT[:length], NO_NUMBERS)[1].tolist() == [0] * 24
+
+
 @given(SKETCHES, SKETCHES)
 def test_similarity_is_symmetric_and_between_0_and_1(a: Sketch, b: Sketch) -> None:
     if not a.tokens or not b.tokens:  # a text with shingles has tokens
@@ -138,7 +163,7 @@ def test_jaccard_counts_the_equal_minima(a: bytes, b: bytes) -> None:
 
 def test_the_bloom_filter_has_a_bit_for_each_number() -> None:
     hashes = np.array([3, 64 + 5, 7, 2**64 - 1], np.uint64)
-    assert make_sketch(hashes, hashes[[0, 1, 3]]).numbers == 1 << 3 | 1 << 5 | 1 << 63
+    assert make_sketch(hashes, hashes[[0, 1, 3]])[0].numbers == 1 << 3 | 1 << 5 | 1 << 63
 
 
 def test_long_texts_are_sketched_as_short_ones_are() -> None:

@@ -18,9 +18,8 @@ from dedup.progress import track
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.changes.moves import find_moves
 from dedup.report.changes.texts import StoredTexts, portions
-from dedup.report.explanation.analysis import tokens_of
 from dedup.report.explanation.stored import read_made_with
-from dedup.report.explanation.words import WordDiff, are_too_long, diff_words
+from dedup.report.explanation.words import WordDiff, are_too_long, diff_words, tokens_of
 from dedup.report.noted import is_of_host, last_run
 from dedup.rules.decision import Verdict
 from dedup.signature.schemes import Scheme

@@ -41,7 +41,7 @@ class Method(Protocol):
 
 
 class Pipeline:
-    """The decision that the pipeline makes: index, probes and check.
+    """The decision that the pipeline makes: keys and check.
 
     The scheme, of any width, is that of the settings unless another one is given.
     """

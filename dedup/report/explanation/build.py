@@ -3,109 +3,134 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dedup.report.explanation.analysis import Analysis, analyse_side
 from dedup.report.explanation.contents import (
     Exact,
     ExplainedDocument,
     Explanation,
     Feature,
+    Keys,
     Missed,
-    Probe,
     WordComparison,
 )
 from dedup.report.explanation.limits import Pair, missed_limits
+from dedup.report.explanation.rejoined import rejoin
 from dedup.report.explanation.sides import Origin, Side
-from dedup.report.explanation.words import are_too_long, diff_words
+from dedup.report.explanation.words import are_too_long, diff_words, tokens_of
 from dedup.rules.addresses import are_siblings
 from dedup.rules.decision import Verdict
 from dedup.rules.overlap import containment, jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.rules.verification import check, plan_of
 from dedup.rules.word_comparison import WordDifference, has_same_numbers, short_similarity
+from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import Similarity, compare
+from dedup.signature.tokens import Tokens
 
 _FEATURES = 10
-_BITS_OF_A_PREFIX = 16
+_NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 
 
 def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
     """Explain what becomes of the second document where the first is all that is known."""
-    decision, probe = decide(a, b, settings, scheme)
-    return explain_decision(a, b, decision, probe, settings=settings, scheme=scheme)
+    decision = decide(a, b, settings, scheme)
+    first, second = _tokens(a, scheme), _tokens(b, scheme)
+    differing = a.signature.fingerprint ^ b.signature.fingerprint
+    exact, words = exact_of(a, b), compare_sides(a, b, settings)
+    is_too_long = are_too_long(a.signature.sketch.tokens, b.signature.sketch.tokens)
+    weights = [_weights(side, tokens, scheme) for side, tokens in ((a, first), (b, second))]
+    return Explanation(
+        a=_document(a, *weights, scheme=scheme),
+        b=_document(b, *weights[::-1], scheme=scheme),
+        verdict=_verdict(decision.rule),
+        rule=str(decision.rule),
+        missed=[] if decision.rule.is_duplicate else what_is_missed(a, b, exact, words, settings),
+        is_certain=_are_known(a, b) or decision.rule not in _NEEDS_WORDS,
+        distance=decision.distance,
+        differing_bits=[bit for bit in range(scheme.bits) if differing >> bit & 1],
+        keys=keys_of(a, b, decision, scheme),
+        estimated=compare(a.signature.sketch, b.signature.sketch),
+        exact=exact,
+        words=words,
+        diff=diff_words(first, second) if first and second and not is_too_long else None,
+        record=None,
+        member=None,
+        notes=list(_notes(a, b, is_too_long=is_too_long)),
+        settings=settings,
+        scheme=scheme,
+        radius=PairDecider(settings, scheme).radius,
+    )
+
+
+def decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme, leader: str = "") -> PairDecision:
+    """Decide the second document where the first is all that is known; leader: the name of its cluster's leader."""
+    decider = PairDecider(settings, scheme)
+    return decider.decide(a.signature, b.signature, siblings=_are_siblings(a, b, leader))
+
+
+def _are_siblings(a: Side, b: Side, leader: str) -> bool:
+    return are_siblings(a.name, b.name) or are_siblings(leader, b.name)
 
 
 def what_is_missed(
     a: Side,
     b: Side,
-    decision: PairDecision,
+    exact: Exact | None,
     words: WordComparison | None,
-    *,
     settings: RuleSettings,
-    scheme: Scheme,
+    *,
     to_leader: Similarity | None = None,
 ) -> list[Missed]:
     """Return what keeps the second document from being a duplicate of the first, and of its cluster's leader."""
     tokens = min(a.signature.sketch.tokens, b.signature.sketch.tokens)
-    radius = PairDecider(settings, scheme).radius
-    return list(missed_limits(Pair(tokens, decision.distance, radius, decision.similarity, words, to_leader), settings))
+    return list(missed_limits(Pair(tokens, exact, words, to_leader), settings))
 
 
-def decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> tuple[PairDecision, Probe]:
-    """Decide the second document where the first is all that is known, and say by which probe it is found."""
-    siblings = are_siblings(a.name, b.name)
-    if b.signature.margins.size:
-        decision = PairDecider(settings, scheme).decide(a.signature, b.signature, siblings=siblings)
-        return decision, Probe(True, decision.table, decision.flipped)
-    # Which weak bits are flipped is not known, but what is found without them is found in any case.
-    plan = plan_of(settings)
-    signature = replace(b.signature, margins=np.zeros(scheme.bits, np.int64))
-    decision = PairDecider(replace(settings, weak_bits=0), scheme).decide(a.signature, signature, siblings=siblings)
-    is_known = decision.table is not None or not plan.weak_bits or decision.distance > plan.radius
-    if decision.rule is Rule.NO_PROBE and not is_known:
-        words = (a.signature.words, b.signature.words)
-        rule = check(a.signature.sketch, b.signature.sketch, lambda: words, settings, siblings=siblings)
-        decision = replace(decision, rule=rule)
-    return decision, Probe(is_known, decision.table, decision.flipped)
+def keys_of(a: Side, b: Side, decision: PairDecision, scheme: Scheme) -> Keys:
+    """Return the keys that two documents share, as far as they are known."""
+    return Keys(
+        list(decision.tables) if scheme.bits == BITS else None,
+        list(decision.bands) if _are_known(a, b) else None,
+    )
 
 
-def explain_decision(
-    a: Side, b: Side, decision: PairDecision, probe: Probe, *, settings: RuleSettings, scheme: Scheme
-) -> Explanation:
-    """Explain what `decide` has said of two documents."""
-    differing = a.signature.fingerprint ^ b.signature.fingerprint
-    first, second = analyse_side(a, scheme), analyse_side(b, scheme)
-    words = compare_sides(a, b, settings)
-    return Explanation(
-        a=_document(a, first, second, differing, settings=settings, scheme=scheme),
-        b=_document(b, second, first, differing, settings=settings, scheme=scheme),
-        verdict=_verdict(decision.rule),
-        rule=str(decision.rule),
-        missed=[]
-        if decision.rule.is_duplicate
-        else what_is_missed(a, b, decision, words, settings=settings, scheme=scheme),
-        is_certain=probe.is_known or not decision.rule.is_by_check,
-        distance=decision.distance,
-        differing_bits=[bit for bit in range(scheme.bits) if differing >> bit & 1],
-        probe=probe,
-        estimated=compare(a.signature.sketch, b.signature.sketch),
-        exact=_exact(first, second) if first and second else None,
-        words=words,
-        diff=diff_words(first.tokens, second.tokens) if first and second and not _is_too_long(a, b) else None,
-        record=None,
-        member=None,
-        notes=list(_notes(a, b)),
-        settings=settings,
-        scheme=scheme,
-        radius=PairDecider(settings, scheme).radius,
+def _are_known(a: Side, b: Side) -> bool:
+    """Say whether the words of both are known."""
+    return Origin.FINGERPRINT not in (a.origin, b.origin)
+
+
+def exact_of(a: Side, b: Side) -> Exact | None:
+    """Compare all shingles of two documents; None where the words of one are not known."""
+    if not (a.signature.words and b.signature.words):
+        return None
+    ours, theirs = (side.signature.words.split(b"\n") for side in (a, b))
+    first, second = shingles_of(ours), shingles_of(theirs)
+    ratio = min(len(ours), len(theirs)) / max(len(ours), len(theirs))
+    return Exact(jaccard(first, second), containment(first, second), ratio, len(first & second))
+
+
+def compare_sides(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> WordComparison | None:
+    """Compare two documents word by word; None where the words of one are not known, or too many for the rule."""
+    tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
+    ours, theirs = a.signature.words, b.signature.words
+    is_short = min(tokens) < settings.short_tokens
+    if not (ours and theirs) or (max(tokens) > settings.max_compared and not is_short):
+        return None
+    difference = WordDifference(ours, theirs)
+    return WordComparison(
+        replaced=difference.replaced,
+        rewritten=difference.rewritten,
+        added=difference.added,
+        swapped=difference.swapped,
+        numbers_gone=difference.numbers_gone,
+        numbers_shared=difference.numbers_shared,
+        is_noise=difference.is_noise,
+        is_renamed_sibling=difference.has_other_name and _are_siblings(a, b, leader),
+        short_similarity=short_similarity(ours, theirs) if is_short else None,
+        has_other_numbers=is_short and not has_same_numbers(ours, theirs),
     )
 
 
@@ -117,13 +142,9 @@ def _verdict(rule: Rule) -> Verdict:
     return Verdict.SIMILAR if rule.is_similar else Verdict.NEW
 
 
-def _is_too_long(a: Side, b: Side) -> bool:
-    return are_too_long(a.signature.sketch.tokens, b.signature.sketch.tokens)
-
-
-def _notes(a: Side, b: Side) -> Iterator[str]:
+def _notes(a: Side, b: Side, *, is_too_long: bool) -> Iterator[str]:
     sides = {"A": a, "B": b}
-    if _is_too_long(a, b):
+    if is_too_long:
         yield (
             f"With {a.signature.sketch.tokens:,} and {b.signature.sketch.tokens:,} tokens the texts are too long for "
             f"the words that differ to be shown."
@@ -137,16 +158,8 @@ def _notes(a: Side, b: Side) -> Iterator[str]:
     without = [letter for letter, side in sides.items() if side.origin is Origin.FINGERPRINT]
     if without:
         yield (
-            f"The text of {' and of '.join(without)} is not stored, so features, margins (weak bits), exact "
-            f"similarity and the words that differ cannot be shown; {_way_out(without)} them."
-        )
-    words_alone = [
-        letter for letter, side in sides.items() if side.origin is Origin.WORDS and not side.signature.margins.size
-    ]
-    if words_alone:
-        yield (
-            f"Of {' and of '.join(words_alone)} only the words are stored, which this scheme's features are not made "
-            f"of, so features and margins (weak bits) cannot be shown; {_way_out(words_alone)} them."
+            f"Neither text nor words of {' and of '.join(without)} are stored, so bands, exact similarity and the "
+            f"words that differ cannot be shown; {_way_out(without)} them."
         )
 
 
@@ -156,88 +169,42 @@ def _way_out(without: Sequence[str]) -> str:
     return "`dedup explain` with the files or texts shows"
 
 
-def _document(
-    side: Side,
-    own: Analysis | None,
-    other: Analysis | None,
-    differing: int,
-    *,
-    settings: RuleSettings,
-    scheme: Scheme,
-) -> ExplainedDocument:
-    signature = side.signature
+def _tokens(side: Side, scheme: Scheme) -> Tokens | None:
+    """Return the tokens of a side where they stand in its text; None where neither text nor words are stored."""
+    if side.text is not None:
+        return tokens_of(side.text, scheme)
+    return rejoin(side.signature.words) if side.signature.words else None
+
+
+def _weights(side: Side, tokens: Tokens | None, scheme: Scheme) -> Mapping[bytes, float] | None:
+    """Return the weights of a side's features; None where all weigh the same, or nothing is stored to make them of."""
+    if tokens is None or scheme.weights == "one" or (side.text is None and not scheme.is_of_tokens):
+        return None
+    features = scheme.weighted(clean(side.text or ""), tokens)
     # What a weight of 1 is in the whole numbers that the scheme adds up: more than 1 if weights are real.
     unit = scheme.weigh(1)
-    has_margins = signature.margins.size > 0
+    weights = {feature: scheme.weigh(weight) for feature, weight in features.items()}
+    return weights if unit == 1 else {feature: weight / unit for feature, weight in weights.items()}
+
+
+def _document(
+    side: Side, own: Mapping[bytes, float] | None, other: Mapping[bytes, float] | None, *, scheme: Scheme
+) -> ExplainedDocument:
+    sketch = side.signature.sketch
     return ExplainedDocument(
         name=side.name,
         origin=side.origin,
-        tokens=signature.sketch.tokens,
-        shingles=signature.sketch.shingles,
-        fingerprint=signature.fingerprint,
-        margins=[_in_units(margin, unit) for margin in signature.margins.tolist()] if has_margins else None,
-        weak_bits=_weak_bits(signature.margins, settings, scheme) if has_margins else None,
-        features=_features(own, other, signature.fingerprint, differing, unit) if own else None,
+        tokens=sketch.tokens,
+        shingles=sketch.shingles,
+        fingerprint=side.signature.fingerprint,
+        features=None if own is None else _features(own, other),
     )
 
 
-def _in_units(value: int, unit: int) -> float:
-    """Return a sum of weights; where weights are counts it stays a whole number."""
-    return value if unit == 1 else value / unit
-
-
-def _weak_bits(margins: NDArray[np.int64], settings: RuleSettings, scheme: Scheme) -> list[int]:
-    prefixes: list[Sequence[int]] = [table.prefix for table in settings.tables.tables]
-    if scheme.bits != BITS:
-        # There are no tables; this is as the usual ones cut 64 bits.
-        prefixes = [range(start, start + _BITS_OF_A_PREFIX) for start in range(0, scheme.bits, _BITS_OF_A_PREFIX)]
-    weak: set[int] = set()
-    for prefix in prefixes:
-        weak |= set(sorted(prefix, key=lambda bit: int(margins[bit]))[: settings.weak_bits])
-    return sorted(weak)
-
-
-def _features(
-    own: Analysis, other: Analysis | None, fingerprint: int, differing: int, unit: int
-) -> list[Feature] | None:
-    if own.weights is None:
-        return None
-    beside: Mapping[bytes, int] | None = other.weights if other else None
+def _features(own: Mapping[bytes, float], other: Mapping[bytes, float] | None) -> list[Feature]:
     # Of features of the same weight, those that the other text lacks tell more.
-    order = sorted(own.weights.items(), key=lambda item: (-item[1], (beside or {}).get(item[0], 0)))
+    order = sorted(own.items(), key=lambda item: (-item[1], (other or {}).get(item[0], 0)))
     return [
-        Feature(
-            feature.decode("utf-8", "backslashreplace"),
-            _in_units(weight, unit),
-            None if beside is None else _in_units(beside.get(feature, 0), unit),
-            (~(own.hashes[feature] ^ fingerprint) & differing).bit_count(),
-        )
+        Feature(feature.decode("utf-8", "backslashreplace"), weight, None if other is None else other.get(feature, 0))
         for feature, weight in order[:_FEATURES]
     ]
-
-
-def _exact(a: Analysis, b: Analysis) -> Exact:
-    ours, theirs = shingles_of(a.tokens.parts()), shingles_of(b.tokens.parts())
-    return Exact(jaccard(ours, theirs), containment(ours, theirs), len(ours & theirs))
-
-
-def compare_sides(a: Side, b: Side, settings: RuleSettings) -> WordComparison | None:
-    """Compare two documents word by word; None where the words of one are not known to the check."""
-    tokens = (a.signature.sketch.tokens, b.signature.sketch.tokens)
-    ours, theirs = a.signature.words, b.signature.words
-    if not (ours and theirs) or max(tokens) > settings.max_compared:
-        return None
-    difference = WordDifference(ours, theirs)
-    is_short = min(tokens) < settings.short_tokens
-    return WordComparison(
-        replaced=difference.replaced,
-        rewritten=difference.rewritten,
-        added=difference.added,
-        swapped=difference.swapped,
-        numbers_gone=difference.numbers_gone,
-        numbers_shared=difference.numbers_shared,
-        is_noise=difference.is_noise,
-        is_renamed_sibling=difference.has_other_name and are_siblings(a.name, b.name),
-        short_similarity=short_similarity(ours, theirs) if is_short else None,
-        has_other_numbers=is_short and not has_same_numbers(ours, theirs),
-    )

@@ -15,19 +15,17 @@ from dedup.signature.sketch import Similarity
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature of a text, as the scheme makes them.
+    """A feature of a text, by a scheme that weighs them.
 
     Attributes:
         name: the feature in letters; bytes that are none are written as escapes.
-        weight: its weight in this text: by the usual scheme how often the text has the token.
+        weight: its weight in this text, such as how often the text has it.
         weight_beside: its weight in the other text; None where that is not known.
-        bits: how many of the differing bits it pushes to what they are on its side.
     """
 
     name: str
     weight: float
     weight_beside: float | None
-    bits: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +38,7 @@ class ExplainedDocument:
         tokens: how many tokens it has.
         shingles: how many distinct shingles of three tokens it has.
         fingerprint: as many bits as the scheme has, unsigned.
-        margins: the margin of each bit, the least significant first, in the unit of the weights; None
-            where they are not known.
-        weak_bits: the bits that may be flipped when it is looked up: of each table's prefix those with
-            the smallest margins. Of a width without tables, of each 16 bits. None where margins are not
-            known.
-        features: its heaviest, the heaviest first; None where they are not known.
+        features: its heaviest, the heaviest first; None where all weigh the same, or they are not known.
     """
 
     name: str
@@ -53,39 +46,43 @@ class ExplainedDocument:
     tokens: int
     shingles: int
     fingerprint: int
-    margins: list[float] | None
-    weak_bits: list[int] | None
     features: list[Feature] | None
 
 
 @dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys that two documents share, by which one is found for the other.
+
+    Attributes:
+        tables: the numbers of the permuted tables in which their prefixes are the same; None where there are no
+            tables for fingerprints of this width.
+        bands: the numbers of the bands that are the same; None where they are not known.
+    """
+
+    tables: list[int] | None
+    bands: list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Exact:
-    """How alike two texts are, by all their shingles: two shares from 0 to 1, and how many both have."""
+    """How alike two texts are by all their words.
+
+    Attributes:
+        jaccard: the share of the shingles of both that both have, 0 to 1.
+        containment: the share of the smaller one's shingles that the other has, 0 to 1.
+        length_ratio: tokens of the shorter text by tokens of the longer one, 0 to 1.
+        shared: how many shingles both have.
+    """
 
     jaccard: float
     containment: float
+    length_ratio: float
     shared: int
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """Which look-up for the second fingerprint brings the first.
-
-    Attributes:
-        is_known: whether it can be told: unless table and distance settle it, the margins do.
-        table: the number of the table, from 0; None where no probe brings it, or it is not known, or
-            there are no tables for fingerprints of this width.
-        flipped: how many bits of the table's prefix the probe flips.
-    """
-
-    is_known: bool
-    table: int | None
-    flipped: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class WordComparison:
-    """How alike two texts are word by word, as the check looks at it where the sketches leave a doubt.
+    """How two texts differ, word by word.
 
     Attributes:
         replaced, rewritten, added, swapped, numbers_gone, numbers_shared, is_noise: see
@@ -130,7 +127,8 @@ class ClusterMember:
 
     name: str
     distance: int
-    similarity: Similarity
+    keys: Keys
+    exact: Exact | None
     words: WordComparison | None
 
 
@@ -144,20 +142,20 @@ class Explanation:
         verdict: on the second.
         rule: what gave the verdict.
         missed: what keeps the second from being dropped: each limit that it misses; nothing where it is dropped.
-        is_certain: whether the verdict does not depend on a probe that cannot be told.
+        is_certain: whether the words of both are known, where it takes them to decide.
         distance: bits in which the fingerprints differ.
         differing_bits: these bits, 0 the least significant.
-        probe: which look-up brings the first.
+        keys: which keys they share.
         estimated: how alike they are, by their sketches.
         exact: how alike they are; None where the words of one are not known.
-        words: how alike they are word by word; None where the words of one are not known to the check.
-        diff: what differs; None where the words of one are not known.
+        words: how they differ; None where the words of one are not known, or the texts too long for the rule.
+        diff: what differs; None where the words of one are not known, or the texts too long.
         record: the verdict that the database has, if that is explained.
         member: the member by which it was found, if that was not the original.
         notes: what has to be said besides, a sentence each.
         settings: by which it was decided.
         scheme: how the signatures are made.
-        radius: the largest distance of a candidate, in bits of this scheme.
+        radius: within how many bits fingerprints of this width make two documents candidates.
     """
 
     a: ExplainedDocument
@@ -168,7 +166,7 @@ class Explanation:
     is_certain: bool
     distance: int
     differing_bits: list[int]
-    probe: Probe
+    keys: Keys
     estimated: Similarity
     exact: Exact | None
     words: WordComparison | None

@@ -1,20 +1,22 @@
 """What keeps two documents from being duplicates: each limit of the rule that they miss, and the setting that moves it.
 
-A further limit is a further row of the table.
+A further limit is a further line of `_asked`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from dedup.display import similarity
-from dedup.report.explanation.contents import Missed, WordComparison
+from dedup.report.explanation.contents import Exact, Missed, WordComparison
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.thresholds import LESS_ALIKE, NOT_ALIKE, alike_by, is_near_leader, may_be_form, may_be_frame
-from dedup.rules.verification import least_numbers
+from dedup.rules.thresholds import LESS_ALIKE, NOT_ALIKE, alike_by
+from dedup.rules.verification import belongs_to_cluster, least_numbers
 from dedup.signature.sketch import Similarity
+
+_COUNTS = {"min_tokens", "short_tokens"}
+_OF_100_WORDS = {"max_replaced", "max_swapped"}
 
 
 class Pair(NamedTuple):
@@ -22,19 +24,27 @@ class Pair(NamedTuple):
 
     Attributes:
         tokens: how many the shorter one has.
-        distance: bits in which the fingerprints differ.
-        radius: the largest distance of a candidate, in bits of the same scheme.
-        estimated: how alike they are, by their sketches.
-        words: how alike they are word by word; None where that is not known.
+        exact: how alike they are; None where the words of one are not known.
+        words: how they differ; None where that is not known, or not asked.
         to_leader: how alike the second one is to the leader of the cluster, where that is a third document.
     """
 
     tokens: int
-    distance: int
-    radius: int
-    estimated: Similarity
+    exact: Exact | None
     words: WordComparison | None
     to_leader: Similarity | None = None
+
+
+class _Limit(NamedTuple):
+    """A limit: the setting that holds it, what two documents have, and what that is, `{}` where the value stands.
+
+    What they would have to reach, or to stay within, is the setting's value where nothing else is said.
+    """
+
+    setting: str
+    value: float
+    what: str
+    needed: float | None = None
 
 
 def missed_limits(pair: Pair, settings: RuleSettings) -> Iterator[Missed]:
@@ -42,190 +52,62 @@ def missed_limits(pair: Pair, settings: RuleSettings) -> Iterator[Missed]:
     if settings.mode is Mode.PAPER:
         # Nothing but the distance counts, and its limit is no setting.
         return
-    for limit in _LIMITS:
-        value = limit.value(pair) if limit.applies(pair, settings) else None
-        if value is None:
-            continue
-        needed = _needed(limit.setting, pair, settings)
-        if value < needed if limit.is_least else value > needed:
-            yield Missed(limit.setting, value, needed, _told(limit, value, needed))
+    for limit in _asked(pair, settings):
+        needed = float(getattr(settings, limit.setting)) if limit.needed is None else limit.needed
+        if limit.value > needed if limit.setting.startswith("max_") else limit.value < needed:
+            yield Missed(limit.setting, limit.value, needed, _told(limit, needed))
 
 
-def _needed(setting: str, pair: Pair, settings: RuleSettings) -> float:
-    if setting == "radius":
-        return pair.radius
-    if setting == "min_numbers" and pair.words is not None:
-        return least_numbers(
-            pair.words.numbers_gone,
-            pair.words.replaced,
-            settings,
-            is_renamed_sibling=pair.words.is_renamed_sibling,
-        )
-    return float(getattr(settings, setting))
+def _asked(pair: Pair, settings: RuleSettings) -> Iterator[_Limit]:
+    yield _Limit("min_tokens", pair.tokens, "{} tokens")
+    if pair.tokens < settings.short_tokens:
+        if pair.words is not None:
+            yield from _asked_of_short(pair.tokens, pair.words)
+    else:
+        if pair.exact is not None:
+            yield from _asked_of_shingles(pair.exact, settings)
+        if pair.words is not None:
+            yield from _asked_of_words(pair.words, settings)
+    if pair.to_leader is not None and not belongs_to_cluster(pair.to_leader, settings):
+        yield _Limit("leader_jaccard", pair.to_leader.jaccard, "Jaccard {} to the leader of the cluster")
+        yield _Limit("leader_containment", pair.to_leader.containment, "or containment {} to it")
 
 
-@dataclass(frozen=True, slots=True)
-class _Limit:
-    """A limit of the rule.
-
-    Attributes:
-        setting: the setting that holds it.
-        what: what it limits, `{}` where the value stands.
-        is_least: whether it has to be reached, or else must not be exceeded.
-        show: writes a value.
-        value: takes the value from a pair; None where it is not known.
-        applies: says whether the rule asks for it at all.
-    """
-
-    setting: str
-    what: str
-    is_least: bool
-    show: Callable[[float], str]
-    value: Callable[[Pair], float | None]
-    applies: Callable[[Pair, RuleSettings], bool]
+def _asked_of_short(tokens: int, words: WordComparison) -> Iterator[_Limit]:
+    if words.has_other_numbers:
+        yield _Limit("short_tokens", tokens, "other numbers in {} tokens")
+    elif words.short_similarity is not None:
+        yield _Limit("short_jaccard", words.short_similarity, "words and pairs of words {}")
+    yield _Limit("max_replaced", words.replaced, "replaced {} of 100 words")
 
 
-def _told(limit: _Limit, value: float, needed: float) -> str:
-    bound = limit.show(needed)
-    shown = limit.show(value)
+def _asked_of_shingles(exact: Exact, settings: RuleSettings) -> Iterator[_Limit]:
+    if alike_by(exact.jaccard, exact.containment, exact.length_ratio, settings) in (NOT_ALIKE, LESS_ALIKE):
+        yield _Limit("min_jaccard", exact.jaccard, "Jaccard {}")
+        yield _Limit("min_containment", exact.containment, "or containment {}")
+        yield _Limit("min_length_ratio", exact.length_ratio, "length ratio {}, where containment counts")
+
+
+def _asked_of_words(words: WordComparison, settings: RuleSettings) -> Iterator[_Limit]:
+    yield _Limit("max_rewritten", words.rewritten, "rewritten {} of the shorter text")
+    if not words.is_noise:
+        yield _Limit("max_replaced", words.replaced, "replaced {} of 100 words")
+    yield _Limit("max_added", words.added, "added {} of the shorter text in the middle")
+    yield _Limit("max_swapped", words.swapped, "swapped {} of 100 words for the same ones throughout")
+    least = least_numbers(words.numbers_gone, words.replaced, settings, is_renamed_sibling=words.is_renamed_sibling)
+    yield _Limit("min_numbers", words.numbers_shared, "numbers {} in both", least)
+
+
+def _told(limit: _Limit, needed: float) -> str:
+    shown, bound = _shown(limit.setting, limit.value), _shown(limit.setting, needed)
     if shown == bound:
         # Rounded, they would seem to be the same.
-        shown = f"{value:.5g}"
-    which = "least" if limit.is_least else "most"
+        shown = f"{limit.value:.5g}"
+    which = "most" if limit.setting.startswith("max_") else "least"
     return f"{limit.what.format(shown)}: at {which} {bound} (DEDUP_{limit.setting.upper()})"
 
 
-def _is_short(pair: Pair, settings: RuleSettings) -> bool:
-    return pair.tokens < settings.short_tokens
-
-
-def _has_other_numbers(pair: Pair, settings: RuleSettings) -> bool:
-    return _is_short(pair, settings) and pair.words is not None and pair.words.has_other_numbers
-
-
-def _is_unlike(pair: Pair, settings: RuleSettings) -> bool:
-    jaccard, containment, ratio = pair.estimated.jaccard, pair.estimated.containment, pair.estimated.length_ratio
-    return not _is_short(pair, settings) and alike_by(jaccard, containment, ratio, settings) in (NOT_ALIKE, LESS_ALIKE)
-
-
-def _is_long_form(pair: Pair, settings: RuleSettings) -> bool:
-    return not _is_short(pair, settings) and may_be_form(pair.estimated.jaccard, settings)
-
-
-def _is_replaced(pair: Pair, settings: RuleSettings) -> bool:
-    is_noise = pair.words is not None and pair.words.is_noise
-    return _is_short(pair, settings) or (_is_long_form(pair, settings) and not is_noise)
-
-
-def _is_compared(pair: Pair, settings: RuleSettings) -> bool:
-    return not _is_short(pair, settings) and (
-        may_be_form(pair.estimated.jaccard, settings) or may_be_frame(pair.estimated.containment, settings)
-    )
-
-
-def _is_far_from_leader(pair: Pair, settings: RuleSettings) -> bool:
-    to_leader = pair.to_leader
-    return to_leader is not None and not is_near_leader(to_leader.jaccard, to_leader.containment, settings)
-
-
-def _by_words(name: str) -> Callable[[Pair], float | None]:
-    return lambda pair: None if pair.words is None else getattr(pair.words, name)
-
-
-def _to_leader(name: str) -> Callable[[Pair], float | None]:
-    return lambda pair: None if pair.to_leader is None else getattr(pair.to_leader, name)
-
-
-def _always(pair: Pair, settings: RuleSettings) -> bool:
-    return True
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _short(value: float) -> str:
-    return f"{value:.3g}"
-
-
-_LIMITS = (
-    _Limit("min_tokens", "{} tokens", True, _whole, lambda pair: pair.tokens, _always),
-    _Limit("radius", "distance {}", False, _whole, lambda pair: pair.distance, _always),
-    _Limit("short_tokens", "other numbers in {} tokens", True, _whole, lambda pair: pair.tokens, _has_other_numbers),
-    _Limit(
-        "short_jaccard",
-        "words and pairs of words {}",
-        True,
-        similarity,
-        _by_words("short_similarity"),
-        lambda pair, settings: _is_short(pair, settings) and not _has_other_numbers(pair, settings),
-    ),
-    _Limit("min_jaccard", "Jaccard {}", True, similarity, lambda pair: pair.estimated.jaccard, _is_unlike),
-    _Limit(
-        "min_containment", "or containment {}", True, similarity, lambda pair: pair.estimated.containment, _is_unlike
-    ),
-    _Limit(
-        "min_length_ratio",
-        "length ratio {}, where containment counts",
-        True,
-        similarity,
-        lambda pair: pair.estimated.length_ratio,
-        _is_unlike,
-    ),
-    _Limit(
-        "max_rewritten",
-        "rewritten {} of the shorter text",
-        False,
-        similarity,
-        _by_words("rewritten"),
-        _is_compared,
-    ),
-    _Limit(
-        "max_replaced",
-        "replaced {} of 100 words",
-        False,
-        _short,
-        _by_words("replaced"),
-        _is_replaced,
-    ),
-    _Limit(
-        "max_added",
-        "added {} of the shorter text in the middle",
-        False,
-        similarity,
-        _by_words("added"),
-        _is_long_form,
-    ),
-    _Limit(
-        "max_swapped",
-        "swapped {} of 100 words for the same ones throughout",
-        False,
-        _short,
-        _by_words("swapped"),
-        _is_long_form,
-    ),
-    _Limit(
-        "min_numbers",
-        "numbers {} in both",
-        True,
-        similarity,
-        _by_words("numbers_shared"),
-        _is_long_form,
-    ),
-    _Limit(
-        "leader_jaccard",
-        "Jaccard {} to the leader of the cluster",
-        True,
-        similarity,
-        _to_leader("jaccard"),
-        _is_far_from_leader,
-    ),
-    _Limit(
-        "leader_containment",
-        "or containment {} to it",
-        True,
-        similarity,
-        _to_leader("containment"),
-        _is_far_from_leader,
-    ),
-)
+def _shown(setting: str, value: float) -> str:
+    if setting in _COUNTS:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if setting in _OF_100_WORDS else similarity(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dedup.report.explanation.build import compare_sides, decide, explain_decision, what_is_missed
+from dedup.report.explanation.build import compare_sides, decide, exact_of, explain, keys_of, what_is_missed
 from dedup.report.explanation.contents import ClusterMember, Explanation
 from dedup.report.explanation.stored import Dropped, Record
 from dedup.rules.decision import Kept
@@ -31,13 +31,17 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     """
     record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
     scheme = dropped.made_with.scheme
-    decision, probe = decide(original, page, settings, scheme)
-    explanation = explain_decision(original, page, decision, probe, settings=settings, scheme=scheme)
+    explanation = explain(original, page, settings, scheme)
+    decision = decide(member, page, settings, scheme, leader=original.name)
     by_member = None
     if record.matched != record.original:
-        decision, _ = decide(member, page, settings, scheme)
-        words = compare_sides(member, page, settings)
-        by_member = ClusterMember(record.matched, decision.distance, decision.similarity, words)
+        by_member = ClusterMember(
+            record.matched,
+            decision.distance,
+            keys_of(member, page, decision, scheme),
+            exact_of(member, page),
+            compare_sides(member, page, settings, leader=original.name),
+        )
     found = decision.rule
     if by_member is not None and found.is_by_check and not belongs_to_cluster(explanation.estimated, settings):
         found = Rule.FAR_FROM_LEADER
@@ -55,7 +59,7 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
         missed = []
     elif by_member is not None:
         missed = what_is_missed(
-            member, page, decision, by_member.words, settings=settings, scheme=scheme, to_leader=explanation.estimated
+            member, page, by_member.exact, by_member.words, settings, to_leader=explanation.estimated
         )
     return replace(
         explanation,

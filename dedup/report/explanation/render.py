@@ -7,21 +7,28 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
 
-from dedup.display import counted, cut, plain, similarity
+from dedup.display import counted, cut, pad, plain, similarity
 from dedup.index.design import TableDesign
+from dedup.index.keys import RADIUS
 from dedup.report.columns import LABEL, label_of, labelled, labelled_name
-from dedup.report.explanation.bits import feature_lines, fingerprint_lines, has_both_features
-from dedup.report.explanation.contents import Explanation, WordComparison
+from dedup.report.explanation.contents import ExplainedDocument, Explanation, Keys, WordComparison
 from dedup.report.explanation.differences import difference_lines
 from dedup.report.rows import STYLES
 from dedup.rules.decision import Verdict
 from dedup.rules.settings import Mode
 from dedup.rules.verification import fewest_tokens, least_numbers
+from dedup.signature.schemes import Scheme, named_schemes
+from dedup.signature.signature import BITS
+from dedup.signature.sketch import BANDS
 from dedup.terminal import Styled
 
 _RUN = 30
+_GROUP, _ROW = 16, 64
+_WEIGHT = 8
+_SPACE = "␣"
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
     Verdict.SIMILAR: "similar: B is kept beside A",
@@ -32,10 +39,6 @@ _OUTCOMES = {
 _SETTINGS_SHOWN = (
     "mode",
     "tables",
-    "radius",
-    "weak_bits",
-    "max_flips",
-    "firm_margin",
     "min_tokens",
     "short_tokens",
     "short_jaccard",
@@ -43,13 +46,14 @@ _SETTINGS_SHOWN = (
     "min_jaccard",
     "min_containment",
     "min_length_ratio",
-    "sure_jaccard",
     "max_replaced",
     "max_rewritten",
     "max_added",
     "max_swapped",
     "min_numbers",
     "max_compared",
+    "leader_jaccard",
+    "leader_containment",
 )
 
 
@@ -82,10 +86,11 @@ def _flatten_words(pair: dict[str, Any]) -> None:
 
 def lines(explanation: Explanation, width: int) -> Iterator[str]:
     """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal."""
-    condition = "" if explanation.is_certain else ", if a probe brings A"
-    style = STYLES.get(explanation.verdict, "")
-    yield from labelled("verdict", _OUTCOMES[explanation.verdict] + condition, width, style)
-    yield from labelled("rule", explanation.rule, width)
+    style = STYLES.get(explanation.verdict, "") if explanation.is_certain else ""
+    verdict = _OUTCOMES[explanation.verdict] if explanation.is_certain else "not known: it takes the words of both"
+    yield from labelled("verdict", verdict, width, style)
+    if explanation.is_certain:
+        yield from labelled("rule", explanation.rule, width)
     yield from _record(explanation, width)
     yield from _missed(explanation, width)
     for letter, side in (("A", explanation.a), ("B", explanation.b)):
@@ -94,11 +99,11 @@ def lines(explanation: Explanation, width: int) -> Iterator[str]:
         counts = f"{counted(side.tokens, 'token')}, {counted(side.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
     yield ""
-    yield from fingerprint_lines(explanation, width)
+    yield from _fingerprints(explanation, width)
     yield ""
     yield from _similarity(explanation)
     yield from _words(explanation, width)
-    yield from feature_lines(explanation, width)
+    yield from _features(explanation, width)
     yield from difference_lines(explanation, width)
     for note in explanation.notes:
         yield ""
@@ -128,15 +133,16 @@ def _record(explanation: Explanation, width: int) -> Iterator[str]:
     if member is None:
         return
     yield labelled_name("found by", member.name, width)
-    alike, settings = member.similarity, explanation.settings
-    words = "" if member.words is None else f", {_replaced(member.words)} replaced"
-    yield from labelled(
-        "",
-        f"to it: distance {member.distance}, Jaccard {similarity(alike.jaccard)}, containment "
-        f"{similarity(alike.containment)}, length ratio {similarity(alike.length_ratio)}{words}; "
-        "the rule is about this pair",
-        width,
+    settings, exact = explanation.settings, member.exact
+    alike = (
+        ""
+        if exact is None
+        else f", Jaccard {similarity(exact.jaccard)}, containment {similarity(exact.containment)}, "
+        f"length ratio {similarity(exact.length_ratio)}"
     )
+    words = "" if member.words is None else f", {_replaced(member.words)} replaced"
+    yield from labelled("", f"to it: distance {member.distance}{alike}{words}; the rule is about this pair", width)
+    yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member.keys)}", width)
     yield from labelled(
         "",
         f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
@@ -145,31 +151,82 @@ def _record(explanation: Explanation, width: int) -> Iterator[str]:
     )
 
 
+def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
+    """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
+    yield from labelled("scheme", _shown_scheme(explanation.scheme), width)
+    # The most significant bits come first; what is wider than a row goes on in the next one.
+    for end in range(explanation.scheme.bits, 0, -_ROW):
+        bits = range(end - 1, max(0, end - _ROW) - 1, -1)
+        if explanation.scheme.bits > _ROW:
+            yield f"{'':<{LABEL}}bits {bits[0]} to {bits[-1]}"
+        for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
+            yield _grouped(label, (str(side.fingerprint >> bit & 1) for bit in bits))
+        if explanation.differing_bits:
+            yield _grouped("  differ", ("^" if bit in explanation.differing_bits else " " for bit in bits))
+    where = "within" if explanation.distance <= explanation.radius else "beyond"
+    radius = f"the paper's {RADIUS}" if explanation.scheme.bits == BITS else f"{explanation.radius}, as {RADIUS} of 64"
+    yield from labelled("distance", f"{counted(explanation.distance, 'bit')}, {where} {radius}", width)
+    yield from labelled("keys shared", _keys(explanation), width)
+
+
+def _shown_scheme(scheme: Scheme) -> str:
+    name = next((name for name, each in named_schemes().items() if each == scheme), None)
+    return scheme.spec if name is None else f"{name} = {scheme.spec}"
+
+
+def _grouped(label: str, letters: Iterator[str]) -> str:
+    row = "".join(letters)
+    groups = " ".join(row[start : start + _GROUP] for start in range(0, len(row), _GROUP))
+    return f"{label:<{LABEL}}{groups}".rstrip()
+
+
+def _has_both_features(explanation: Explanation) -> bool:
+    return explanation.scheme.without_features not in (explanation.a.fingerprint, explanation.b.fingerprint)
+
+
+def _keys(explanation: Explanation) -> str:
+    if not _has_both_features(explanation):
+        return "none: a text without features is not looked up"
+    text, keys = _counted_keys(explanation, explanation.keys), explanation.keys
+    if keys.bands or keys.bands is None or explanation.distance <= explanation.radius:
+        return text
+    # Of the tables alone only what is near counts.
+    return f"{text}: A is not looked at" if not keys.tables else f"{text}, too far apart for tables alone"
+
+
+def _counted_keys(explanation: Explanation, keys: Keys) -> str:
+    if keys.tables is None:
+        tables = f"no tables (they hold {BITS} bits)"
+    else:
+        tables = f"{len(keys.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
+    if explanation.settings.mode is Mode.PAPER:
+        return tables
+    return f"{tables}, {'bands are not known' if keys.bands is None else f'{len(keys.bands)} of {BANDS} bands'}"
+
+
 def _similarity(explanation: Explanation) -> Iterator[str]:
     estimated, exact, settings = explanation.estimated, explanation.exact, explanation.settings
     tokens = min(explanation.a.tokens, explanation.b.tokens)
-    is_comparable = tokens >= fewest_tokens(settings) and has_both_features(explanation)
+    is_comparable = tokens >= fewest_tokens(settings) and _has_both_features(explanation)
     is_checked = settings.mode is not Mode.PAPER and is_comparable
-    # Of short texts the words are compared, and the sketches play no part.
+    # Of short texts words and pairs of words are compared, and shingles play no part.
     is_short = tokens < settings.short_tokens
-    by_sketch = is_checked and not is_short
-    yield Styled.of(label_of("similarity"), "estimated  exact  needed")
-    jaccard, containment = (None, None) if exact is None else (exact.jaccard, exact.containment)
-    yield _row("Jaccard", estimated.jaccard, jaccard, settings.min_jaccard if by_sketch else None)
-    yield _row("containment", estimated.containment, containment, settings.min_containment if by_sketch else None)
-    yield _row("length ratio", estimated.length_ratio, None, settings.min_length_ratio if by_sketch else None)
+    yield Styled.of(label_of("similarity"), " exact  needed  estimated")
+    for label, name in (("Jaccard", "jaccard"), ("containment", "containment"), ("length ratio", "length_ratio")):
+        needed = getattr(settings, f"min_{name}") if is_checked and not is_short else None
+        yield _row(label, None if exact is None else getattr(exact, name), needed, getattr(estimated, name))
     words = explanation.words
     if is_short and words is not None:
-        yield _row("words, pairs", None, words.short_similarity, settings.short_jaccard if is_checked else None)
+        yield _row("words, pairs", words.short_similarity, settings.short_jaccard if is_checked else None, None)
     if exact is not None:
         yield f"{'':<{LABEL}}in both: {counted(exact.shared, 'shingle')} of three tokens"
     if words is not None and words.has_other_numbers:
         yield f"{'':<{LABEL}}the numbers are not the same"
 
 
-def _row(label: str, estimated: float | None, exact: float | None, needed: float | None) -> str:
-    cells = ("-" if value is None else similarity(value) for value in (estimated, exact, needed))
-    return f"  {label:<{LABEL - 1}}{next(cells):>8}{next(cells):>7}{next(cells):>8}"
+def _row(label: str, exact: float | None, needed: float | None, estimated: float | None) -> str:
+    cells = ("-" if value is None else similarity(value) for value in (exact, needed, estimated))
+    return f"  {label:<{LABEL - 1}}{next(cells):>5}{next(cells):>8}{next(cells):>11}"
 
 
 def _words(explanation: Explanation, width: int) -> Iterator[str]:
@@ -219,3 +276,36 @@ def _at_most(limit: float) -> str:
 
 def _replaced(words: WordComparison) -> str:
     return f"{words.replaced:.2f} short stretches of 100 words"
+
+
+def _features(explanation: Explanation, width: int) -> Iterator[str]:
+    """Yield the heaviest features of both sides, beside each other; nothing where none are weighed, or known."""
+    known = [(letter, side) for letter, side in (("A", explanation.a), ("B", explanation.b)) if side.features]
+    if not known:
+        return
+    yield ""
+    yield from labelled("features", "the heaviest", width)
+    column = width // 2 - 1
+    tables = [list(_table(letter, side, column)) for letter, side in known]
+    for row in zip_longest(*tables, fillvalue=""):
+        yield "  ".join(pad(cell, column) for cell in row).rstrip()
+
+
+def _table(letter: str, side: ExplainedDocument, width: int) -> Iterator[str]:
+    beside = "B" if letter == "A" else "A"
+    yield f"  {'in ' + letter:>{_WEIGHT}}{'in ' + beside:>{_WEIGHT}}  feature"
+    for feature in side.features or ():
+        numbers = f"  {_weight(feature.weight):>{_WEIGHT}}{_weight(feature.weight_beside):>{_WEIGHT}}  "
+        yield numbers + cut(_visible(feature.name), width - len(numbers))
+
+
+def _weight(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _visible(name: str) -> str:
+    """Return a feature with white space that can be seen: pairs of bytes are cut without regard to it."""
+    letters = (each.encode("unicode_escape").decode() if each.isspace() and each != " " else each for each in name)
+    return plain("".join(letters).replace(" ", _SPACE))

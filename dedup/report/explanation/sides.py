@@ -41,8 +41,7 @@ class Side:
     Attributes:
         name: what it is called: the name of a file, a key of the database, the text itself.
         origin: where its text is from.
-        signature: its signature; without margins, shape (0,), where nothing is stored that they could be
-            made of.
+        signature: its signature; where its words are not stored without them, and with bands of zeros.
         text: its text; None where that is not stored.
         guessed_encoding: the encoding of its file, if that was guessed.
     """

@@ -14,11 +14,11 @@ from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
 from dedup.index.design import TableDesign
 from dedup.ledger import document_rows
 from dedup.ledger.identity import given_key_of
-from dedup.report.explanation.analysis import margins_of_words
 from dedup.report.explanation.sides import Origin, Side
 from dedup.rules.decision import DUPLICATES, Kept, Verdict
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
+from dedup.signature.batch import bands_of_words
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature
@@ -202,8 +202,8 @@ def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -
         # A page that lost its original has no digest; nothing must be taken for the same as it.
         stored.text_digest or document_rows.key_digest(stored.key),
         stored.fingerprint,
-        margins_of_words(words, made_with.scheme),
         stored.sketch,
+        bands_of_words(words),
         words,
     )
     return Side(stored.key, Origin.WORDS if words else Origin.FINGERPRINT, signature, None)

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dedup.rules.changes import TokenChange, find_changes
-from dedup.signature.tokens import Tokens
+from dedup.signature.normalise import normalise
+from dedup.signature.schemes import Scheme
+from dedup.signature.tokens import Tokens, tokenise
 
 MOST_PLACES = 20
 """How many places of a difference are told in full."""
@@ -56,6 +58,11 @@ class WordDiff:
     tokens_removed: int
     tokens_added: int
     places: list[Place]
+
+
+def tokens_of(text: str, scheme: Scheme) -> Tokens:
+    """Split a text into tokens as a scheme does."""
+    return tokenise(normalise(text).encode(), segmenter=scheme.segmenter, vocabulary=scheme.vocabulary)
 
 
 def are_too_long(a: int, b: int) -> bool:
