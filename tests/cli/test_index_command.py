@@ -126,6 +126,26 @@ def test_another_scheme_than_the_database_has_is_refused(
     assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pair-bigrams/")
 
 
+def test_an_index_has_the_mode_of_its_database(
+    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Deduplicator(DedupSettings(database_url=sqlite_url, mode="paper")).database.close()
+    made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
+    assert "was made with paper; leave it out" in run(*made, "--mode", "checked", capsys=capsys, status=2)
+    run(*made, capsys=capsys)
+    assert asked("info", tmp_path / "index", capsys=capsys)["settings"] == "mode paper instead of checked"
+
+
+def test_texts_of_which_no_words_are_stored_are_told_of(
+    sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deduplicator = Deduplicator(DedupSettings(database_url=sqlite_url))
+    deduplicator.decide([Document("d", make_signature(SHORT), len(SHORT))], deduplicator.open_run("run"))
+    deduplicator.database.close()
+    made = ("build", "--database", sqlite_url, "-o", tmp_path / "index", "--set", "min_tokens=3")
+    assert "the words of 'd' are not stored" in run(*made, capsys=capsys, status=1)
+
+
 def test_a_database_whose_duplicates_have_no_original_is_named(
     sqlite_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

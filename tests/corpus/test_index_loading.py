@@ -61,7 +61,7 @@ def test_what_is_loaded_is_what_the_index_knows(
     crawled = Crawl(database_url, **values)
     with closing(crawled.database):
         crawled.assert_consistent()
-    given = ("--set=max_compared=600", "--mode", mode, "--database", database_url)
+    given = ("--set=max_compared=600", "--database", database_url)
     assert index("build", *given, "-o", tmp_path / "again") == 0
     found = held(tmp_path / "again")
     assert {key: row for key, row in found.items() if not key.startswith("key (")} == {

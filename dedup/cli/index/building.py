@@ -17,8 +17,9 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.corpus.reading.formats import KNOWN
-from dedup.corpus.saved.crawled import add_crawled, scheme_of
+from dedup.corpus.saved.crawled import add_crawled, mode_of, scheme_of
 from dedup.corpus.saved.folder import new_index, require_free
+from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import RuleSettings
 from dedup.sql.database import Database, open_existing_database, url_of
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--database",
         metavar="URL",
         help="instead of files: the database of a crawl, a URL or an SQLite file. Of the settings that the crawl had, "
-        "--mode, min_tokens and short_tokens matter",
+        "min_tokens and, in the paper's mode, short_tokens matter",
     )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="INDEX", help="the folder to make")
     parser.add_argument("--force", action="store_true", help="overwrite an index, and forget an interrupted run")
@@ -74,13 +75,16 @@ def _build_of_database(options: argparse.Namespace) -> int:
 
 
 def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
-    """Return the given settings with the scheme of a database.
+    """Return the given settings with the scheme and the mode of a database.
 
     Raises:
-        InputError: another scheme is asked for.
+        InputError: another one is asked for.
     """
     try:
         scheme = scheme_of(database)
     except SettingsError as error:
         raise InputError(f"database {database.name}: {error}") from None
-    return make_settings(with_scheme_of(given, scheme, database.name))[0]
+    mode = mode_of(database)
+    if given.get("mode", mode) != mode:
+        raise InputError(f"--mode {plain(given['mode'])}: database {database.name} was made with {mode}; leave it out")
+    return make_settings({**with_scheme_of(given, scheme, database.name), "mode": mode})[0]

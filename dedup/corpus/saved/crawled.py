@@ -66,12 +66,22 @@ def scheme_of(database: Database) -> Scheme:
     return scheme_named(values["scheme"], values.get("word lists", ""))
 
 
+def mode_of(database: Database) -> str:
+    """Return the mode that a database was made with.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        return read_properties(connection)["mode"]
+
+
 def add_crawled(database: Database, settings: RuleSettings, known: KnownDocuments) -> Taken:
     """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
 
     Args:
         database: an existing database.
-        settings: those of its crawl, with its scheme.
+        settings: those of its crawl, with its scheme and its mode.
         known: where they are added.
 
     Raises:
@@ -132,8 +142,7 @@ class _Adding:
         indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
         if indexed and not deflated and settings.mode is not Mode.PAPER:
             raise DatabaseError(
-                f"database {self._database}: the words of {row.key!r} are not stored; give the mode, min_tokens and "
-                "short_tokens of its crawl"
+                f"database {self._database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
             )
         bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
         return self._known.add(
