@@ -343,5 +343,5 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     assert "a" in capfd.readouterr().out
     assert main(["files", str(source), "--dry-run", "--against", str(index)]) != 0
     [line] = [each for each in capfd.readouterr().err.splitlines() if "other settings" in each]
-    assert "scheme 2:words:dict=" in line
+    assert "scheme 2:word-bigrams:dict=" in line
     assert "instead of 1:words/count" in line

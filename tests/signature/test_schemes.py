@@ -51,9 +51,16 @@ def line(scheme: str, signature: Signature) -> str:
     return f"{scheme} {signature.fingerprint:x} {signature.sketch.to_bytes().hex()} {signature.bands.tolist()}"
 
 
-def plain(features: Mapping[bytes, float], hash_name: str, bits: int, tie: int) -> int:
-    """Make a fingerprint in plain Python."""
-    hashed = [(find_hash(hash_name).of(feature, bits), weight) for feature, weight in features.items()]
+def plain(features: Mapping[bytes, float], hash_name: str, bits: int, tie: int, *, of_pairs: bool = False) -> int:
+    """Make a fingerprint in plain Python; pairs of tokens are hashed as the hashes of both, one behind the other."""
+    hash_of = find_hash(hash_name).of
+
+    def hash_of_feature(feature: bytes) -> int:
+        tokens = feature.split(b"\n")
+        hashes = b"".join(hash_of(token, bits).to_bytes(bits // 8, "little") for token in tokens)
+        return hash_of(hashes if of_pairs else feature, bits)
+
+    hashed = [(hash_of_feature(feature), weight) for feature, weight in features.items()]
     sums = [sum(weight if value >> bit & 1 else -weight for value, weight in hashed) for bit in range(bits)]
     return sum(1 << bit for bit in range(bits) if sums[bit] > 0 or (sums[bit] == 0 and tie))
 
@@ -138,10 +145,10 @@ FINGERPRINTS = {
     "bigrams64": ["f3953f3b0d26c6d8", "d907674f59ba9175"],
     "ferd-md5": ["cf909ed7759a4e12e373ecac073ec7b8", "ca758b2c89e1d39514ea1de338179ca0"],
     "ferd-sha1": ["32f8a2ea5730429c6788ded91fd1617fa34d2853", "697aad240d7b8776cdd27dbc0020b41bef9593d0"],
-    "pairs": ["2801557fd7db90d1", "442d62f4b8aa9a8f"],
+    "pairs": ["68230f0143e9b86c", "d0aff82e086fa42c"],
     "python128": ["200a03ffd7ab3cea5eb", "fb3d00d541e0fbf06e2b3fa005c94c1e"],
     "python64": ["a03ffd7ab3cea5eb", "6e2b3fa005c94c1e"],
-    "words": ["2801557fd7db90d1", "561cec7d209d3a33"],
+    "words": ["68230f0143e9b86c", "1a3df00d64ae0a0a"],
 }
 
 
@@ -155,7 +162,9 @@ def test_a_scheme_equals_a_plain_reference(name: str, text: str) -> None:
     features = plain_features(scheme.features, text)
     if scheme.weights == "one":
         features = dict.fromkeys(features, 1)
-    assert scheme.signature(text).fingerprint == plain(features, scheme.hash, scheme.bits, scheme.tie)
+    of_pairs = scheme.features in ("word-bigrams", "pair-bigrams")
+    expected = plain(features, scheme.hash, scheme.bits, scheme.tie, of_pairs=of_pairs)
+    assert scheme.signature(text).fingerprint == expected
 
 
 @pytest.mark.parametrize("hash_name", sorted({"mmh3", *published.HASHES}))
@@ -171,6 +180,9 @@ def test_any_hash_and_width_equals_a_plain_reference(hash_name: str, tie: int) -
 def test_logarithmic_weights(text: str) -> None:
     features = {token: round((1 + log(n)) * UNIT) for token, n in plain_features("pairs", text).items()}
     assert find_scheme("pairs/log/xxh3/128").signature(text).fingerprint == plain(features, "xxh3", 128, 0)
+    bigrams = {pair: round((1 + log(n)) * UNIT) for pair, n in plain_features("pair-bigrams", text).items()}
+    expected = plain(bigrams, "xxh3", 128, 0, of_pairs=True)
+    assert find_scheme("pair-bigrams/log/xxh3/128").signature(text).fingerprint == expected
 
 
 @pytest.mark.parametrize("name", NAMES)

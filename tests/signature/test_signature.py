@@ -32,6 +32,12 @@ def bands_of(signature: Signature) -> str:
     return " ".join(f"{band:016x}" for band in signature.bands.tolist())
 
 
+def hash_of_pair(pair: tuple[str, str]) -> int:
+    """Hash two tokens as 16 bytes, those of their hashes."""
+    hashes = b"".join(mmh3.hash64(token, signed=False)[0].to_bytes(8, "little") for token in pair)
+    return mmh3.hash64(hashes, signed=False)[0]
+
+
 def line(signature: Signature) -> str:
     sketch = signature.sketch.to_bytes().hex()
     return f"{signature.text_digest.hex()} {signature.fingerprint:016x} {sketch} {bands_of(signature)}"
@@ -40,7 +46,7 @@ def line(signature: Signature) -> str:
 def test_scheme_2_never_changes_for_english() -> None:
     signature = make_signature(ENGLISH)
     assert signature.text_digest.hex() == "837d54a48af3f93f0b6922d5c479ad64"
-    assert f"{signature.fingerprint:016x}" == "2801557fd7db90d1"
+    assert f"{signature.fingerprint:016x}" == "68230f0143e9b86c"
     assert signature.sketch.to_bytes().hex() == (
         "35a4350a036c8516bfa1c1363c8be8477808856ad6458c8d2806cc0332ab86ad2587b946caf69174"
         "aee2fc3383ff6b3014176ebd2436b5bd63fa04c97541b4fc00120004000000002800000026000000"
@@ -56,7 +62,7 @@ def test_scheme_2_never_changes_for_english() -> None:
 def test_scheme_2_never_changes_for_chinese() -> None:
     signature = make_signature(CHINESE)
     assert signature.text_digest.hex() == "b7a6f47d21cf8254e6fc8b3763d0fbd6"
-    assert f"{signature.fingerprint:016x}" == "561cec7d209d3a33"
+    assert f"{signature.fingerprint:016x}" == "1a3df00d64ae0a0a"
     assert signature.sketch.to_bytes().hex() == (
         "4021244e2872024c5a076a6a4935b9ccbba0590aeb06d1abc4f7eec42d07eca90f80cd7c767cd9bd"
         "79669bdcae717811b6a0d87460a174c3b3d4e3e0f04b9b7c00120004000000002800000026000000"
@@ -95,14 +101,14 @@ def test_murmur_hash_is_the_published_one() -> None:
     assert mmh3.hash64("foo") == (-2129773440516405919, 9128664383759220103)
     assert make_signature("foo", find_scheme("words/count/mmh3/64")).fingerprint == -2129773440516405919 % 2**64
     # The only feature of two words.
-    assert make_signature("foo bar").fingerprint == mmh3.hash64("foo\nbar", signed=False)[0]
+    assert make_signature("foo bar").fingerprint == hash_of_pair(("foo", "bar"))
 
 
 @given(st.text(st.sampled_from("ab1 .,北京のไ\n"), max_size=200))
 def test_the_fingerprint_follows_from_the_distinct_pairs_of_neighbouring_tokens(text: str) -> None:
     signature = make_signature(text)
     tokens = tokenise(normalise(text).encode()).words()
-    hashes = [mmh3.hash64("\n".join(pair), signed=False)[0] for pair in set(pairwise(tokens))]
+    hashes = [hash_of_pair(pair) for pair in set(pairwise(tokens))]
     sums = [sum(1 if value >> bit & 1 else -1 for value in hashes) for bit in range(64)]
     assert signature.fingerprint == sum(1 << bit for bit in range(64) if sums[bit] > 0)
     assert signature.words.decode().split("\n") == (tokens or [""])
