@@ -61,7 +61,7 @@ def run(*, small: int = 20_000, steps: int = 3, heap: str = "2g") -> dict[str, A
 
 
 def write_short(path: Path, n: int) -> NDArray[np.int64]:
-    """Write documents of words by Zipf's law; of five one is a copy of any earlier one with a word replaced.
+    """Write documents of words by Zipf's law; of five one is a copy of any earlier one without the last word.
 
     Args:
         path: the file, JSONL.
@@ -81,13 +81,16 @@ def write_short(path: Path, n: int) -> NDArray[np.int64]:
         part[:] = np.searchsorted(sums, chance.random(part.shape) * sums[-1])
     for number in (1 + np.flatnonzero(chance.random(n - 1) < _COPIES)).tolist():
         original = chance.integers(number)
-        families[number], sizes[number] = families[original], sizes[original]
-        replaced, by = chance.integers(sizes[original]), words[number, 0]
+        families[number], sizes[number] = families[original], sizes[original] - 1
         words[number] = words[original]
-        words[number, replaced] = by
+    vocabulary = np.array([_word(number) for number in range(_VOCABULARY)], object)
     with path.open("w", encoding="utf-8") as file:
         for number, (row, size) in enumerate(zip(words, sizes.tolist(), strict=True)):
-            file.write(
-                json.dumps({"id": str(number), "text": " ".join(f"w{each}" for each in row[:size].tolist())}) + "\n"
-            )
+            file.write(json.dumps({"id": str(number), "text": " ".join(vocabulary[row[:size]])}) + "\n")
     return families
+
+
+def _word(number: int) -> str:
+    """Return a word of its own for each number, of letters: digits would make it a number."""
+    syllables = "ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu"
+    return "".join(syllables[int(digit)] for digit in str(number))

@@ -64,6 +64,7 @@ class Deduplicator:
             settings.lock_timeout,
             settings.scope.value,
             pack(scheme.word_lists),
+            mode=settings.mode.value,
         )
         self._keys = KeyTable(keys_of(settings))
         self._joining = Joining(settings)

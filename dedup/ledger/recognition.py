@@ -55,7 +55,7 @@ class Arriving(NamedTuple):
             self.identity.key_digest,
             self.own and self.own.key_digest,
             self.document.body_digest,
-            signature and signature.text_digest,
+            None if signature is None else signature.text_digest,
         )
 
 

@@ -24,6 +24,9 @@ LOADING = "loading"
 # What a scheme says of the word lists that it depends on; the version is another where there are any.
 _WORD_LISTS = re.compile(r"^\d+:|:(stop|only|dict)=[0-9a-f]+")
 
+# The settings that other properties are taken from.
+_SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
+
 # Words of the drivers' messages, and what a user can do.
 _LOCKED = ("locked", "lock timeout")
 _WAYS_OUT = {
@@ -122,6 +125,7 @@ def open_dedup_database(  # noqa: PLR0917
     scope: str = "all",
     word_lists: str = "",
     loading: str = "",
+    mode: str = "checked",
 ) -> Database:
     """Open a database for deduplication; make its tables if it has none.
 
@@ -133,13 +137,15 @@ def open_dedup_database(  # noqa: PLR0917
         scope: where duplicates are looked for.
         word_lists: those that the scheme depends on, packed, to be stored with it.
         loading: a saved index that it is made of: only whoever loads it opens it until that is done.
+        mode: how documents are decided, which says what is stored of them.
 
     Raises:
         DatabaseError: the database cannot be reached, read or written.
-        IncompatibleDatabaseError: it was made with another scheme, design, scope or schema.
+        IncompatibleDatabaseError: it was made with another scheme, design, scope, mode or schema.
     """
     database = Database(url, lock_timeout)
-    wanted = {"scheme": scheme, "table design": design, "scope": scope} | ({LOADING: loading} if loading else {})
+    wanted = {"scheme": scheme, "table design": design, "scope": scope, "mode": mode}
+    wanted |= {LOADING: loading} if loading else {}
     try:
         with database.write() as connection:
             found = read_properties(connection)
@@ -212,10 +218,8 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
     for key, value in wanted.items():
         if found.get(key) == value:
             continue
-        if key == "table design":
-            way_out = f"set DEDUP_TABLES = {found.get(key)!r}, or name another database"
-        elif key == "scope":
-            way_out = f"set DEDUP_SCOPE = {found.get(key)!r}, or name another database"
+        if key in _SETTINGS:
+            way_out = f"set {_SETTINGS[key]} = {found.get(key)!r}, or name another database"
         elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
             way_out = "set DEDUP_DICTIONARY and stop words to those that it was made with, or name another database"
         else:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.probes import ProbePlan
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 from sqlalchemy import update
 
 from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
+from dedup.corpus.saved import querying
+from dedup.corpus.saved.querying import find_near
+from dedup.corpus.saved.reader import SavedIndex
+from dedup.index.keys import MOST_READ, Keys, choose
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
-from dedup.signature.signature import digest
+from dedup.signature.signature import digest, distance
 from dedup.sql.schema import documents
 from tests.commands import run_dedup
 from tests.saved_indexes import held, save_index
@@ -65,7 +72,7 @@ def test_an_index_of_files_is_that_of_dedup_files(tmp_path: Path, capsys: pytest
     assert done.stdout.startswith("read        5 documents of 1 file\n")
     assert run("verify", tmp_path / "built", capsys=capsys).endswith("built: whole, 4 documents\n")
     expected = save_index(tmp_path / "expected", DOCUMENTS)
-    for name in ("documents", "keys", "words", "fingerprints"):
+    for name in ("documents", "keys", "words", "bands"):
         assert (tmp_path / "built" / name).read_bytes() == (expected / name).read_bytes()
     assert sorted(path.name for path in (tmp_path / "built").iterdir()) == sorted(
         path.name for path in expected.iterdir()
@@ -113,10 +120,10 @@ def test_another_scheme_than_the_database_has_is_refused(
 ) -> None:
     Deduplicator(DedupSettings(database_url=sqlite_url, scheme="pairs")).database.close()
     made = ("build", "--database", sqlite_url, "-o", tmp_path / "index")
-    assert "was made with pairs/" in run(*made, "--scheme", "words", capsys=capsys, status=2)
+    assert "was made with pair-bigrams/" in run(*made, "--scheme", "words", capsys=capsys, status=2)
     assert not (tmp_path / "index").exists()
     run(*made, capsys=capsys)
-    assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pairs/")
+    assert asked("info", tmp_path / "index", capsys=capsys)["scheme"].startswith("2:pair-bigrams/")
 
 
 def test_a_database_whose_duplicates_have_no_original_is_named(
@@ -139,31 +146,75 @@ def test_info(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = dict(line.split(maxsplit=1) for line in run("info", index, capsys=capsys).splitlines())
     assert lines["settings"] == "the defaults"
     assert lines["documents"] == "4 of different contents: 3 originals, 1 duplicates; words of 3"
-    assert lines["fingerprints"] == "3 different ones of 3 documents"
-    assert lines["skew"].startswith("none: ")
+    assert lines["keys"].endswith(" different ones of 3 documents")
+    assert lines["crowded"].startswith("none: ")
     contents = asked("info", index, capsys=capsys)
-    assert contents["format"] == contents["file_format"] == 1
-    assert contents["files"]["fingerprints"] == (index / "fingerprints").stat().st_size
+    assert contents["format"] == 2
+    assert contents["files"]["bands"] == (index / "bands").stat().st_size == 4 * 192
 
 
-def test_info_names_the_blocks_that_swallow_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
-    random = np.random.default_rng(1)
-    fingerprints = random.integers(0, 2**64, 20_000, dtype=np.uint64)
-    fingerprints[:6_000] = (fingerprints[:6_000] >> np.uint64(16)) | np.uint64(0xABCD << 48)
-    fingerprints[:50] = fingerprints[0]
-    index = MemoryIndex(plan)
-    index.add_many(np.arange(20_000), fingerprints)
-    index.save(tmp_path / "file")
-    out = run("info", tmp_path / "file", capsys=capsys)
-    assert "skew          block 0 = abcd swallows 5,951, 29.8% of all\n" in out
-    assert "shared        1 by several documents, up to 50\n" in out
-    assert "fingerprints  19,951 different ones of 20,000 documents\n" in out
-    # A file of fingerprints alone can be asked, too.
-    found = asked("query", tmp_path / "file", "--fingerprint", f"{fingerprints[0]:016x}", "--limit", 3, capsys=capsys)
-    assert [(each["key"], each["distance"]) for each in found[0]["found"]] == [("0", 0), ("1", 0), ("2", 0)]
-    assert "texts need a folder" in run("query", tmp_path / "file", "text:a", capsys=capsys, status=2)
-    assert run("verify", tmp_path / "file", capsys=capsys).endswith("whole, 20,000 documents\n")
+def test_info_names_the_keys_of_very_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = document(300, "frame")
+    pages = [(f"{number}", f"{base} {document(20, number)}") for number in range(MOST_READ + 3)]
+    save_index(tmp_path / "index", [*pages, ("other", document(300, "other"))])
+    contents = asked("info", tmp_path / "index", capsys=capsys)
+    signatures = [make_signature(text) for _, text in pages]
+    bands = Counter((number, band) for each in signatures for number, band in enumerate(each.bands.tolist()))
+    crowded = {key: count for key, count in bands.items() if count > MOST_READ}
+    named = contents["most_crowded"]
+    assert {(each["number"], each["value"]): each["documents"] for each in named if each["kind"] == "band"} == crowded
+    assert contents["crowded"] == len(named)
+    assert named == sorted(named, key=lambda each: -each["documents"])
+    keys = Keys(DedupSettings().tables)
+    every = keys_of(keys, [text for _, text in pages]).tolist()
+    different = {(number, value) for each in every for number, value in enumerate(each)}
+    assert contents["keys"] == len(different) + keys.count
+    lines = run("info", tmp_path / "index", capsys=capsys).splitlines()
+    [place] = [place for place, line in enumerate(lines) if line.startswith("crowded ")]
+    assert (
+        lines[place].split()
+        == f"crowded {len(named)} keys of more than 16 documents, the earliest of which are read".split()
+    )
+    assert (
+        lines[place + 1].split()
+        == f"{named[0]['kind']} {named[0]['number']} = {named[0]['value']:x}: 19 documents".split()
+    )
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 64), st.integers(1, 6))
+def test_all_fingerprints_within_any_radius_are_found(index: Path, fingerprint: int, radius: int, limit: int) -> None:
+    stored = {key: make_signature(text).fingerprint for key, text in DOCUMENTS[:3]}
+    by_distance = sorted((distance(fingerprint, each), key) for key, each in stored.items())
+    with closing(SavedIndex(index)) as saved:
+        [found] = find_near(saved, [fingerprint], radius, limit)
+    assert [(each.distance, each.key) for each in found] == [each for each in by_distance if each[0] <= radius][:limit]
+
+
+def test_query_looks_at_the_candidates_of_a_crawl(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of a template, more share a key than are read of it: the original is found by the keys that are rare.
+    monkeypatch.setattr(querying, "_ROWS_AT_ONCE", 7)
+    base = document(60, "base") + " "
+    texts = [base * 3 + document(20, number) for number in range(40)]
+    save_index(tmp_path / "index", [(f"{number}", text) for number, text in enumerate(texts)])
+    keys = Keys(DedupSettings().tables)
+    known = keys_of(keys, texts)
+    for number in (3, 39):
+        asked_for = edited(texts[number], 4)
+        [answer] = asked("query", tmp_path / "index", f"text:{asked_for}", "--limit", 99, capsys=capsys)
+        first = answer["found"][0]
+        assert (first["key"], first["is_duplicate"]) == (f"{number}", True)
+        shared = keys_of(keys, [asked_for]) == known
+        found = [(key, np.flatnonzero(shared[:, key])[:MOST_READ].tolist()) for key in range(keys.count)]
+        expected = {f"{document}" for document, shares_band in choose(found, keys) if shares_band}
+        assert {each["key"] for each in answer["found"]} == expected
+        assert MOST_READ <= len(expected) < len(texts)
+
+
+def keys_of(keys: Keys, texts: list[str]) -> NDArray[np.uint64]:
+    made = [make_signature(text) for text in texts]
+    return keys.of(np.array([each.fingerprint for each in made], np.uint64), np.stack([each.bands for each in made]))
 
 
 def test_query_says_what_a_crawl_would(index: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,6 +280,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     for arguments, message in {
         ("info", "absent"): "absent: no index; give a folder that `dedup index build` or --save-index made",
         ("info", "folder"): "folder: no index",
+        ("info", "file.txt"): "file.txt: no index",
         ("merge", str(index), "-o", "folder"): "folder: is there and is no index; give another name",
         ("merge", str(index), "-o", "absent/new"): "absent/new: its folder is not there; make it first",
         ("merge", str(index), "-o", str(index)): "is there already; write elsewhere, or give --force",
@@ -237,7 +289,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(
         ("query", str(index)): "nothing to look up",
         ("query", str(index), "absent.txt"): "'absent.txt' is no file: write text:... for a text",
         ("query", str(index), "--fingerprint", "xyz"): "--fingerprint 'xyz': expected 16 hexadecimal digits",
-        ("query", str(index), "text:a", "--radius", "16"): "--radius 16: expected 0 to 15 bits",
+        ("query", str(index), "text:a", "--radius", "65"): "--radius 65: expected 0 to 64 bits",
         ("export", str(index), "-o", "new.csv"): "new.csv: not a format to write",
         ("export", str(index), "-o", "file.txt"): "file.txt: is there already",
         ("import", "file.txt", "-o", "new"): "file.txt: not an exported index",
@@ -245,7 +297,6 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     }.items():
         assert message in run(*arguments, capsys=capsys, status=2)
     assert "there is no database" in run("build", "--database", "x.db", "-o", "new", capsys=capsys, status=1)
-    assert "file.txt: not an index file" in run("info", "file.txt", capsys=capsys, status=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file.txt", "folder"]
 
 

@@ -13,14 +13,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.probes import ProbePlan
 
 import dedup
 from dedup import compiled_cache
 from dedup.signature.signature import make_signature
 from dedup.warming_parts import PARTS
-from tests.texts import CHINESE, ENGLISH
+from tests.texts import CHINESE, ENGLISH, document, edited
 from tests.waiting import HANG, wait_until
 
 PACKAGE = Path(dedup.__file__).parent
@@ -130,19 +128,25 @@ def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_query_says_that_it_compiles_and_then_compiles_no_more(tmp_path: Path) -> None:
-    MemoryIndex(ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)).save(tmp_path / "index")
-    asked = ("-m", "dedup", "index", "query", str(tmp_path / "index"), "--fingerprint", "6352b1d3a4c8e97f")
-    first = run(*asked, DEDUP_CACHE_DIR=str(tmp_path))
+def test_files_say_that_they_compile_and_then_compile_no_more(tmp_path: Path) -> None:
+    texts = [document(100, "a"), edited(document(100, "a"), 2), document(30, "b"), CHINESE]
+    lines = [json.dumps({"id": f"{number}", "text": text}) for number, text in enumerate(texts)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    asked = ("-m", "dedup", "files", "in.jsonl", "--dry-run", "--json", "--processes", "1")
+    first = run(*asked, cwd=tmp_path, DEDUP_CACHE_DIR=str(tmp_path))
     assert first.returncode == 0, first.stderr
-    assert first.stderr.startswith("dedup index query: compiling look-ups of fingerprints for this machine, once, ")
+    assert json.loads(first.stdout)["near"] == 1
+    assert first.stderr.startswith(
+        "dedup files: compiling signatures, what `dedup files` needs for this machine, once, "
+    )
     kept = set(tmp_path.rglob("*.nbc"))
-    again = run(*asked, DEDUP_CACHE_DIR=str(tmp_path))
-    assert (again.stdout, again.stderr) == (first.stdout, "")
-    # All of it was compiled by the part, nothing by the command itself.
-    [done] = tmp_path.rglob("near-*.done")
+    for mode in ("checked", "paper"):
+        again = run(*asked, "--mode", mode, cwd=tmp_path, DEDUP_CACHE_DIR=str(tmp_path))
+        assert (again.returncode, again.stderr) == (0, "")
+    # All of it was compiled by the parts, nothing by the command itself.
+    done = max(path.stat().st_mtime_ns for path in tmp_path.rglob("*.done"))
     assert set(tmp_path.rglob("*.nbc")) == kept
-    assert all(path.stat().st_mtime_ns <= done.stat().st_mtime_ns for path in kept)
+    assert all(path.stat().st_mtime_ns <= done for path in kept)
 
 
 @pytest.mark.slow

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dedup.corpus.candidates import candidates
-from dedup.rules.mutual import margins_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +28,6 @@ from dedup.corpus.signing.signing import sign, sign_contents, sign_lines
 from dedup.corpus.signing.words import WordSource, refer
 from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings
-from dedup.signature.schemes import find_scheme
 from tests.corpus.test_files_verdicts import corpus
 from tests.ledger.test_joining import BOTH, FIRST, SECOND
 from tests.texts import CHINESE, ENGLISH
@@ -179,24 +176,8 @@ def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
     assert [each.reason for each in batch_of(lines).rejected] == ["not UTF-8"]
 
 
-@pytest.mark.parametrize(
-    ("values", "most_compared"),
-    [
-        ({}, 1000),
-        ({}, 40),
-        ({"mode": "paper"}, 1000),
-        ({"max_candidates": 2}, 1000),
-        ({"max_candidates": 10**12}, 1000),
-        ({"max_compared": 100}, 1000),
-    ],
-    ids=str,
-)
-def test_verdicts_and_state(
-    values: dict[str, Any], most_compared: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(candidates, "MOST_COMPARED", most_compared)
-    monkeypatch.setattr(candidates, "MOST_COMPARED_EXACTLY", most_compared)
-    monkeypatch.setattr(candidates, "MOST_CLOSEST", 1000)
+@pytest.mark.parametrize("values", [{}, {"mode": "paper"}, {"max_compared": 100}], ids=str)
+def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line_ranges, "RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     contents = corpus(str(values), 150)
@@ -209,9 +190,7 @@ def test_verdicts_and_state(
     for folder, decided in (tmp_path / "together", together), (tmp_path / "alone", alone):
         folder.mkdir()
         ranges = list(ranges_of(path, job[1]))
-        with closing(
-            CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job), threads=2)
-        ) as deduplicator:
+        with closing(CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job))) as deduplicator:
             for each in ranges:
                 signed = batch_of(each)
                 after = signed.position(0).ordinal
@@ -229,12 +208,6 @@ def test_verdicts_and_state(
     assert any(each is not None for each in joined[0]) == (values.get("mode") != "paper")
     for name in (*FILES, JOINS):
         assert (tmp_path / "together" / name).read_bytes() == (tmp_path / "alone" / name).read_bytes()
-
-
-def test_around_no_more_is_looked_at_once_than_candidates_can_be_kept_of() -> None:
-    with closing(candidates.Candidates(DedupSettings(max_candidates=10**6), 1)) as found:
-        found.add_many(np.arange(3000), np.arange(3000, dtype=np.uint64))
-        assert found.at_once(3000) * 6000 <= candidates.MOST_CLOSEST
 
 
 @given(st.lists(st.booleans(), min_size=9, max_size=9), st.booleans())
@@ -292,11 +265,3 @@ def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
         (document, each.text) for document, each in zip(documents, alone, strict=True)
     ]
     assert batch.lines(places, ReadMemory()) is None
-
-
-@pytest.mark.parametrize("scheme", ["words", "words/log/xxh3/64"])
-@pytest.mark.parametrize("text", ["word", ENGLISH, CHINESE])
-def test_margins_are_made_anew_of_words(text: str, scheme: str) -> None:
-    made = sign("", text, scheme).signed(0)
-    words = WordSource().words(made.words)
-    assert margins_of(words, find_scheme(scheme)).tolist() == made.margins.tolist()

@@ -15,10 +15,12 @@ import pytest
 
 from dedup.cli.main import main
 from dedup.corpus.saved.verifying import verify
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import make_signature
 from tests.saved_indexes import save_index
 from tests.texts import chinese, chinese_words, document, edited
 
-FILES = ("documents", "keys", "words", "fingerprints")
+FILES = ("documents", "keys", "words", "bands")
 TEXT = document(150, "text")
 PAGE = b"<html><body></body></html>"
 DOCUMENTS: list[tuple[str, str | bytes]] = [
@@ -58,20 +60,23 @@ def test_the_rows_are_for_other_programs_too(saved: Path, tmp_path: Path) -> Non
     index("export", saved, "-o", tmp_path / "rows.jsonl")
     index("export", saved, "-o", tmp_path / "rows.parquet")
     about, *rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert about["dedup index"]["format"] == 2
-    assert about["dedup index"]["settings"]["scheme"].startswith("2:pairs/")
+    assert about["dedup index"]["format"] == 3
+    assert about["dedup index"]["settings"]["scheme"].startswith("2:pair-bigrams/")
     assert [row["key"] for row in rows] == [key for key, _ in DOCUMENTS]
-    # By fingerprints within three bits alone it is none.
-    leader = 0 if about["dedup index"]["settings"]["mode"] == "checked" else None
-    assert [row["leader"] for row in rows] == [None, leader, None, None, None, None]
+    assert [row["leader"] for row in rows] == [None, 0, None, None, None, None]
     assert [row["number"] for row in rows] == [0, 1, 2, 3, 4, 5]
     assert len(rows[0]["fingerprint"]) == 16
-    bits = ("digest", "fingerprint", "minima", "words")
+    bits = ("digest", "fingerprint", "minima", "words", "bands")
     of_parquet = pq.read_table(tmp_path / "rows.parquet").to_pylist()
     assert [{name: row[name] for name in row if name not in bits} for row in rows] == [
         {name: row[name] for name in row if name not in (*bits, "low", "high")} for row in of_parquet
     ]
-    assert [row["minima"].hex() for row in of_parquet] == [row["minima"] for row in rows]
+    for name in ("minima", "bands"):
+        assert [row[name].hex() for row in of_parquet] == [row[name] for row in rows]
+    assert [bytes.fromhex(row["bands"]) for row in rows] == [
+        make_signature(text, find_scheme("pairs")).bands.tobytes() if isinstance(text, str) else bytes(192)
+        for _, text in DOCUMENTS
+    ]
     words = [row["words"] and zlib.decompress(row["words"]).decode() for row in of_parquet]
     assert words == [row["words"] for row in rows]
     assert [f"{row['fingerprint'] & (1 << 64) - 1:016x}" for row in of_parquet] == [row["fingerprint"] for row in rows]
@@ -79,35 +84,28 @@ def test_the_rows_are_for_other_programs_too(saved: Path, tmp_path: Path) -> Non
     assert [struct.pack("<qq", *both).hex() for both in halves] == [row["digest"] for row in rows]
 
 
-@pytest.mark.parametrize("words", [b"no words", zlib.compress(b"\xff"), b"", "words"])
-def test_no_words_in_parquet_are_trusted(
-    saved: Path, tmp_path: Path, words: object, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("words", b"no words"),
+        ("words", zlib.compress(b"\xff")),
+        ("words", b""),
+        ("words", "words"),
+        ("bands", bytes(191)),
+        ("bands", None),
+        ("minima", b""),
+    ],
+)
+def test_no_bytes_in_parquet_are_trusted(
+    saved: Path, tmp_path: Path, column: str, value: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index("export", saved, "-o", tmp_path / "rows.parquet")
     table = pq.read_table(tmp_path / "rows.parquet")
-    place = table.schema.get_field_index("words")
-    pq.write_table(table.set_column(place, "words", pa.array([words] * len(table))), tmp_path / "rows.parquet")
+    place = table.schema.get_field_index(column)
+    pq.write_table(table.set_column(place, column, pa.array([value] * len(table))), tmp_path / "rows.parquet")
     capsys.readouterr()
     assert index("import", tmp_path / "rows.parquet", "-o", tmp_path / "new") == 2
     assert "rows.parquet: row 1: " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_what_an_earlier_version_exported_is_read(saved: Path, tmp_path: Path, kind: str) -> None:
-    index("export", saved, "-o", tmp_path / "rows.jsonl")
-    about, *rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    about["dedup index"]["format"] = 1
-    for row in rows:
-        row.pop("number")
-    if kind == "jsonl":
-        lines = [json.dumps(row) + "\n" for row in (about, *rows)]
-        (tmp_path / "rows.jsonl").write_text("".join(lines), encoding="utf-8")
-    else:
-        table = pa.Table.from_pylist(rows).replace_schema_metadata({"dedup index": json.dumps(about["dedup index"])})
-        pq.write_table(table, tmp_path / "rows.parquet")
-    assert index("import", tmp_path / f"rows.{kind}", "-o", tmp_path / "again") == 0
-    for name in FILES:
-        assert (tmp_path / "again" / name).read_bytes() == (saved / name).read_bytes()
 
 
 def test_parts_that_spark_writes_are_one_index(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -157,6 +155,8 @@ def rows(tmp_path: Path) -> list[Any]:
         (lambda rows: rows[2].update(digest=rows[1]["digest"]), "is that of a row before"),
         (lambda rows: rows[2].update(fingerprint=None), "line 3: fingerprint 'None' is not what it should be"),
         (lambda rows: rows[2].update(minima="00"), "line 3: minima '00' is not what it should be"),
+        (lambda rows: rows[2].update(bands="00" * 191), "line 3: bands '0000"),
+        (lambda rows: rows[2].pop("bands"), "line 3: no 'bands'"),
         (lambda rows: rows[2].update(tokens=-1), "line 3: tokens '-1' is not what it should be"),
         (lambda rows: rows[2].update(shingles=1 << 32), "line 3: shingles '4294967296' is not what it should be"),
         (lambda rows: rows[2].update(tokens=True), "line 3: tokens 'True' is not what it should be"),
@@ -170,8 +170,9 @@ def rows(tmp_path: Path) -> list[Any]:
         (lambda rows: rows[2].update(key=7), "line 3: key '7' is not what it should be"),
         (lambda rows: rows[2].pop("key"), "line 3: no 'key'"),
         (lambda rows: rows.insert(2, [1]), "line 3: not an object"),
-        (lambda rows: rows[0]["dedup index"].update(format=9), "export format 9, and this version reads 2; export the"),
-        (lambda rows: rows[0]["dedup index"]["settings"].update(radius="no"), "its settings cannot be used: "),
+        (lambda rows: rows[0]["dedup index"].update(format=9), "export format 9, and this version reads 3; build the"),
+        (lambda rows: rows[0]["dedup index"].update(format=2), "export format 2, and this version reads 3; build the"),
+        (lambda rows: rows[0]["dedup index"]["settings"].update(min_tokens="no"), "its settings cannot be used: "),
         (lambda rows: rows[0]["dedup index"]["settings"].update(scheme="3:x"), "scheme '3:x' is not known"),
         (lambda rows: rows.pop(0), "not an exported index"),
         (lambda rows: rows.clear(), "not an exported index"),

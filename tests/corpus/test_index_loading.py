@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dedup.ledger.tables import permuted
 from sqlalchemy import select
 
 from dedup.cli.main import main
 from dedup.corpus.saved import loading
 from dedup.corpus.saved.reader import SavedIndex
 from dedup.errors import DatabaseError
+from dedup.ledger import key_table
 from dedup.sql import schema
 from tests.corpus.test_files_verdicts import corpus
 from tests.crawling import crawl
@@ -46,7 +46,7 @@ def index(*arguments: object) -> int:
 def test_what_is_loaded_is_what_the_index_knows(
     tmp_path: Path, database_url: str, mode: str, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    values = {"mode": mode, "scheme": "pairs", "max_candidates": 60}
+    values = {"mode": mode, "scheme": "pairs", "max_compared": 600}
     saved = save_index(tmp_path / "index", DOCUMENTS, **values)
     if kind:
         assert index("export", saved, "-o", tmp_path / f"index{kind}") == 0
@@ -56,12 +56,12 @@ def test_what_is_loaded_is_what_the_index_knows(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(f"{len(expected) - 1} documents, as run 'index index{kind}'")
     assert lines[1] == "left out: 1 pages without text, as an index does not know their bytes"
-    assert "DEDUP_SCHEME=pairs" in lines[2]
-    assert "DEDUP_MAX_CANDIDATES=60" in lines[2]
+    assert "DEDUP_SCHEME=pair-bigrams/one/mmh3/64" in lines[2]
+    assert "DEDUP_MAX_COMPARED=600" in lines[2]
     crawled = Crawl(database_url, **values)
     with closing(crawled.database):
         crawled.assert_consistent()
-    given = ("--set=max_candidates=60", "--mode", mode, "--database", database_url)
+    given = ("--set=max_compared=600", "--mode", mode, "--database", database_url)
     assert index("build", *given, "-o", tmp_path / "again") == 0
     found = held(tmp_path / "again")
     assert {key: row for key, row in found.items() if not key.startswith("key (")} == {
@@ -76,7 +76,7 @@ def held_by_own_keys(folder: Path) -> dict[str, Any]:
     """Do what `held` does where some have the same key, which they get their number for."""
     with closing(SavedIndex(folder)) as saved:
         rows: dict[str, Any] = {}
-        for each, _ in saved.documents():
+        for each, _, _ in saved.documents():
             leader = None if each.leader_id is None else saved.key(each.leader_id)
             rows[f"{each.key} {each.id}" if each.key in rows else each.key] = leader, each.indexed, saved.words(each.id)
     return rows
@@ -114,8 +114,8 @@ def test_a_load_that_was_stopped_goes_on(
     assert index("export", saved, "-o", tmp_path / "index.parquet") == 0
     source = tmp_path / f"index{kind}"
     monkeypatch.setattr(loading, "AT_ONCE", 2)
-    monkeypatch.setattr(permuted, "_AT_ONCE", 2)
-    for module, name in ((loading, "_write"), (permuted, "_rows")):
+    monkeypatch.setattr(key_table, "_AT_ONCE", 2)
+    for module, name in ((loading, "_write"), (key_table, "_execute")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, stopping_at(3, getattr(module, name)))
             assert index("load", source, database_url) == 130

@@ -43,14 +43,15 @@ def test_every_content_is_there_once_and_nothing_else(corpora: list[list[str]], 
             merged = merge(sources, known)
         assert verify(path / "merged") == sum(merged.added)
         with closing(SavedIndex(path / "merged")) as saved:
-            stored = [document for document, _ in saved.documents()]
+            stored = [document for document, _, _ in saved.documents()]
             by_digest = {each.text_digest: each for each in stored}
             for number, source in enumerate(sources):
-                for document, _ in source.documents():
+                for document, _, bands in source.documents():
                     there = by_digest[document.text_digest]
                     # The first index that has a content gives it its key.
                     assert int(there.key.partition("-")[0]) <= number
                     assert saved.words(there.id) == source.words(document.id)
+                    assert saved.bands[there.id].tolist() == bands.tolist()
             for document in stored:
                 if document.leader_id is not None and mode == "checked":
                     leader = stored[document.leader_id]

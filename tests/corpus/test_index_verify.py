@@ -11,22 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dedup.index.memory import index_file
-from dedup.index.memory.building import build, merged
-from dedup.index.memory.checking import find_damage
-from dedup.index.memory.index import DESIGN, MemoryIndex
-from dedup.index.memory.segment import Segment
-from dedup.index.probes import ProbePlan
 
 from dedup.cli.main import main
 from dedup.corpus.deciding.known import ROW
 from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, checksum
 from dedup.corpus.saved.verifying import verify
+from dedup.corpus.state.checkpoint import CHECKPOINT
 from dedup.errors import DedupError, IndexFileError
 from tests.saved_indexes import save_index
 from tests.texts import document, edited
-
-EXACT = ProbePlan(DESIGN, radius=3, exact_radius=3, weak_bits=0)
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +36,8 @@ def copy(saved: Path, tmp_path: Path) -> Path:
 
 
 def test_an_index_that_is_whole(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["index", "verify", str(saved), str(saved / "fingerprints")]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"{saved}: whole, 16 documents", f"{saved / 'fingerprints'}: whole, 16 documents"]
+    assert main(["index", "verify", str(saved)]) == 0
+    assert capsys.readouterr().out == f"{saved}: whole, 16 documents\n"
 
 
 @pytest.mark.parametrize("name", [*CHECKED, CHECKSUMS])
@@ -138,10 +130,10 @@ def set_row(number: int, **values: Any) -> Callable[[Path], None]:
     return change
 
 
-def swap_fingerprints(folder: Path) -> None:
-    index = MemoryIndex.open(folder / "fingerprints", EXACT)
-    index.add(5, 77)
-    index.save(folder / "fingerprints")
+def change_band(folder: Path) -> None:
+    bands = np.fromfile(folder / "bands", "<u8")
+    bands[24 * 5 + 3] += 1
+    bands.tofile(folder / "bands")
 
 
 @pytest.mark.parametrize(
@@ -150,13 +142,11 @@ def swap_fingerprints(folder: Path) -> None:
         (set_row(3, leader=3), "a document is led by one that is not before it"),
         (set_row(3, leader=-7), "a document is led by one that is not before it"),
         (set_row(15, leader=14), "a leader is led by another document"),
-        (set_row(3, indexed=2), "a document neither stands among the fingerprints nor does not"),
-        (set_row(3, indexed=0), "fingerprints has 16 documents that are not the 15 of the others"),
-        (set_row(3, fingerprint=5), "fingerprints has 16 documents that are not the 16 of the others"),
+        (set_row(3, indexed=2), "a document neither can be found by its keys nor cannot"),
         (set_row(slice(3, 5), digest=7), "two documents have the same content"),
         (set_row(3, key=2), "keys has nothing where a document says it has"),
         (set_row(3, words=-1), "words has nothing where a document says it has"),
-        (swap_fingerprints, "fingerprints has 17 documents that are not the 16 of the others"),
+        (change_band, "the bands of document 5 are not those of its words"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -169,59 +159,17 @@ def test_what_does_not_fit_is_found_though_the_checksums_are_right(
         verify(copy)
 
 
-def segment_of(count: int, seed: int) -> tuple[Segment, dict[tuple[int, int], int]]:
-    """Return a merged segment, in which fingerprints are near each other, crowd, and are shared, and its entries."""
-    random = np.random.default_rng(seed)
-    fingerprints = random.integers(0, 2**64, count, dtype=np.uint64)
-    fingerprints[: count // 3] &= np.uint64(0xFFFF)
-    fingerprints[: count // 6] = fingerprints[: count // 6] & np.uint64(3)
-    ids = random.permutation(count) + 5
-    made = [build(ids[part], fingerprints[part]) for part in np.array_split(np.arange(count), 3)]
-    entries = zip(fingerprints.tolist(), ids.tolist(), strict=True)
-    return merged(made), dict.fromkeys(sorted(entries), 1)
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 50, 100_000])
-def test_what_the_index_writes_fits_together(count: int) -> None:
-    segment, entries = segment_of(count, count)
-    assert find_damage(segment) is None
-    ids, fingerprints = segment.entries()
-    assert list(zip(fingerprints.tolist(), ids.tolist(), strict=True)) == list(entries)
-
-
-@pytest.mark.parametrize("name", ["fingerprints", "owners", "starts", "members", "directories"])
-def test_every_number_of_a_segment_matters(name: str) -> None:
-    assert_found(name, ...)
-
-
-@pytest.mark.parametrize("table", range(3))
-@pytest.mark.parametrize("name", ["tags", "positions"])
-def test_every_entry_of_a_table_matters(name: str, table: int) -> None:
-    assert_found(name, table)
-
-
-def assert_found(name: str, table: Any) -> None:
-    segment, _ = segment_of(600, 1)
-    array = getattr(segment, name)[table].reshape(-1)
-    used = len(segment) if name == "tags" else len(array)
-    random = Random(name)
-    for _ in range(40):
-        place = random.randrange(used)
-        before = array[place]
-        array[place] ^= array.dtype.type(1 << random.randrange(8 * array.itemsize - 1))
-        # An owner may be another document's id: that is for the documents of the index to say.
-        if name not in ("owners", "members"):
-            assert find_damage(segment) is not None, (name, place)
-        array[place] = before
-    array[-1 if used == len(array) else 0] ^= array.dtype.type(1)
-    if name in ("owners", "members"):
-        array[:] = np.iinfo(array.dtype).max
-    assert find_damage(segment) is not None
-
-
-def test_damage_in_a_file_of_fingerprints_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    segment, _ = segment_of(600, 2)
-    segment.positions[1, :2] = segment.positions[1, 1::-1]
-    index_file.write(tmp_path / "file", segment, "a scheme", str(DESIGN))
-    assert main(["index", "verify", str(tmp_path / "file")]) == 1
-    assert "damaged index file, " in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "command", [["index", "verify", "copy"], ["files", "text.txt", "--kept", "new", "--against", "copy"]], ids=str
+)
+def test_an_index_of_another_version_is_refused_in_a_line(
+    copy: Path, command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copy.parent)
+    Path("text.txt").write_text("text", encoding="utf-8")
+    sums = json.loads((copy / CHECKSUMS).read_text())
+    (copy / CHECKSUMS).write_text(json.dumps({**sums, "format": 1, "files": {}}))
+    saved = json.loads((copy / CHECKPOINT).read_text())
+    (copy / CHECKPOINT).write_text(json.dumps({**saved, "version": 1}))
+    assert main(command) == 2
+    assert capsys.readouterr().err == "error: copy: an index of format 1, and this version reads 2; build it anew\n"

@@ -1073,6 +1073,16 @@ def test_another_table_design_is_refused_with_the_setting_that_fits(database_url
     assert "DEDUP_TABLES = '4 choose 1'" in one_line(caught)
 
 
+@pytest.mark.parametrize("mode", Mode)
+def test_another_mode_is_refused_with_the_setting_that_fits(database_url: str, mode: Mode) -> None:
+    # In the paper's mode neither words nor bands are stored.
+    Deduplicator(DedupSettings(database_url=database_url, mode=mode)).database.close()
+    [other] = set(Mode) - {mode}
+    with pytest.raises(IncompatibleDatabaseError) as caught:
+        Deduplicator(DedupSettings(database_url=database_url, mode=other))
+    assert f"DEDUP_MODE = '{mode.value}'" in one_line(caught)
+
+
 def make_newer(url: str) -> None:
     database = open_dedup_database(url, DEFAULT.name, "3 choose 1")
     with database.write() as connection:

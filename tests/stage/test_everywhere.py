@@ -151,8 +151,12 @@ SELECT = "TWISTED_REACTOR=twisted.internet.selectreactor.SelectReactor"
     ("settings", "status", "line"),
     [
         ([SELECT], 1, "the dedup stage needs asyncio: take TWISTED_REACTOR out of the settings"),
-        (["FORCE_CRAWLER_PROCESS=1", "DEDUP_RADIUS=wide"], 2, "DEDUP_RADIUS = 'wide': expected a whole number"),
-        (["TWISTED_REACTOR_ENABLED=0", "DEDUP_RADIUS=wide"], 2, "DEDUP_RADIUS = 'wide': expected a whole number"),
+        (["FORCE_CRAWLER_PROCESS=1", "DEDUP_MIN_TOKENS=wide"], 2, "DEDUP_MIN_TOKENS = 'wide': expected a whole number"),
+        (
+            ["TWISTED_REACTOR_ENABLED=0", "DEDUP_MIN_TOKENS=wide"],
+            2,
+            "DEDUP_MIN_TOKENS = 'wide': expected a whole number",
+        ),
         (["FORCE_CRAWLER_PROCESS=1", "DEDUP_DATABASE_URL=sqlite:///no/x.db"], 1, "cannot write database sqlite:///no"),
     ],
 )
@@ -194,10 +198,12 @@ def test_spider_that_cannot_run_does_not_end_those_beside_it(project: Project) -
     project.write("shop/commands/__init__.py", "")
     project.write("shop/commands/crawlall.py", COMMAND)
     project.write("shop/settings.py", SETTINGS + "COMMANDS_MODULE = 'shop.commands'\n")
-    wrong = "\n\nclass WrongSpider(ShopSpider):\n    name = 'wrong'\n    custom_settings = {'DEDUP_RADIUS': 'wide'}\n"
+    wrong = (
+        "\n\nclass WrongSpider(ShopSpider):\n    name = 'wrong'\n    custom_settings = {'DEDUP_MIN_TOKENS': 'wide'}\n"
+    )
     project.write("shop/spiders/__init__.py", SPIDER + wrong)
     result = project.scrapy("crawlall", accidents=True)
-    assert "DEDUP_RADIUS = 'wide': expected a whole number" in result.errors
+    assert "DEDUP_MIN_TOKENS = 'wide': expected a whole number" in result.errors
     assert len(project.runs()) == 2
     assert result.stderr.count("Spider closed (finished)") == 2
 
@@ -291,9 +297,9 @@ def test_crawl_works_as_scrapyd_starts_it(project: Project) -> None:
     assert (result.status, result.stderr) == (0, "")
     log = (project.folder / "job.log").read_text()
     assert "'dedup/exact_duplicate': 1" in log
-    result = project.scrapy("crawl", "shop", "-s", "LOG_FILE=second.log", "-s", "DEDUP_RADIUS=wide", code=command)
+    result = project.scrapy("crawl", "shop", "-s", "LOG_FILE=second.log", "-s", "DEDUP_MIN_TOKENS=wide", code=command)
     assert (result.status, result.stderr) == (2, "")
-    assert "ERROR: DEDUP_RADIUS = 'wide'" in (project.folder / "second.log").read_text()
+    assert "ERROR: DEDUP_MIN_TOKENS = 'wide'" in (project.folder / "second.log").read_text()
 
 
 # Where no child process may be started

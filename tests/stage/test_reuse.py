@@ -331,9 +331,9 @@ def test_run_can_be_given_a_name(pass_on: Callable[..., Outcome], tmp_path: Path
 
 def test_wrong_setting_refuses_to_start(pass_on: Callable[..., Outcome]) -> None:
     with pytest.raises(ExitedError) as ended:
-        pass_on(four(), {"DEDUP_RADIUS": "wide", **NO_NETWORK})
+        pass_on(four(), {"DEDUP_MIN_TOKENS": "wide", **NO_NETWORK})
     assert ended.value.status == 2
-    assert "DEDUP_RADIUS = 'wide': expected a whole number" in ended.value.outcome.messages
+    assert "DEDUP_MIN_TOKENS = 'wide': expected a whole number" in ended.value.outcome.messages
 
 
 # Ways of switching it on

@@ -38,7 +38,7 @@ class Shop(scrapy.Spider):
 
 class WrongSetting(Shop):
     name = "wrong setting"
-    custom_settings = {"DEDUP_RADIUS": "wide"}
+    custom_settings = {"DEDUP_MIN_TOKENS": "wide"}
 
 
 class NoDatabase(Shop):
@@ -166,7 +166,7 @@ def test_error_fails_the_crawl_that_it_is_of_and_no_other(runner: str, prelude: 
     assert [line.partition(";")[0] for line in failed] == [
         "DatabaseError cannot write database sqlite:///missing/dedup.db: unable to open database file",
         "LockedError cannot write database sqlite:///locked.db: database is locked",
-        "SettingsError DEDUP_RADIUS = 'wide': expected a whole number",
+        "SettingsError DEDUP_MIN_TOKENS = 'wide': expected a whole number",
     ]
     assert set(lines) - {f"failed: {line}" for line in failed} == {"healthy: finished 5 5"}
     assert again == "again: finished"

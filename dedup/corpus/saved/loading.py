@@ -144,6 +144,7 @@ def load(source: Source, url: str) -> Loaded:
         str(design),
         word_lists=pack(scheme.word_lists),
         loading=source.identity.hex(),
+        mode=source.settings.mode.value,
     )
     with closing(database):
         total = _load_documents(source, database, run)

@@ -25,6 +25,7 @@ from dedup.ledger.runs.listing import no_run
 from dedup.ledger.runs.rows import take_back_rows
 from dedup.progress import Progress
 from dedup.rules.scope import Scope, Scopes
+from dedup.rules.settings import Mode
 from dedup.sql.database import Database, read_properties
 from dedup.sql.schema import brakes, documents, hosts, runs, skipped, unexamined, verdicts
 
@@ -85,8 +86,8 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
     run_id = _begin(database, name, force=force)
     with database.read() as connection:
         made_with = read_properties(connection)
-    # What is removed need not be there, such as bands in the paper's mode.
-    keys = KeyTable(Keys(TableDesign.parse(made_with["table design"])))
+    with_bands = made_with["mode"] != Mode.PAPER.value
+    keys = KeyTable(Keys(TableDesign.parse(made_with["table design"]), with_bands=with_bands))
     tables = _Tables(keys, Scopes(Scope(made_with["scope"])))
     taken = TakenBack()
 

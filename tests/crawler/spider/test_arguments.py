@@ -497,7 +497,7 @@ def test_wrong_argument_is_one_line_and_status_2(
         ("CRAWLER_SHARED_RUN", "perhaps"),
         ("DEDUP_MODE", "quick"),
         ("DEDUP_TABLES", "7"),
-        ("DEDUP_RADIUS", "65"),
+        ("DEDUP_MAX_COMPARED", "-1"),
         ("DEDUP_MIN_JACCARD", "nan"),
         ("DEDUP_LOCK_TIMEOUT", "nan"),
         ("DEDUP_FOLLOW_DUPLICATES", "maybe"),

@@ -68,11 +68,11 @@ def test_counts_are_kept_by_class_and_reason() -> None:
 
 
 def test_settings_that_nobody_knows_are_named_with_the_nearest() -> None:
-    settings = Settings({"DEDUP_RADUIS": 3, "DEDUP_RADIUS": 3, "DEDUP_TEXT_FIELD": "a", "DEDUP_AFTER": 1, "DEDUPED": 1})
+    settings = Settings({"DEDUP_TALBES": 3, "DEDUP_TABLES": 3, "DEDUP_TEXT_FIELD": "a", "DEDUP_AFTER": 1, "DEDUPED": 1})
     settings.set("DEDUP_QQQQ", 1)
     assert list(unknown_settings(settings)) == [
         "DEDUP_QQQQ is no setting of dedup",
-        "DEDUP_RADUIS is no setting of dedup: is DEDUP_RADIUS meant?",
+        "DEDUP_TALBES is no setting of dedup: is DEDUP_TABLES meant?",
     ]
 
 
