@@ -1,1 +1,1 @@
-"""Signatures to candidates: permuted tables and the probes that read them."""
+"""Signatures to keys, by which candidates are found: permuted tables, bands, and who is looked at of a crowd."""

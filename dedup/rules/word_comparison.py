@@ -1,4 +1,4 @@
-"""Comparing two texts word by word, where their sketches leave a doubt.
+"""Comparing two texts word by word.
 
 Two kinds of documents share most of their shingles and are no copies. Another thing in the same frame, such as
 a leaflet of another drug, the results of another county, or the yearly story of a ceremony: names, numbers and phrases
