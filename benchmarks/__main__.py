@@ -38,8 +38,6 @@ BENCHMARKS = {
     "spark-growth": "spark_growth",
     "spark-skew": "spark_skew",
     "spark-increment": "spark_increment",
-    "scale": "scale",
-    "plan": "scale_plan",
     "frontier": "frontier",
     "kill": "kill",
     "workers": "workers",

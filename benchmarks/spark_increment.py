@@ -8,18 +8,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.files import write_corpus
+from benchmarks.spark_growth import write_short
 from benchmarks.spark_runs import DROPPED, rows, run_spark, table
 
+_WRITE = {"long": write_corpus, "short": write_short}
 _NEW = 100
 _FEW = 100
 
 
-def run(*, n: int = 200_000, heap: str = "2g") -> dict[str, Any]:
+def run(*, n: int = 200_000, heap: str = "2g", documents: str = "long") -> dict[str, Any]:
     """Deduplicate the first 99% of documents and save an index, then the others against it, and all at once.
 
     Args:
         n: how many documents.
         heap: memory of Java, as `spark.driver.memory` has it.
+        documents: `long`, of some 800 words, or `short`, of 30 to 60.
 
     Returns:
         The figures; `failed` says what is not as it has to be.
@@ -27,11 +30,11 @@ def run(*, n: int = 200_000, heap: str = "2g") -> dict[str, Any]:
     Raises:
         ValueError: there is nothing to measure, or a run failed.
     """
-    if n < _NEW:
-        raise ValueError(f"--n: expected at least {_NEW}")
+    if n < _NEW or documents not in _WRITE:
+        raise ValueError(f"--n and --documents: expected at least {_NEW}, and one of {', '.join(_WRITE)}")
     with TemporaryDirectory(prefix="benchmark-spark-") as name:
         folder = Path(name)
-        write_corpus(folder / "all.jsonl", n)
+        _WRITE[documents](folder / "all.jsonl", n)
         known, new, few = (folder / f"{part}.jsonl" for part in ("1-known", "2-new", "few"))
         with (folder / "all.jsonl").open(encoding="utf-8") as lines:
             for path, count in ((known, n - n // _NEW), (new, n // _NEW)):
@@ -52,7 +55,7 @@ def run(*, n: int = 200_000, heap: str = "2g") -> dict[str, Any]:
         failed = [] if once == sorted(twice, key=repr) else ["other verdicts than all at once"]
     counts = {"start": min(_FEW, n // _NEW), "all": n, "known": n - n // _NEW, "new": n // _NEW}
     figures = {name: each.figures(counts[name]) for name, each in runs.items()}
-    shares = {name: _share(figures, name) for name in ("cpu_seconds", "seconds")}
+    shares = {name: _share(figures, name) for name in ("cpu_seconds", "seconds", "job_seconds")}
     print(table(figures))
     for name, (plain, without_start) in shares.items():
         print(f"{name} of the increment: {plain:.1%} of all; {without_start:.1%} without what a job of {_FEW} takes")

@@ -78,7 +78,7 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
 
     >>> found = similarity("The ferry leaves at seven.", "The ferry leaves at eight.")
     >>> found.is_duplicate, found.distance, round(found.similarity.jaccard, 1)
-    (False, 10, 0.5)
+    (False, 13, 0.5)
     >>> found.rule.value
     'a text has too few tokens for anything but an exact comparison, and the texts are not the same'
 

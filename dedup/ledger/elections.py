@@ -27,19 +27,27 @@ def _count_led(limit: Any, *conditions: Any) -> ScalarSelect[int]:
 _COLUMNS = documents.c[
     "id", "key", "key_digest", "leader_id", "canonical_digest", "redirected", "first_run_id", "text_bytes"
 ]
-_CONTENDERS = select(
-    *_COLUMNS,
-    _count_led(MOST_VOTES, _led.c.canonical_digest == documents.c.key_digest).label("votes"),
-    _count_led(bindparam("most")).label("duplicates"),
-).where(
-    or_(
-        documents.c.id == bindparam("leader"),
-        documents.c.id == bindparam("keeper"),
-        documents.c.id == bindparam("document"),
-        and_(documents.c.key_digest == bindparam("named"), documents.c.leader_id == bindparam("leader")),
+_CONTENDERS = (
+    select(
+        *_COLUMNS,
+        _count_led(MOST_VOTES, _led.c.canonical_digest == documents.c.key_digest).label("votes"),
+        _count_led(bindparam("most")).label("duplicates"),
     )
+    .where(
+        or_(
+            documents.c.id == bindparam("leader"),
+            documents.c.id == bindparam("keeper"),
+            documents.c.id == bindparam("document"),
+            and_(documents.c.key_digest == bindparam("named"), documents.c.leader_id == bindparam("leader")),
+        )
+    )
+    .order_by(documents.c.id)
 )
-_ALL = select(*_COLUMNS).where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
+_ALL = (
+    select(*_COLUMNS)
+    .where(or_(documents.c.id == bindparam("leader"), documents.c.leader_id == bindparam("leader")))
+    .order_by(documents.c.id)
+)
 
 
 class Standing(NamedTuple):
@@ -113,12 +121,13 @@ class Elections:
         duplicates: int,
     ) -> Standing:
         leader_id, keeper_id = before
-        by_key = {
-            row.key: (Copy(row.key, min(votes[row.id] + row.redirected, MOST_VOTES), row.first_run_id, row.text_bytes))
+        # The same key may be there twice, of two item classes or spiders.
+        copies = [
+            Copy(row.key, min(votes[row.id] + row.redirected, MOST_VOTES), row.first_run_id, row.text_bytes)
             for row in rows
-        }
-        keeper = self._policy.best(by_key.values()).key
-        elected = next(row.id for row in rows if row.key == keeper)
+        ]
+        place = copies.index(self._policy.best(copies))
+        elected, keeper = rows[place].id, rows[place].key
         if elected != keeper_id:
             document_rows.set_keeper(connection, leader_id, elected)
         return Standing(elected, keeper, elected != (keeper_id or leader_id), duplicates)

@@ -35,7 +35,7 @@ properties = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
-    comment="what this database was made with: schema version, scheme, its word lists, table design, scope, mode, item class",
+    comment="what this database was made with: version, scheme, its word lists, table design, scope, mode, item class",
 )
 
 runs = Table(

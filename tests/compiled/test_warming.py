@@ -133,7 +133,7 @@ def test_files_say_that_they_compile_and_then_compile_no_more(tmp_path: Path) ->
     lines = [json.dumps({"id": f"{number}", "text": text}) for number, text in enumerate(texts)]
     (tmp_path / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
     asked = ("-m", "dedup", "files", "in.jsonl", "--dry-run", "--json", "--processes", "1")
-    first = run(*asked, cwd=tmp_path, DEDUP_CACHE_DIR=str(tmp_path))
+    first = run(*asked, cwd=tmp_path, DEDUP_CACHE_DIR=str(tmp_path / "cache"))
     assert first.returncode == 0, first.stderr
     assert json.loads(first.stdout)["near"] == 1
     assert first.stderr.startswith(
@@ -141,7 +141,7 @@ def test_files_say_that_they_compile_and_then_compile_no_more(tmp_path: Path) ->
     )
     kept = set(tmp_path.rglob("*.nbc"))
     for mode in ("checked", "paper"):
-        again = run(*asked, "--mode", mode, cwd=tmp_path, DEDUP_CACHE_DIR=str(tmp_path))
+        again = run(*asked, "--mode", mode, cwd=tmp_path, DEDUP_CACHE_DIR=str(tmp_path / "cache"))
         assert (again.returncode, again.stderr) == (0, "")
     # All of it was compiled by the parts, nothing by the command itself.
     done = max(path.stat().st_mtime_ns for path in tmp_path.rglob("*.done"))

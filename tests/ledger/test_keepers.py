@@ -200,6 +200,16 @@ def test_a_better_copy_that_arrives_later_is_the_keeper_and_the_leader_leads_sti
     assert shelf.keepers() == {A: C}
 
 
+def test_of_two_items_of_one_key_and_two_classes_the_better_one_is_the_keeper(start: Callable[..., Shelf]) -> None:
+    shelf = start(swap_keeper=True, keeper="longest")
+    shelf.see(A, item_class="Article")
+    assert shelf.see(A, size=200, item_class="Review").outcome.keeper_changed
+    for item_class in ("Article", "Review"):
+        assert not shelf.see(B, size=150, item_class=item_class).outcome.keeper_changed
+    [leader] = [row for row in shelf.rows().values() if row.leader_id is None]
+    assert shelf.rows()[leader.keeper_id].text_bytes == 200
+
+
 def test_members_vote_by_their_canonical_address(start: Callable[..., Shelf]) -> None:
     shelf = start(swap_keeper=True)
     shelf.see(A, size=900)

@@ -53,9 +53,16 @@ def line(scheme: str, signature: Signature) -> str:
     return f"{scheme} {signature.fingerprint:x} {signature.sketch.to_bytes().hex()} {signature.bands.tolist()}"
 
 
-def plain(features: Mapping[bytes, float], hash_name: str, bits: int, tie: int) -> int:
-    """Make a fingerprint in plain Python."""
-    hashed = [(find_hash(hash_name).of(feature, bits), weight) for feature, weight in features.items()]
+def plain(features: Mapping[bytes, float], hash_name: str, bits: int, tie: int, *, of_pairs: bool = False) -> int:
+    """Make a fingerprint in plain Python; pairs of tokens are hashed as the hashes of both, one behind the other."""
+    hash_of = find_hash(hash_name).of
+
+    def hash_of_feature(feature: bytes) -> int:
+        tokens = feature.split(b"\n")
+        hashes = b"".join(hash_of(token, bits).to_bytes(bits // 8, "little") for token in tokens)
+        return hash_of(hashes if of_pairs else feature, bits)
+
+    hashed = [(hash_of_feature(feature), weight) for feature, weight in features.items()]
     sums = [sum(weight if value >> bit & 1 else -weight for value, weight in hashed) for bit in range(bits)]
     return sum(1 << bit for bit in range(bits) if sums[bit] > 0 or (sums[bit] == 0 and tie))
 
@@ -162,7 +169,9 @@ def test_a_scheme_equals_a_plain_reference(name: str, text: str) -> None:
     features = plain_features(scheme.features, text)
     if scheme.weights == "one":
         features = dict.fromkeys(features, 1)
-    assert scheme.signature(text).fingerprint == plain(features, scheme.hash, scheme.bits, scheme.tie)
+    of_pairs = scheme.features in ("word-bigrams", "pair-bigrams")
+    expected = plain(features, scheme.hash, scheme.bits, scheme.tie, of_pairs=of_pairs)
+    assert scheme.signature(text).fingerprint == expected
 
 
 @pytest.mark.parametrize("hash_name", sorted({"mmh3", *published.HASHES}))
@@ -178,6 +187,9 @@ def test_any_hash_and_width_equals_a_plain_reference(hash_name: str, tie: int) -
 def test_logarithmic_weights(text: str) -> None:
     features = {token: round((1 + log(n)) * UNIT) for token, n in plain_features("pairs", text).items()}
     assert find_scheme("pairs/log/xxh3/128").signature(text).fingerprint == plain(features, "xxh3", 128, 0)
+    bigrams = {pair: round((1 + log(n)) * UNIT) for pair, n in plain_features("pair-bigrams", text).items()}
+    expected = plain(bigrams, "xxh3", 128, 0, of_pairs=True)
+    assert find_scheme("pair-bigrams/log/xxh3/128").signature(text).fingerprint == expected
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -56,7 +56,7 @@ class Pipeline:
         decision = self._decider.decide(first.signature, second.signature)
         likeness = decision.similarity
         return decision.rule.is_duplicate, (
-            f"{decision.rule.value}: distance {decision.distance}, Jaccard {likeness.jaccard:.2f}, "
+            f"{decision.rule.value}: distance {decision.distance}, estimated Jaccard {likeness.jaccard:.2f}, "
             f"containment {likeness.containment:.2f}, length ratio {likeness.length_ratio:.2f}"
         )
 
