@@ -94,7 +94,7 @@ def _decide_any_signatures() -> None:
 
 
 PARTS = {
-    "signatures": Part("signatures", 8, _compile_signatures),
-    "files": Part("what `dedup files` needs", 8, _compile_files),
+    "signatures": Part("signatures", 9, _compile_signatures),
+    "files": Part("what `dedup files` needs", 4, _compile_files),
 }
 """What can be compiled ahead, by name."""
