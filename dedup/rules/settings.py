@@ -202,8 +202,9 @@ class DedupSettings(RuleSettings):
         _require(0 <= self.max_drop_share <= 1, "max_drop_share", self.max_drop_share, "a number from 0 to 1")
         _require(0 < self.lock_timeout <= MAX_SECONDS, "lock_timeout", self.lock_timeout, "0 to 86,400 seconds")
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
-        for name in ("batch_size", "brake_after"):
-            _require(getattr(self, name) >= 1, name, getattr(self, name), "at least 1")
+        # A database takes so many values in a statement and no more.
+        _require(1 <= self.batch_size <= 5_000, "batch_size", self.batch_size, "1 to 5,000 documents")
+        _require(self.brake_after >= 1, "brake_after", self.brake_after, "at least 1")
         _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
 
 

@@ -168,6 +168,7 @@ def test_a_value_is_understood(name: str, value: object, expected: object) -> No
         ("min_tokens", 3.7),
         ("min_tokens", [3]),
         ("batch_size", 0),
+        ("batch_size", 5_001),
         ("max_cluster", -1),
         ("min_tokens", -1),
         ("short_tokens", -1),
