@@ -1,0 +1,158 @@
+"""Documents in one transaction: what is decided and stored is the same as where each has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from dedup.ledger import key_table
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Document
+from dedup.rules.settings import DedupSettings, Mode
+from dedup.rules.verification import keys_of
+from dedup.signature.signature import digest
+from dedup.sql import schema
+from tests.deciding import Crawl, empty, signature_of
+from tests.texts import all_pairs, document, edited, extended, filled_in, form
+
+NEW, UPDATED, EXACT, NEAR = Verdict.NEW, Verdict.UPDATED, Verdict.EXACT_DUPLICATE, Verdict.NEAR_DUPLICATE
+TEXT, OTHER, THIRD = document(120, "text"), document(120, "other"), document(120, "third")
+FORM = form(200, 14, "form")
+TEXTS = [
+    *(TEXT, OTHER, edited(OTHER, 4), FORM, filled_in(FORM), all_pairs(12, 1), all_pairs(12, 2)),
+    # They share nearly all their keys.
+    *(edited(TEXT, 2, seed) for seed in range(6)),
+    *(extended(TEXT, 10, "a"), extended(TEXT, 10, "b"), extended(TEXT, 20, "c")),
+    *(document(40), edited(document(40), 1), document(5), ""),
+]
+URLS = [f"http://{host}.example/{number}" for host in "ab" for number in range(4)]
+
+
+class FailingDocument(Document):
+    """A document on which a batch fails."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise InterruptedError
+
+
+@st.composite
+def documents(draw: Callable[[Any], Any]) -> Document:
+    text, body = draw(st.sampled_from(TEXTS)), draw(st.sampled_from([None, b"1", b"2"]))
+    body_digest = body and digest(text.encode() + body)
+    return Document(
+        draw(st.sampled_from(URLS)),
+        # Of known bytes there is no signature.
+        None if body and draw(st.booleans()) else signature_of(text),
+        len(text),
+        body_digest,
+        separate=draw(st.sampled_from([False, False, True])),
+        item_class=draw(st.sampled_from(["", "", "Review"])),
+        spider=draw(st.sampled_from(["one", "two"])),
+    )
+
+
+def decided(crawl: Crawl, some: list[Document], cuts: list[int], *, with_failures: bool = False) -> list[Any]:
+    """Decide documents in batches that end at some places; a batch that fails is repeated, as in an outage."""
+    empty(crawl)
+    found: list[Decision | None] = []
+    for start, end in pairwise([0, *cuts]):
+        if with_failures:
+            with pytest.raises(InterruptedError):
+                crawl.see_all([*some[start:end], FailingDocument("", None)])
+        found += crawl.see_all(some[start:end])
+    return found
+
+
+def written(crawl: Crawl) -> list[Any]:
+    """Return what the database holds, but for times and the numbers of runs and batches."""
+    rows = crawl.query(select(schema.documents).order_by(schema.documents.c.id))
+    places = {row.id: place for place, row in enumerate(rows)} | {None: None}
+    told = [
+        (row.key_digest, row.text_digest, row.body_digest, row.indexed, places[row.leader_id], row.redirected)
+        for row in rows
+    ]
+    told += [
+        (row.verdict, *(places[row[name]] for name in ("document_id", "original_id", "matched_id")), row.rule, row.kept)
+        for row in (each._mapping for each in crawl.query(select(schema.verdicts).order_by(schema.verdicts.c.id)))
+    ]
+    found = crawl.query(select(schema.fingerprints))
+    return [told, sorted((row.number, row.value, places[row.document_id]) for row in found), crawl.words()]
+
+
+@pytest.mark.parametrize("most_read", [2, key_table.MOST_READ])
+@pytest.mark.parametrize(
+    "values", [{}, {"scope": "host"}, {"scope": "spider"}, {"mode": Mode.PAPER}, {"swap_keeper": True}], ids=str
+)
+@pytest.mark.slow
+def test_batches_decide_and_write_what_single_documents_do(
+    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], most_read: int
+) -> None:
+    # So a few documents make a key crowded.
+    monkeypatch.setattr(key_table, "MOST_READ", most_read)
+    crawl = start(**values)
+    examples = 25 if crawl.database.is_sqlite else 5
+
+    @settings(max_examples=examples, phases=(Phase.explicit, Phase.generate, Phase.shrink))
+    @given(st.lists(documents(), min_size=4, max_size=40), st.lists(st.integers(1, 30), min_size=40, max_size=40))
+    def law(some: list[Document], sizes: list[int]) -> None:
+        singly, one_by_one = decided(crawl, some, list(range(1, len(some) + 1))), written(crawl)
+        cuts = [*(each for each in accumulate(sizes) if each < len(some)), len(some)]
+        for with_failures in (False, True):
+            assert decided(crawl, some, cuts, with_failures=with_failures) == singly
+            assert written(crawl) == one_by_one
+        crawl.assert_consistent()
+
+    law()
+
+
+def test_a_document_that_changes_twice_in_a_batch_is_found_by_what_it_holds_then(crawl: Crawl) -> None:
+    copies = {text: edited(text, 2) for text in (TEXT, OTHER, THIRD)}
+    texts = [("a", TEXT), ("b", copies[TEXT]), ("a", OTHER), ("c", copies[OTHER]), ("a", THIRD), ("d", copies[OTHER])]
+    texts += [("e", copies[THIRD]), ("f", edited(TEXT, 2, "again"))]
+    decisions = crawl.see_all([crawl.document(key, text) for key, text in texts])
+    assert [(each.verdict, each.original) for each in decisions if each] == [
+        *((NEW, None), (NEAR, "a"), (UPDATED, None), (NEAR, "a")),
+        # What hung on its old content has to be decided anew: the first of these is nobody's copy.
+        *((UPDATED, None), (NEW, None), (NEAR, "a"), (NEW, None)),
+    ]
+
+
+def keys(text: str) -> set[tuple[int, int]]:
+    signature = signature_of(text)
+    found = keys_of(DedupSettings()).of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
+    return set(enumerate(found[0].tolist()))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_who_leaves_a_crowded_key_makes_room_in_the_same_batch(
+    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    monkeypatch.setattr(key_table, "MOST_READ", 1)
+    crawl = start()
+    first = form(200, 6, "crowded")
+    second = filled_in(first)
+    copy = next(
+        each
+        for each in (edited(second, 15, seed) for seed in range(1000))
+        if keys(second) & keys(each) and keys(second) & keys(each) <= keys(first)
+    )
+    shown = [("first", first), ("second", second), ("first", OTHER), ("copy", copy)]
+    documents_ = [crawl.document(key, text) for key, text in shown]
+    batches = [documents_] if at_once else [[each] for each in documents_]
+    decisions = [decision for batch in batches for decision in crawl.see_all(batch)]
+    assert decisions[-1] is not None
+    assert (decisions[-1].verdict, decisions[-1].original) == (NEAR, "second")
+
+
+def test_a_failed_batch_leaves_no_key_to_the_next_one(crawl: Crawl) -> None:
+    with pytest.raises(InterruptedError):
+        crawl.see_all([crawl.document("a", TEXT), FailingDocument("", None)])
+    assert crawl.see("b", edited(TEXT, 2)).verdict is NEW
+    assert crawl.see("c", TEXT).original == "b"
