@@ -15,7 +15,7 @@ from dedup.index.keys import MOST_RANKED, RADIUS
 from dedup.rules.settings import RuleSettings
 from dedup.spark.comparing import COMPARED, SKETCH, compare
 from dedup.spark.contents import is_comparable
-from dedup.spark.keys import READ, keys_in, read
+from dedup.spark.keys import READ, keys_in, marks_of, read
 from dedup.spark.known import Known
 from dedup.spark.steps import Steps
 
@@ -35,8 +35,8 @@ def candidates_of(contents: DataFrame, known: Known, settings: RuleSettings, ste
     asked, earlier = (each.where(is_comparable(settings)) for each in (contents, known.rows))
     keys = keys_in(asked, settings)
     if not known.is_empty:
-        keys = steps.keep("keys", keys)
-        keys = keys.union(keys_in(earlier, settings).join(keys.select("key"), "key", "left_semi"))
+        # Of what is known only little has keys that a new one has: the rest is not moved.
+        keys = keys.union(keys_in(earlier, settings, marks_of(keys)))
     by_key = keys.repartition("key").sortWithinPartitions("key", "id")
     shared = steps.keep("shared", _chosen(by_key.mapInArrow(partial(read, first_asked=known.end), READ)))
     ours = asked.select("id", "fingerprint", *SKETCH)

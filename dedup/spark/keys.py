@@ -27,25 +27,62 @@ them."""
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _NUMBER_BITS = np.uint64(40)
 _IS_BAND = np.uint64(1)
+_MARKS, _MARKED_BITS = 1 << 25, np.uint64(64 - 25)
 _RARITIES = np.array(RARITIES)
 
 
-def keys_in(contents: DataFrame, settings: RuleSettings) -> DataFrame:
+def keys_in(contents: DataFrame, settings: RuleSettings, wanted: NDArray[np.uint8] | None = None) -> DataFrame:
     """Return a row for each key of documents: `key` and `id`.
 
     Args:
         contents: `id`, `fingerprint` and `bands` of each.
         settings: the tables.
+        wanted: what `marks_of` returns; keys that were not marked are left out. None: none is.
     """
     columns = contents.select("id", "fingerprint", "bands")
-    return columns.mapInArrow(partial(_make, keys=keys_of(settings)), "key long, id long")
+    return columns.mapInArrow(partial(_make, keys=keys_of(settings), wanted=wanted), "key long, id long")
 
 
-def _make(batches: Iterable[pa.RecordBatch], keys: Keys) -> Iterator[pa.RecordBatch]:
+def marks_of(keys: DataFrame) -> NDArray[np.uint8]:
+    """Return a bit for each of the highest 25 bits that a key may have, set where one has them: 4 MB, eight to a byte.
+
+    Args:
+        keys: what `keys_in` returns.
+    """
+    # What any task has seen is put together by one: the driver gets it once.
+    seen = keys.mapInArrow(_mark, "marks binary").repartition(1).mapInArrow(_together, "marks binary").first()
+    return np.frombuffer(seen["marks"], np.uint8) if seen is not None else np.zeros(_MARKS // 8, np.uint8)
+
+
+def _make(batches: Iterable[pa.RecordBatch], keys: Keys, wanted: NDArray[np.uint8] | None) -> Iterator[pa.RecordBatch]:
+    is_wanted = None if wanted is None else np.unpackbits(wanted).astype(np.bool_)
     for batch in batches:
         if len(batch):
-            ids = np.repeat(batch.column("id").to_numpy(), keys.count)
-            yield pa.RecordBatch.from_pydict({"key": numbers(_mixed(keys, batch).ravel()), "id": pa.array(ids)})
+            made, ids = _mixed(keys, batch).ravel(), np.repeat(batch.column("id").to_numpy(), keys.count)
+            if is_wanted is not None:
+                places = np.flatnonzero(is_wanted[made >> _MARKED_BITS])
+                made, ids = made[places], ids[places]
+            yield pa.RecordBatch.from_pydict({"key": numbers(made), "id": pa.array(ids)})
+
+
+def _mark(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    marks = np.zeros(_MARKS, np.bool_)
+    for batch in batches:
+        marks[unsigned(batch.column("key")) >> _MARKED_BITS] = True
+    if marks.any():
+        yield _row_of(np.packbits(marks))
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    marks = np.zeros(_MARKS // 8, np.uint8)
+    for batch in batches:
+        for each in batch.column("marks"):
+            marks |= np.frombuffer(each.as_buffer(), np.uint8)
+    yield _row_of(marks)
+
+
+def _row_of(marks: NDArray[np.uint8]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"marks": pa.array([marks.tobytes()], pa.binary())})
 
 
 def _mixed(keys: Keys, batch: pa.RecordBatch) -> NDArray[np.uint64]:
