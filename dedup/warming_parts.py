@@ -10,7 +10,6 @@ import os
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +40,7 @@ def _compile_signatures() -> None:
 
 
 def _compile_files() -> None:
+    from dedup.corpus.deciding.deciding import CorpusDeduplicator
     from dedup.corpus.deciding.known import KnownDocuments
     from dedup.corpus.job.job import Job
     from dedup.corpus.job.run import run_job
@@ -55,13 +55,15 @@ def _compile_files() -> None:
         with closing(KnownDocuments(folder)) as known:
             known.add("0", bytes(16), 0, Sketch(bytes(64), 0, 0, 0), words=b"", leader=None, indexed=True)
             known.find(bytes(16))
-        sample, index = folder / "sample.jsonl", folder / "index"
+            lengths = known.checkpoint()
+        # As with an index to begin with.
+        CorpusDeduplicator(RuleSettings(), folder, lengths).close()
+        sample = folder / "sample.jsonl"
         lines = [json.dumps({"id": f"{number}", "text": f"word {number}"}) for number in range(10)]
         sample.write_text("\n".join(lines) + "\n", encoding="utf-8")
         job = Job(find_files([sample]).files, ReadOptions(), RuleSettings(), {}, folder / "state", processes=1)
         with Path(os.devnull).open("w", encoding="utf-8") as nobody:
-            for each in (replace(job, save_index=index), replace(job, against=index)):
-                run_job(each, nobody)
+            run_job(job, nobody)
 
 
 def _decide_any_signatures() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.saved.folder import complete
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.index import AT_ONCE, SavedIndex, save
 from dedup.corpus.signing.signing import sign
-from dedup.corpus.state.checkpoint import Checkpoint, about_settings
-from dedup.corpus.state.tally import Tally
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 
@@ -20,27 +21,49 @@ from dedup.signature.schemes import find_scheme
 def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **values: Any) -> Path:
     """Make an index as `dedup files --save-index` does, of keys and texts, or pages where they are bytes."""
     settings = DedupSettings(**values)
-    folder.mkdir()
-    with closing(CorpusDeduplicator(settings, folder)) as deduplicator:
+    with TemporaryDirectory() as state, closing(CorpusDeduplicator(settings, Path(state))) as deduplicator:
         for key, content in documents:
             deduplicator.decide(sign(key, content, find_scheme(settings.scheme).spec))
-        lengths = deduplicator.checkpoint()
-    about = {"settings": about_settings(settings)}
-    Checkpoint(about, None, lengths, members=0, outputs={}, tally=Tally(), is_read=True).save(folder)
-    complete(folder)
+        deduplicator.checkpoint()
+        save(folder, settings, deduplicator.blocks(AT_ONCE))
     return folder
 
 
 def held(folder: Path) -> dict[str, tuple[str | None, bool, bytes]]:
     """Return leader, whether it is in the tables, and words by key; keys are unique here."""
-    with closing(SavedIndex(folder)) as saved:
-        rows = {
-            document.key: (
-                None if document.leader_id is None else saved.key(document.leader_id),
-                document.indexed,
-                saved.words(document.id),
-            )
-            for document, _, _ in saved.documents()
-        }
-        assert len(rows) == len(saved)
+    saved = SavedIndex(folder)
+    stored = list(saved.documents())
+    rows = {
+        document.key: (
+            None if document.leader_id is None else stored[document.leader_id][0].key,
+            document.indexed,
+            saved.inflate(document.id, words),
+        )
+        for document, words, _ in stored
+    }
+    assert len(rows) == len(saved)
     return rows
+
+
+def rows_in(folder: Path) -> list[dict[str, Any]]:
+    """Return the documents of an index as they are in its columns."""
+    rows: list[dict[str, Any]] = [
+        row for path in SavedIndex(folder).files for row in pq.read_table(path, partitioning=None).to_pylist()
+    ]
+    return rows
+
+
+def change_rows(folder: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
+    """Write the documents of an index in one file anew, with right checksums, after a change."""
+    [path] = SavedIndex(folder).files
+    table = pq.read_table(path, partitioning=None)
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, table.schema), path, write_page_checksum=True)
+
+
+def change_about(folder: Path, change: Callable[[str], str]) -> None:
+    """Write what an index says of itself anew."""
+    [path] = (folder / "about").glob("*.parquet")
+    [about] = pq.read_table(path, partitioning=None)["about"].to_pylist()
+    pq.write_table(pa.table({"about": [change(about)]}), path)

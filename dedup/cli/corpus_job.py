@@ -19,6 +19,7 @@ from dedup.corpus.job.job import Job
 from dedup.corpus.job.run import run_job
 from dedup.corpus.job.summary import summary_lines, summary_object
 from dedup.corpus.reading.files import CorpusFile, FoundFiles
+from dedup.corpus.saved.index import require_free
 from dedup.corpus.state.checkpoint import Checkpoint
 from dedup.corpus.writing.outputs import discard_part
 from dedup.errors import InputError
@@ -98,11 +99,11 @@ def _check_outputs(
     if force:
         shutil.rmtree(state, ignore_errors=True)
     is_going_on = not force and Checkpoint.load(state) is not None
-    for path in written:
+    for path in outputs.values():
         if path.exists() and not (force or is_going_on):
             raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
-        if path == save_index and path.exists() and not (path / "checkpoint.json").exists():
-            raise InputError(f"{path}: is there and is no index; give another name")
+    if save_index is not None:
+        require_free(save_index, force=force or is_going_on)
     if not is_going_on:
         for path in outputs.values():
             discard_part(path)

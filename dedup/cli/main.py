@@ -19,7 +19,7 @@ _COMMANDS = {
     "evaluate": "measure how well labelled pairs of documents are told apart",
     "explain": "say in full why two documents are duplicates, or are not",
     "files": "keep one of all near-duplicates in files: JSONL, CSV, Parquet, WARC, text, HTML",
-    "index": "build, look up, merge, check and convert saved indexes of documents",
+    "index": "build, look up, merge, check and load saved indexes of documents",
     "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
     "release": "let pages that were dropped and are no copies be stored after all",
     "runs": "list the runs of a database, or take one back",

@@ -30,17 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("inputs", nargs="+", metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where it is written, a folder or its URL")
-    parser.add_argument(
-        "--against",
-        metavar="INDEX",
-        help="what an index knows counts as earlier documents: a folder of --save-index, "
-        "or a file .parquet of `dedup index export`",
-    )
+    parser.add_argument("--against", metavar="INDEX", help="what this index knows counts as earlier documents")
     parser.add_argument(
         "--save-index",
         metavar="INDEX",
-        help="write what is known then, for --against and `dedup index import`; where "
-        "it is the index of --against, only what is new is added to it",
+        help="write what is known then; where it is the index of --against, only what is new is added to it",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument(

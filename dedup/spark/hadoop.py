@@ -67,22 +67,6 @@ def remove(spark: SparkSession, path: str) -> None:
         system.delete(place, True)
 
 
-def parquet_metadata(spark: SparkSession, path: str) -> dict[str, str]:
-    """Return what whoever wrote a Parquet file has noted in it, by key.
-
-    Raises:
-        InputError: it cannot be read, or is no Parquet file.
-    """
-    with _opened(spark, path) as (_, place):
-        hadoop = _gateway(spark).org.apache.parquet.hadoop
-        conf = _configuration(spark)
-        reader = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(place, conf))
-        try:
-            return dict(reader.getFooter().getFileMetaData().getKeyValueMetaData())
-        finally:
-            reader.close()
-
-
 def _gateway(spark: SparkSession) -> Any:
     return spark.sparkContext._jvm  # noqa: SLF001 -- there is no other way to Hadoop from Python
 

@@ -1,8 +1,7 @@
-"""A saved index on Spark: the rows of `dedup.corpus.saved.export_format` as a DataFrame, written and read."""
+"""A saved index on Spark: the folder of `dedup.corpus.saved.index` as a DataFrame, written, added to and read."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,19 +11,18 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from dedup.corpus.saved.export_format import (
+from dedup.corpus.saved.index import (
     ABOUT,
     COMPLETE,
     FROM,
-    NAME,
+    ROW_GROUP_BYTES,
     ROWS,
-    About,
-    no_export,
+    no_index,
     not_complete,
     read_about,
     write_about,
 )
-from dedup.corpus.state.checkpoint import about_settings, require_made_with
+from dedup.corpus.state.checkpoint import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.spark import hadoop
@@ -48,7 +46,7 @@ def require_free_index(spark: SparkSession, path: str) -> None:
 
 
 def save_index(found: Deduplicated, path: str, settings: RuleSettings | None = None) -> None:
-    """Write what is to be known of documents as a folder that `load_index` and `dedup index import` read, or add it.
+    """Write what is to be known of documents as an index, or add it to one.
 
     What is added is written beside what was there, which is not read: to add costs what is added. To add the same once
     more, as after a failure, replaces it.
@@ -108,19 +106,19 @@ def _write(rows: DataFrame, documents: DataFrame, path: str, settings: RuleSetti
     [(first,)] = documents.agg(f.min("id")).collect()
     if first is not None or not is_there:
         stored = rows.select(f.col("id").alias("number"), *names_of(COLUMNS)[1:])
-        parts = stored.write.option("compression", "zstd").mode("overwrite")
-        parts.parquet(f"{path}/{ROWS}/{FROM}={first or 0}")
+        parts = stored.write.option("compression", "zstd").option("parquet.block.size", ROW_GROUP_BYTES)
+        parts.mode("overwrite").parquet(f"{path}/{ROWS}/{FROM}={first or 0}")
     if not is_there:
-        about = json.dumps(write_about(about_settings(settings)))
-        spark.createDataFrame([(about,)], "value string").coalesce(1).write.text(f"{path}/{ABOUT}")
+        about = spark.createDataFrame([(write_about(settings),)], f"{ABOUT} string")
+        about.coalesce(1).write.parquet(f"{path}/{ABOUT}")
 
 
 def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = None) -> DataFrame:
-    """Read an index that `save_index` or `dedup index export` has written.
+    """Read an index.
 
     Args:
         spark: the session.
-        path: the folder, or the file `.parquet`, in any file system of Spark.
+        path: the folder, in any file system of Spark.
         settings: those that it must have been made with; by default as everywhere.
 
     Returns:
@@ -128,30 +126,34 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
 
     Raises:
         InputError: it is no index, was made with other settings, or has rows that were not written to the end.
+        IndexFileError: it is damaged.
     """
     path = path.rstrip("/")
-    is_folder = _require_index(spark, path, settings or RuleSettings())
-    stored = spark.read.schema(COLUMNS.replace("id long", "number long", 1)).parquet(
-        f"{path}/{ROWS}" if is_folder else path
-    )
+    _require_index(spark, path, settings or RuleSettings())
+    stored = spark.read.schema(COLUMNS.replace("id long", "number long", 1)).parquet(f"{path}/{ROWS}")
     return stored.select(f.col("number").alias("id"), *names_of(COLUMNS)[1:])
 
 
 def index_marks(spark: SparkSession, path: str) -> list[list[str | int]]:
     """Return what tells an index from what it is once it has grown, see `dedup.spark.hadoop.marks_of`."""
-    return hadoop.marks_of(spark, f"{path}/{ROWS}" if hadoop.is_folder(spark, path) else path)
+    return hadoop.marks_of(spark, f"{path}/{ROWS}")
 
 
-def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> bool:
-    """Refuse what is no index with these settings; say whether it is a folder, or else a file."""
-    is_folder = hadoop.is_folder(spark, path)
-    about = _about_folder(spark, path) if is_folder else _about_file(spark, path)
-    require_made_with(path, about.named_settings, settings)
-    if is_folder:
-        for name in hadoop.names_in(spark, f"{path}/{ROWS}"):
-            if not hadoop.exists(spark, f"{path}/{ROWS}/{name}/{COMPLETE}"):
-                raise not_complete(f"{path}/{ROWS}/{name}")
-    return is_folder
+def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:
+    """Refuse what is no index with these settings, or has a part that was not written to the end."""
+    if not all(hadoop.is_folder(spark, f"{path}/{name}") for name in (ROWS, ABOUT)):
+        raise no_index(path)
+    try:
+        lines = spark.read.schema(f"{ABOUT} string").parquet(f"{path}/{ABOUT}").collect()
+    except AnalysisException:
+        lines = []
+    if len(lines) != 1:
+        raise no_index(path)
+    named_settings, _ = read_about(path, lines[0][ABOUT])
+    require_made_with(path, named_settings, settings)
+    for name in hadoop.names_in(spark, f"{path}/{ROWS}"):
+        if not hadoop.exists(spark, f"{path}/{ROWS}/{name}/{COMPLETE}"):
+            raise not_complete(f"{path}/{ROWS}/{name}")
 
 
 def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:
@@ -161,22 +163,3 @@ def _with_words(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator
         kept = signatures_of(texts, scheme_name, with_words=True).words
         columns["words"] = pa.array(kept, pa.binary(), mask=texts.is_null().to_numpy(zero_copy_only=False))
         yield pa.RecordBatch.from_pydict({name: columns[name] for name in names_of(COLUMNS)})
-
-
-def _about_folder(spark: SparkSession, path: str) -> About:
-    try:
-        lines = spark.read.text(f"{path}/{ABOUT}").collect()
-    except AnalysisException:
-        lines = []
-    if len(lines) != 1:
-        raise no_export(path)
-    return read_about(path, lines[0]["value"])
-
-
-def _about_file(spark: SparkSession, path: str) -> About:
-    if not path.lower().endswith(".parquet"):
-        raise no_export(path)
-    about = hadoop.parquet_metadata(spark, path).get(NAME)
-    if about is None:
-        raise no_export(path)
-    return read_about(path, about)

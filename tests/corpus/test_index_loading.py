@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from dedup.cli.main import main
-from dedup.corpus.saved import loading
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved import database as loading
+from dedup.corpus.saved.index import SavedIndex
 from dedup.errors import DatabaseError
 from dedup.ledger import key_table
 from dedup.sql import schema
@@ -42,19 +43,16 @@ def index(*arguments: object) -> int:
     return main(["index", *map(str, arguments)])
 
 
-@pytest.mark.parametrize(("mode", "kind"), [("checked", ""), ("paper", ".jsonl"), ("checked", ".parquet")])
+@pytest.mark.parametrize("mode", ["checked", "paper"])
 def test_what_is_loaded_is_what_the_index_knows(
-    tmp_path: Path, database_url: str, mode: str, kind: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, database_url: str, mode: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     values = {"mode": mode, "scheme": "pairs", "max_compared": 600}
     saved = save_index(tmp_path / "index", DOCUMENTS, **values)
-    if kind:
-        assert index("export", saved, "-o", tmp_path / f"index{kind}") == 0
-    capsys.readouterr()
-    assert index("load", tmp_path / f"index{kind}", database_url) == 0
+    assert index("load", saved, database_url) == 0
     expected = held_by_own_keys(saved)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith(f"{len(expected) - 1} documents, as run 'index index{kind}'")
+    assert lines[0].endswith(f"{len(expected) - 1} documents, as run 'index index'")
     assert lines[1] == "left out: 1 pages without text, as an index does not know their bytes"
     assert "DEDUP_SCHEME=pair-bigrams/one/mmh3/64" in lines[2]
     assert "DEDUP_MAX_COMPARED=600" in lines[2]
@@ -74,11 +72,12 @@ def test_what_is_loaded_is_what_the_index_knows(
 
 def held_by_own_keys(folder: Path) -> dict[str, Any]:
     """Do what `held` does where some have the same key, which they get their number for."""
-    with closing(SavedIndex(folder)) as saved:
-        rows: dict[str, Any] = {}
-        for each, _, _ in saved.documents():
-            leader = None if each.leader_id is None else saved.key(each.leader_id)
-            rows[f"{each.key} {each.id}" if each.key in rows else each.key] = leader, each.indexed, saved.words(each.id)
+    stored = list(SavedIndex(folder).documents())
+    rows: dict[str, Any] = {}
+    for each, deflated, _ in stored:
+        leader = None if each.leader_id is None else stored[each.leader_id][0].key
+        words = zlib.decompress(deflated) if deflated else b""
+        rows[f"{each.key} {each.id}" if each.key in rows else each.key] = leader, each.indexed, words
     return rows
 
 
@@ -105,14 +104,11 @@ def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, s
     assert sum("known.example" in str(row[1]) for row in found) > 5
 
 
-@pytest.mark.parametrize("kind", ["", ".parquet"])
 def test_a_load_that_was_stopped_goes_on(
-    tmp_path: Path, database_url: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved = save_index(tmp_path / "index", DOCUMENTS)
+    source = save_index(tmp_path / "index", DOCUMENTS)
     other = save_index(tmp_path / "other", DOCUMENTS[:2])
-    assert index("export", saved, "-o", tmp_path / "index.parquet") == 0
-    source = tmp_path / f"index{kind}"
     monkeypatch.setattr(loading, "AT_ONCE", 2)
     monkeypatch.setattr(key_table, "_AT_ONCE", 2)
     for module, name in ((loading, "_write"), (key_table, "_execute")):
@@ -128,11 +124,11 @@ def test_a_load_that_was_stopped_goes_on(
     crawled = Crawl(database_url)
     with closing(crawled.database):
         crawled.assert_consistent()
-        assert {row.name: row.outcome for row in crawled.query(select(schema.runs))}[f"index index{kind}"] == "loaded"
-        assert len(crawled.stored()) == len(held_by_own_keys(saved)) - 1
+        assert {row.name: row.outcome for row in crawled.query(select(schema.runs))}["index index"] == "loaded"
+        assert len(crawled.stored()) == len(held_by_own_keys(source)) - 1
     assert index("load", source, database_url) == 1
     assert "is there already" in capsys.readouterr().err
-    assert main(["runs", "--database", database_url, "cancel", f"index index{kind}"]) == 1
+    assert main(["runs", "--database", database_url, "cancel", "index index"]) == 1
     assert "is what was loaded of an index" in capsys.readouterr().err
 
 
@@ -145,29 +141,6 @@ def stopping_at(calls: int, real: Callable[..., Any]) -> Callable[..., Any]:
         return real(*arguments)
 
     return stopping
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"digest": 1}, "several rows have the digest"),
-        ({"leader": 1}, "'b' leads others and is led by another document"),
-        ({"leader": 7}, "line 6: leader '7' is not the number of a row before"),
-    ],
-)
-def test_rows_that_do_not_fit_are_refused(
-    tmp_path: Path, sqlite_url: str, change: dict[str, int], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved = save_index(tmp_path / "index", DOCUMENTS)
-    assert index("export", saved, "-o", tmp_path / "rows.jsonl") == 0
-    about, *rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
-    rows[4].update({name: rows[value][name] if name == "digest" else value for name, value in change.items()})
-    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, [about, *rows])), encoding="utf-8")
-    capsys.readouterr()
-    assert index("load", tmp_path / "rows.jsonl", sqlite_url) == 2
-    assert message in capsys.readouterr().err
-    with pytest.raises(DatabaseError, match="holds a part of an index"):
-        Crawl(sqlite_url)
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.cli.main import main
-from dedup.corpus.saved import folder as folders
-from dedup.corpus.saved.folder import new_index
+from dedup.corpus.deciding.deciding import CorpusDeduplicator
+from dedup.corpus.saved.contents import verify
+from dedup.corpus.saved.index import SavedIndex, new_index
 from dedup.corpus.saved.merging import merge
-from dedup.corpus.saved.reader import SavedIndex
-from dedup.corpus.saved.verifying import verify
+from dedup.corpus.signing.signing import sign
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster
 from dedup.signature.sketch import compare
@@ -42,22 +42,20 @@ def test_every_content_is_there_once_and_nothing_else(corpora: list[list[str]], 
         with new_index(path / "merged", sources[0].settings, force=False) as known:
             merged = merge(sources, known)
         assert verify(path / "merged") == sum(merged.added)
-        with closing(SavedIndex(path / "merged")) as saved:
-            stored = [document for document, _, _ in saved.documents()]
-            by_digest = {each.text_digest: each for each in stored}
-            for number, source in enumerate(sources):
-                for document, _, bands in source.documents():
-                    there = by_digest[document.text_digest]
-                    # The first index that has a content gives it its key.
-                    assert int(there.key.partition("-")[0]) <= number
-                    assert saved.words(there.id) == source.words(document.id)
-                    assert saved.bands[there.id].tolist() == bands.tolist()
-            for document in stored:
-                if document.leader_id is not None and mode == "checked":
-                    leader = stored[document.leader_id]
-                    assert belongs_to_cluster(compare(document.sketch, leader.sketch), saved.settings)
-        for source in sources:
-            source.close()
+        saved = SavedIndex(path / "merged")
+        stored = list(saved.documents())
+        by_digest = {each.text_digest: (each, words, bands) for each, words, bands in stored}
+        for number, source in enumerate(sources):
+            for document, words, bands in source.documents():
+                there, there_words, there_bands = by_digest[document.text_digest]
+                # The first index that has a content gives it its key.
+                assert int(there.key.partition("-")[0]) <= number
+                assert there_words == words
+                assert there_bands.tolist() == bands.tolist()
+        for document, _, _ in stored:
+            if document.leader_id is not None and mode == "checked":
+                leader = stored[document.leader_id][0]
+                assert belongs_to_cluster(compare(document.sketch, leader.sketch), saved.settings)
 
 
 @pytest.mark.slow
@@ -72,20 +70,18 @@ def test_new_documents_against_a_merged_index(tmp_path: Path, capsys: pytest.Cap
     assert '"original": "1"' in (tmp_path / "dropped.jsonl").read_text(encoding="utf-8")
 
 
-def test_a_process_that_is_killed_leaves_the_old_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_killed_leaves_the_old_index(tmp_path: Path) -> None:
     save_index(tmp_path / "index", [("old", BASE[0])])
-
-    def killed(_: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), new_index(tmp_path / "index", DedupSettings(), force=True):
         raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(folders, "complete", killed)
-        with pytest.raises(KeyboardInterrupt), new_index(tmp_path / "index", DedupSettings(), force=True):
-            pass
     assert [path.name for path in tmp_path.iterdir()] == ["index"]
     assert verify(tmp_path / "index") == 1
     # What a kill -9 leaves is no hindrance, and is cleared away.
-    save_index(tmp_path / ".index.partial", [("half", BASE[1])])
+    left = tmp_path / ".index.partial"
+    left.mkdir()
+    with closing(CorpusDeduplicator(DedupSettings(), left)) as deduplicator:
+        deduplicator.decide(sign("half", BASE[1], "words"))
+        deduplicator.checkpoint()
     with new_index(tmp_path / "index", DedupSettings(), force=True):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["index"]

@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from itertools import count
@@ -22,7 +21,7 @@ from hypothesis import strategies as st
 
 from dedup import Deduplicator, DedupSettings, IncompatibleDatabaseError, SettingsError, find_scheme, make_signature
 from dedup.cli.main import main
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.index import SavedIndex
 from dedup.signature.dictionaries import load_jieba, read_dictionary_file, read_user_words, tokenizer_of
 from dedup.signature.schemes import scheme_named
 from dedup.signature.segmenter import cut_run, load_dictionary
@@ -283,7 +282,7 @@ IN_ANOTHER_PROCESS = """
 import sys
 from contextlib import closing
 from dataclasses import replace
-from dedup.corpus.saved.crawled import scheme_of
+from dedup.corpus.saved.database import scheme_of
 from dedup.sql.database import open_existing_database
 with closing(open_existing_database(sys.argv[1])) as database:
     print(scheme_of(database).signature(sys.argv[2]).words.decode().split())
@@ -323,21 +322,18 @@ def test_files_are_decided_by_a_dictionary_and_the_index_has_it(
     options = ("--dictionary", path)
     run("index", "build", source, "-o", index, "--processes", 2, *options)
     Path(path).unlink()
-    with closing(SavedIndex(index)) as saved:
-        scheme = find_scheme(saved.settings.scheme)
-        found = [saved.words(number) for number in range(len(saved))]
-        fingerprints = [int(each) for each in saved.rows["fingerprint"]]
+    saved = SavedIndex(index)
+    scheme = find_scheme(saved.settings.scheme)
+    found = [saved.words(number) for number in range(len(saved))]
+    fingerprints = [saved.stored(number).fingerprint for number in range(len(saved))]
     assert scheme.vocabulary != JIEBA
     signatures = [scheme.signature(text) for text in texts.values()]
     assert fingerprints == [each.fingerprint for each in signatures]
     assert [words or each.words for words, each in zip(found, signatures, strict=True)] == [
         each.words for each in signatures
     ]
-    for name in ("rows.jsonl", "rows.parquet"):
-        run("index", "export", index, "-o", tmp_path / name)
-        run("index", "import", tmp_path / name, "-o", tmp_path / f"{name}.index")
-        run("index", "verify", tmp_path / f"{name}.index")
-    run("index", "merge", index, tmp_path / "rows.jsonl.index", "-o", tmp_path / "merged")
+    run("index", "verify", index)
+    run("index", "merge", index, "-o", tmp_path / "merged")
     capfd.readouterr()
     run("index", "query", tmp_path / "merged", f"text:{STORY}")
     assert "a" in capfd.readouterr().out

@@ -14,8 +14,8 @@ import pytest
 from dedup import DedupSettings, Mode, Verdict, find_scheme
 from dedup.cli.main import main
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
+from dedup.corpus.saved.index import SavedIndex
 from dedup.corpus.saved.querying import Query
-from dedup.corpus.saved.reader import SavedIndex
 from dedup.corpus.signing.signing import sign
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.decision import Decision
@@ -25,6 +25,7 @@ from dedup.rules.rule import Rule
 from dedup.sql.schema import documents, to_unsigned
 from tests.commands import run_dedup
 from tests.deciding import Crawl
+from tests.saved_indexes import rows_in
 from tests.texts import chinese, chinese_words, document, edited
 
 _LATIN = "abcdefghijklmnopqrstuvwxyz"
@@ -144,11 +145,10 @@ def test_a_run_over_files_keeps_them_and_says_so(mode: Mode, tmp_path: Path) -> 
     printed = run_files(tmp_path, "--scheme", "yanyiwu", "--mode", mode.value, "--save-index", "index")
     assert "dropped     1 document   1 exact, 0 near" in printed
     assert "21 documents without features of this scheme, compared exactly alone" in printed
-    with closing(SavedIndex(tmp_path / "index")) as saved:
-        assert saved.rows["indexed"].tolist() == [0] * 20 + [1]
-        query = Query(saved)
-        assert [found.key for found in query.like(find_scheme("yanyiwu").signature(UNRELATED[3]))] == ["3"]
-        assert query.like(find_scheme("yanyiwu").signature(in_script(document(200, "another")))) == []
+    assert [row["indexed"] for row in rows_in(tmp_path / "index")] == [False] * 20 + [True]
+    query = Query(SavedIndex(tmp_path / "index"))
+    assert [found.key for found in query.like(find_scheme("yanyiwu").signature(UNRELATED[3]))] == ["3"]
+    assert query.like(find_scheme("yanyiwu").signature(in_script(document(200, "another")))) == []
     assert main(["index", "verify", str(tmp_path / "index")]) == 0
     # A later run knows them by their texts.
     rows = [{"id": "again", "text": UNRELATED[5]}, {"id": "other", "text": in_script(document(200, "other"))}]
@@ -168,8 +168,7 @@ def test_an_index_of_a_crawl_and_a_merged_one_leave_them_out(
     assert main(build) == 0
     assert main(["index", "merge", str(built), "-o", str(merged)]) == 0
     for folder in (built, merged):
-        with closing(SavedIndex(folder)) as saved:
-            assert saved.rows["indexed"].tolist() == [0, 1]
+        assert [row["indexed"] for row in rows_in(folder)] == [False, True]
     capsys.readouterr()
 
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus.saved.verifying import verify
-from dedup.errors import InputError
+from dedup.corpus.saved.contents import verify
+from dedup.errors import IndexFileError, InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup
 from tests.corpus.test_files_verdicts import corpus
 from tests.ledger.test_joining import STORIES
-from tests.saved_indexes import held
+from tests.saved_indexes import change_about, held
+from tests.saved_indexes import save_index as make_index
 from tests.spark.test_verdicts import SPREAD, set_in
 from tests.texts import ENGLISH, document
 
@@ -46,7 +47,7 @@ def assert_same(folder: Path, *names: str) -> None:
     exported = []
     for name in names:
         verify(folder / name)
-        dedup(folder, "index", "export", name, "-o", f"{name}.rows.jsonl")
+        dedup(folder, "index", "export", name, "-o", f"{name}.rows.jsonl", "--force")
         exported.append((folder / f"{name}.rows.jsonl").read_text(encoding="utf-8").splitlines())
     assert exported[0] == exported[1]
 
@@ -67,21 +68,17 @@ def of_spark(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "index"
 
 
-@pytest.fixture(scope="module")
-def small(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with an index of a few documents, without a job of Spark for them."""
-    from dedup.spark import copy_index, load_index
-
-    folder = tmp_path_factory.mktemp("small")
-    saved(TEXTS[:9], folder, "known")
-    dedup(folder, "index", "export", "known", "-o", "known.parquet")
-    copy_index(load_index(spark, str(folder / "known.parquet"), SETTINGS), str(folder / "index"), SETTINGS)
-    return folder
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """Return a folder with an index of a few documents, made without Spark."""
+    documents = [(f"http://a.example/{number}", text) for number, text in enumerate(TEXTS[:9])]
+    make_index(tmp_path / "index", documents, max_compared=300)
+    return tmp_path
 
 
 def test_what_spark_saves_is_what_files_save(of_spark: Path, tmp_path: Path) -> None:
     saved(TEXTS, tmp_path, "known")
-    dedup(tmp_path, "index", "import", of_spark, "-o", "found")
+    copytree(of_spark, tmp_path / "found")
     assert_same(tmp_path, "found", "known")
     assert len(list((of_spark / "rows").glob("*/*.parquet"))) > 1
     again = [ENGLISH, TEXTS[7], TEXTS[-1].upper()]
@@ -103,65 +100,73 @@ def test_what_files_save_comes_back_from_spark(spark: Any, tmp_path: Path) -> No
     from dedup.spark import copy_index, load_index
 
     saved(TEXTS, tmp_path, "known")
-    dedup(tmp_path, "index", "export", "known", "-o", "known.parquet")
-    for source, target in (("known.parquet", "first"), ("first", "second")):
-        copy_index(load_index(spark, str(tmp_path / source), SETTINGS), str(tmp_path / target), SETTINGS)
-    dedup(tmp_path, "index", "import", "second", "-o", "found")
+    copy_index(load_index(spark, str(tmp_path / "known"), SETTINGS), str(tmp_path / "found"), SETTINGS)
     assert_same(tmp_path, "found", "known")
 
 
-def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("begun", ["by Spark", "by files"])
+def test_what_is_added_is_beside_what_was_there(spark: Any, of_spark: Path, tmp_path: Path, begun: str) -> None:
     from dedup.spark import deduplicate, load_index, save_index
 
     index = tmp_path / "index"
-    copytree(of_spark, index)
+    saved(TEXTS, tmp_path, "known")
+    copytree(of_spark if begun == "by Spark" else tmp_path / "known", index)
+    source = str(copytree(index, tmp_path / "source"))
     before = {path: path.stat().st_mtime_ns for path in index.rglob("*.parquet")}
     new = [ENGLISH, TEXTS[7], TEXTS[-1].upper(), document(90, 9), document(90, 9).upper()]
-    saved(TEXTS, tmp_path, "known")
     saved(new, tmp_path, "both", "--against", "known")
     rows = [(number, f"http://a.example/{number}", text) for number, text in enumerate(new)]
     documents = spark.createDataFrame(rows, "id long, key string, text string")
     for attempt in ("1", "2"):
-        known = load_index(spark, str(of_spark), SETTINGS)
+        known = load_index(spark, source, SETTINGS)
         result = deduplicate(documents, str(tmp_path / "work" / attempt), SETTINGS, against=known)
         save_index(result, str(index), SETTINGS)
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    dedup(tmp_path, "index", "import", "index", "-o", "found")
-    assert_same(tmp_path, "found", "both")
+    assert_same(tmp_path, "index", "both")
     none = replace(result, contents=result.contents.limit(0))
     save_index(none, str(index), SETTINGS)
     [added] = [path for path in (index / "rows").iterdir() if path.name not in {each.parent.name for each in before}]
     (added / "_SUCCESS").unlink()
     with pytest.raises(InputError, match=f"{added.name}: was not written to the end"):
         load_index(spark, str(index), SETTINGS)
-    done = run_dedup("index", "import", "index", "-o", "broken", folder=tmp_path)
+    done = run_dedup("index", "merge", "index", "-o", "broken", folder=tmp_path)
     assert f"{added.name}: was not written to the end" in done.stderr
     save_index(none, str(tmp_path / "empty"), SETTINGS)
     assert load_index(spark, str(tmp_path / "empty"), SETTINGS).isEmpty()
+    assert verify(tmp_path / "empty") == 0
 
 
 @pytest.mark.parametrize(
     ("path", "settings", "message"),
     [
         ("index", RuleSettings(), "made with other settings .max_compared 300 instead of 20000."),
-        ("nothing", SETTINGS, "nothing: not an exported index"),
-        ("nothing.parquet", SETTINGS, "nothing.parquet: .*does not exist"),
-        ("index/rows", SETTINGS, "index/rows: not an exported index"),
-        ("other.parquet", SETTINGS, "other.parquet: not an exported index"),
-        ("broken.parquet", SETTINGS, "broken.parquet: .*is not a Parquet file"),
+        ("nothing", SETTINGS, "nothing: no index"),
+        ("index/rows", SETTINGS, "index/rows: no index"),
+        ("rows.parquet", SETTINGS, "rows.parquet: no index"),
         ("no-such-scheme://host/index", SETTINGS, "no-such-scheme://host/index: No FileSystem for scheme"),
     ],
 )
 def test_what_is_no_index_is_refused(spark: Any, small: Path, path: str, settings: RuleSettings, message: str) -> None:
-    import pyarrow as pa
-    from pyarrow.parquet import write_table
-
     from dedup.spark import load_index
 
-    write_table(pa.table({"key": ["a"]}), small / "other.parquet")
-    (small / "broken.parquet").write_bytes(b"PAR0" * 9)
+    (small / "rows.parquet").touch()
     with pytest.raises(InputError, match=message):
         load_index(spark, path if "://" in path else str(small / path), settings)
+
+
+def test_what_an_index_says_of_itself_is_not_trusted(spark: Any, small: Path) -> None:
+    from dedup.spark import load_index
+
+    change_about(small / "index", lambda about: about.replace('"format": 4', '"format": 3'))
+    with pytest.raises(InputError, match="index: an index of format 3, and this version reads 4; build it anew"):
+        load_index(spark, str(small / "index"), SETTINGS)
+    change_about(small / "index", lambda about: about[1:])
+    with pytest.raises(IndexFileError, match="index: damaged index, its settings cannot be read"):
+        load_index(spark, str(small / "index"), SETTINGS)
+    for path in (small / "index" / "about").glob("*.parquet"):
+        path.unlink()
+    with pytest.raises(InputError, match="index: no index"):
+        load_index(spark, str(small / "index"), SETTINGS)
 
 
 def test_ids_that_do_not_fit_and_other_settings_are_refused(spark: Any, small: Path, tmp_path: Path) -> None:

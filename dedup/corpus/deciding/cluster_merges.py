@@ -84,19 +84,6 @@ class ClusterMerges:
         self._looked_at += len(leaders)
 
 
-def join_saved(folder: Path, rows: NDArray[Any], length: int) -> None:
-    """Let saved documents name the leaders that they have; to do so once more changes nothing.
-
-    Args:
-        folder: where the joins are kept.
-        rows: the documents, of the type `dedup.corpus.deciding.known.ROW`.
-        length: how much of the file of joins is valid.
-    """
-    file = AppendingFile(folder / FILE, length)
-    apply_joins(rows, _read(file, length))
-    file.close()
-
-
 def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
     """Let documents name the leaders that they have after some joins.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from dedup.corpus.deciding.asking import asked_of, content_of
 from dedup.corpus.deciding.cluster_merges import ClusterMerges
 from dedup.corpus.deciding.clusters import KnownClusters
 from dedup.corpus.deciding.key_map import NOBODY, Found, KeyMap, find_candidates, find_closest, find_contents
-from dedup.corpus.deciding.known import NOWHERE, KnownDocuments, Lengths
+from dedup.corpus.deciding.known import NOWHERE, Block, KnownDocuments, Lengths
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
@@ -124,6 +124,10 @@ class CorpusDeduplicator:
         """Yield the keys of some documents by their numbers."""
         return self._known.keys(numbers)
 
+    def blocks(self, at_once: int) -> Iterator[Block]:
+        """Yield all documents up to the last checkpoint as a saved index has them, some at a time."""
+        return self._known.blocks(at_once)
+
     def words_of(self, number: int) -> bytes:
         """Return the words of a document by its number; nothing where they were not kept."""
         return self._clusters.words_of(number)
@@ -150,16 +154,18 @@ class CorpusDeduplicator:
         comparable = batch.rows["tokens"] >= self._fewest_tokens
         comparable &= batch.rows["fingerprint"] != self._without_features
         entered = np.flatnonzero(found.numbers >= 0)
-        with_words = entered[comparable[entered]] if not self._is_paper else entered[:0]
+        has_words = comparable[entered] & (not self._is_paper)
         rows = buffers.rows[first:end]
         for name in _COLUMNS:
             rows[name] = batch.rows[name][entered]
         rows["leader"], rows["indexed"] = NOWHERE, comparable[entered]
-        rows["key"] = _starts(batch.key_bytes[entered], buffers.keys_end)
-        rows["words"] = NOWHERE
-        rows["words"][np.searchsorted(entered, with_words)] = _starts(batch.word_bytes[with_words], buffers.words_end)
-        bands = batch.rows["bands"][entered].tobytes()
-        self._known.entered(end, batch.keys_of(entered), batch.words_of(with_words), bands)
+        self._known.entered(
+            batch.keys_of(entered),
+            batch.key_bytes[entered],
+            batch.words_of(entered[has_words]),
+            np.where(has_words, batch.word_bytes[entered], 0),
+            batch.rows["bands"][entered].tobytes(),
+        )
         if not self._is_paper:
             hashes = self._keys.hashes(batch.rows["fingerprint"], batch.rows["bands"])
             chains, known = self._keys.room(end), self._known
@@ -213,9 +219,3 @@ class CorpusDeduplicator:
         match = answer.match or answer.similar
         assert match is not None
         return Related(place, decision_of(Verdict.NEW, content_of(batch.signed(place)), answer), match.leader.id)
-
-
-def _starts(sizes: NDArray[Any], first: int) -> NDArray[np.int64]:
-    """Return where each of some byte strings begins, one behind the other."""
-    starts: NDArray[np.int64] = first + np.cumsum(sizes) - sizes
-    return starts

@@ -6,14 +6,15 @@ Only documents of different contents stand here: a further copy of a text is nev
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
+from dedup.corpus.appending import LENGTH_BYTES, AppendingFile, open_at, require_length, write_all
 from dedup.corpus.deciding.kernels import Sketches, find_digest, insert_digests
 from dedup.rules.documents import StoredDocument
 from dedup.signature.sketch import BANDS, Sketch
@@ -90,20 +91,32 @@ class Lengths(NamedTuple):
     earlier: int = 0
 
 
+class Block(NamedTuple):
+    """Documents that follow each other, as a saved index has them.
+
+    Attributes:
+        rows: of the type `ROW`; `key` and `words` mean nothing.
+        keys: what each is called, in UTF-8.
+        words: the words of each, deflated; nothing where they were not kept.
+        bands: those of each, shape (n, 24).
+    """
+
+    rows: NDArray[Any]
+    keys: list[bytes]
+    words: list[bytes]
+    bands: NDArray[np.uint64]
+
+
 class Buffers(NamedTuple):
     """Where further documents are entered.
 
     Attributes:
         rows: of the type `ROW`.
         slots: the table of digests, see `dedup.corpus.deciding.kernels.find_digest`.
-        keys_end: where the next key will stand.
-        words_end: where the next words will.
     """
 
     rows: NDArray[Any]
     slots: NDArray[np.uint32]
-    keys_end: int
-    words_end: int
 
 
 class KnownDocuments:
@@ -215,21 +228,57 @@ class KnownDocuments:
     def buffers(self, count: int) -> Buffers:
         """Make room for further documents that compiled code enters; `entered` counts them."""
         self._make_room(count)
-        return Buffers(self._rows, self._slots, self._keys.end, self._words.end)
+        return Buffers(self._rows, self._slots)
 
-    def entered(self, count: int, keys: bytes, words: bytes, bands: bytes) -> None:
+    def entered(
+        self,
+        keys: bytes,
+        key_bytes: NDArray[np.int64],
+        words: bytes,
+        word_bytes: NDArray[np.int64],
+        bands: bytes,
+    ) -> None:
         """Count documents that were entered, and add what belongs to them.
 
         Args:
-            count: how many documents there are now.
             keys: the keys of the new ones, each behind its length.
-            words: their words, likewise.
+            key_bytes: how many bytes each of them takes with its length, shape (n,).
+            words: the words of those that have some, each behind their length.
+            word_bytes: how many bytes these take, 0 where there are none, shape (n,).
             bands: their bands.
         """
+        rows = self._rows[self._count : self._count + len(key_bytes)]
+        rows["key"] = self._keys.end + np.cumsum(key_bytes) - key_bytes
+        rows["words"] = np.where(word_bytes, self._words.end + np.cumsum(word_bytes) - word_bytes, NOWHERE)
         self._keys.append_many(keys)
         self._words.append_many(words)
         self._bands.append_many(bands)
-        self._count = count
+        self._count += len(rows)
+
+    def extend(self, block: Block) -> None:
+        """Add documents of different contents, none of which is there yet."""
+        first, count = self._count, len(block.rows)
+        rows, slots = self.buffers(count)
+        rows[first : first + count] = block.rows
+        insert_digests(slots, rows["digest"], first, first + count)
+        words = [each for each in block.words if each]
+        key_bytes, word_bytes = (
+            np.array([LENGTH_BYTES + len(each) if each else empty for each in some], np.int64)
+            for some, empty in ((block.keys, LENGTH_BYTES), (block.words, 0))
+        )
+        bands = block.bands.astype("<u8").tobytes()
+        self.entered(_behind_lengths(block.keys), key_bytes, _behind_lengths(words), word_bytes, bands)
+
+    def blocks(self, at_once: int) -> Iterator[Block]:
+        """Yield all documents, as far as the last checkpoint made them safe, some at a time."""
+        # Not mapped: what was read of the files themselves would count as memory of this process.
+        keys, words = ((data for _, data in file.read_all(file.end)) for file in (self._keys, self._words))
+        for start in range(0, self._saved, at_once):
+            rows = self._rows[start : min(start + at_once, self._saved)]
+            has_words = (rows["words"] != NOWHERE).tolist()
+            bands = np.fromfile(self._bands_path, "<u8", len(rows) * BANDS, offset=start * BANDS_BYTES)
+            words_of_rows = [next(words) if each else b"" for each in has_words]
+            yield Block(rows, list(islice(keys, len(rows))), words_of_rows, bands.reshape(-1, BANDS))
 
     def stored(self, number: int) -> StoredDocument:
         """Return a document as the rules for verdicts want it, without what they do not look at."""
@@ -281,3 +330,8 @@ class KnownDocuments:
             # The first call of compiled code takes a while, in which workers could have something to do already.
             if self._count:
                 insert_digests(self._slots, self._rows["digest"], 0, self._count)
+
+
+def _behind_lengths(strings: Sequence[bytes]) -> bytes:
+    """Return byte strings one behind the other, each behind its length, as an `AppendingFile` has them."""
+    return b"".join([len(each).to_bytes(LENGTH_BYTES, "little") + each for each in strings])

@@ -28,8 +28,8 @@ class Job:
         processes: how many make signatures.
         limit: how many documents at most are read.
         checkpoint_seconds: how often the state is saved.
-        against: the saved state of an earlier run, whose documents count as known.
-        save_index: where the state is kept for that, once the run is done.
+        against: a saved index, whose documents count as known.
+        save_index: where one is written, once all is decided.
     """
 
     files: list[CorpusFile]

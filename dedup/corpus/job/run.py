@@ -13,23 +13,22 @@ from pathlib import Path
 from typing import TextIO
 
 from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
-from dedup.corpus.deciding.known import FILES, Lengths
+from dedup.corpus.deciding.known import KnownDocuments, Lengths
 from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.job.progress import CorpusProgress
-from dedup.corpus.job.recording import REPORTED, Recorder
+from dedup.corpus.job.recording import Recorder
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
-from dedup.corpus.saved.folder import complete, put_in_place, require_sums
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.index import AT_ONCE, SavedIndex, save
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signing import Portion, sign_all
 from dedup.corpus.signing.words import WordSource
 from dedup.corpus.state.checkpoint import Checkpoint, forget, locked, require_made_with, require_same
 from dedup.corpus.state.tally import Tally
-from dedup.corpus.writing.cluster_members import FILE as MEMBERS
 from dedup.corpus.writing.outputs import discard_part
 from dedup.display import plain
 from dedup.errors import InputError
+from dedup.progress import Progress
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 
@@ -69,7 +68,9 @@ def run_job(job: Job, stream: TextIO) -> Result:
                     discard_part(path)
             raise
     if job.state is not None:
-        _put_away(job.state, job.save_index)
+        # First what a later run would go on from: this may be killed too.
+        forget(job.state)
+        shutil.rmtree(job.state)
     return result
 
 
@@ -169,7 +170,7 @@ class _Run:
             decider.shutdown()
 
     def finish(self) -> Result:
-        """Write the clusters, save the state, give the outputs their names."""
+        """Write the clusters, save the state, give the outputs their names, save what is known."""
         members = self._recorder.checkpoint_members()
         with ThreadPoolExecutor(1) as saver:
             saving = self._job.state and saver.submit(self._save, self._deduplicator.checkpoint(), members)
@@ -183,6 +184,8 @@ class _Run:
             from dedup.corpus.job.reporting import write_report_of_files  # noqa: PLC0415
 
             write_report_of_files(self._job, self.tally, self._folder, self._deduplicator)
+        if self._job.save_index is not None:
+            save(self._job.save_index, self._job.settings, self._deduplicator.blocks(AT_ONCE))
         largest = [(self._deduplicator.key(leader), count) for leader, count in clusters.largest(_LARGEST)]
         return Result(self.tally, largest, self._deduplicator.nbytes, len(self._deduplicator))
 
@@ -234,13 +237,14 @@ class _Run:
 
 
 def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
-    """Begin with a copy of the documents of an index, all of it whole: compiled code relies on that."""
-    with closing(SavedIndex(index)) as saved:
-        require_made_with(str(index), saved.named_settings, settings)
-        require_sums(index, FILES)
-        for name in FILES:
-            shutil.copyfile(index / name, folder / name)
-        return saved.lengths._replace(earlier=len(saved))
+    """Begin with the documents of an index."""
+    saved = SavedIndex(index)
+    require_made_with(str(index), saved.named_settings, settings)
+    with closing(KnownDocuments(folder)) as known, Progress("loading", len(saved)) as progress:
+        for block in saved.blocks():
+            known.extend(block)
+            progress.show(len(known))
+        return known.checkpoint()._replace(earlier=len(known))
 
 
 async def _wait_for(decided: UnderWay | None) -> None:
@@ -250,18 +254,3 @@ async def _wait_for(decided: UnderWay | None) -> None:
         waited.add_done_callback(lambda done: done.cancelled() or done.exception())
         # Unlike waiting for it alone, this does not take it back if the user stops the run.
         await asyncio.wait([waited])
-
-
-def _put_away(state: Path, save_index: Path | None) -> None:
-    """Keep the state of a finished run as an index, or remove it."""
-    (state / "lock").unlink()
-    if save_index is None:
-        # First what a later run would go on from: this may be killed too.
-        forget(state)
-        shutil.rmtree(state)
-        return
-    complete(state)
-    put_in_place(state, save_index)
-    # What only the clusters and the report were made of.
-    for name in (MEMBERS, REPORTED):
-        (save_index / name).unlink(missing_ok=True)

@@ -1,9 +1,9 @@
-"""What an index says of itself: format, scheme, counts, bytes, crowded keys."""
+"""What an index says of itself, whether all of it is right, and its documents as JSONL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
@@ -11,16 +11,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dedup.corpus.deciding.known import NOWHERE
-from dedup.corpus.saved.folder import CHECKED, CHECKSUMS, FORMAT
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.index import FORMAT, SavedIndex, damaged
 from dedup.corpus.state.checkpoint import about_settings, differing_settings
+from dedup.corpus.writing.outputs import has_columns, open_output
+from dedup.errors import InputError
 from dedup.index.keys import MOST_READ
+from dedup.progress import track
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import keys_of
+from dedup.signature.batch import bands_of_words
+from dedup.signature.sketch import BANDS
 
 _MOST_NAMED = 20
+# To make the bands of all documents anew takes as long as to sign them.
+_MOST_BANDS = 10_000
 
 
 class CrowdedKey(NamedTuple):
@@ -52,13 +58,13 @@ class Contents:
         documents: how many there are, of different contents.
         leaders: how many of them are originals.
         duplicates: how many are duplicates of these.
-        with_words: of how many the words are stored.
         indexed: how many can be found by their keys.
         most_read: how many documents are read of a key, the earliest.
         keys: how many different keys they have.
         crowded: how many of these more documents share than are read.
         most_crowded: the first of these, the largest first.
-        files: the bytes of each file.
+        files: how many files its documents are in.
+        bytes: how many bytes these have.
     """
 
     path: str
@@ -69,17 +75,17 @@ class Contents:
     documents: int
     leaders: int
     duplicates: int
-    with_words: int
     indexed: int
     most_read: int
     keys: int
     crowded: int
     most_crowded: tuple[CrowdedKey, ...]
-    files: dict[str, int]
+    files: int
+    bytes: int
 
 
 def read_contents(path: Path) -> Contents:
-    """Describe an index.
+    """Describe an index. It takes 208 bytes a document.
 
     Args:
         path: the folder of a saved index.
@@ -88,36 +94,109 @@ def read_contents(path: Path) -> Contents:
         InputError: there is no index.
         IndexFileError: it is damaged.
     """
-    with closing(SavedIndex(path)) as saved:
-        leaders = int((saved.rows["leader"] == NOWHERE).sum())
-        distinct, crowded, named = zip(*_key_by_key(saved), strict=True)
-        return Contents(
-            path=str(path),
-            format=FORMAT,
-            scheme=saved.named_settings["scheme"],
-            design=str(saved.settings.tables),
-            settings=differing_settings(saved.named_settings, about_settings(RuleSettings())),
-            documents=len(saved),
-            leaders=leaders,
-            duplicates=len(saved) - leaders,
-            with_words=int((saved.rows["words"] != NOWHERE).sum()),
-            indexed=int((saved.rows["indexed"] != 0).sum()),
-            most_read=MOST_READ,
-            keys=sum(distinct),
-            crowded=sum(crowded),
-            most_crowded=tuple(nlargest(_MOST_NAMED, chain(*named), key=lambda each: each.documents)),
-            files={name: (path / name).stat().st_size for name in (*CHECKED, CHECKSUMS)},
-        )
+    saved = SavedIndex(path)
+    duplicates = sum(len(batch) - batch.column("leader").null_count for _, batch in saved.batches(["leader"]))
+    fingerprints, bands = np.empty(len(saved), np.uint64), np.empty((len(saved), BANDS), np.uint64)
+    indexed = 0
+    for places, of_fingerprints, of_bands in saved.keyed():
+        some = slice(indexed, indexed + len(places))
+        fingerprints[some], bands[some] = of_fingerprints, of_bands
+        indexed += len(places)
+    counted = _key_by_key(saved.settings, fingerprints[:indexed], bands[:indexed])
+    distinct, crowded, named = zip(*counted, strict=True)
+    return Contents(
+        path=str(path),
+        format=FORMAT,
+        scheme=saved.named_settings["scheme"],
+        design=str(saved.settings.tables),
+        settings=differing_settings(saved.named_settings, about_settings(RuleSettings())),
+        documents=len(saved),
+        leaders=len(saved) - duplicates,
+        duplicates=duplicates,
+        indexed=indexed,
+        most_read=MOST_READ,
+        keys=sum(distinct),
+        crowded=sum(crowded),
+        most_crowded=tuple(nlargest(_MOST_NAMED, chain(*named), key=lambda each: each.documents)),
+        files=len(saved.files),
+        bytes=sum(each.stat().st_size for each in saved.files),
+    )
 
 
-def _key_by_key(saved: SavedIndex) -> Iterator[tuple[int, int, list[CrowdedKey]]]:
+def verify(path: Path) -> int:
+    """Read all of an index and check it: checksums, order, and what one document says of another.
+
+    Args:
+        path: the folder of a saved index.
+
+    Returns:
+        How many documents it has.
+
+    Raises:
+        InputError: there is no index.
+        IndexFileError: it is damaged; the message says how.
+    """
+    saved = SavedIndex(path)
+    digests = np.empty((len(saved), 2), np.uint64)
+    looked_at = 1 + len(saved) // _MOST_BANDS
+    for document, deflated, bands in track(saved.documents(), "verifying", len(saved)):
+        digests[document.id] = np.frombuffer(document.text_digest or b"", np.uint64)
+        if deflated and document.id % looked_at == 0:
+            words = saved.inflate(document.id, deflated)
+            if not np.array_equal(bands_of_words(words), bands):
+                raise damaged(path, f"the bands of document {document.id:,} are not those of its words")
+    if len(np.unique(digests, axis=0)) != len(saved):
+        raise damaged(path, "two documents have the same content")
+    return len(saved)
+
+
+def export(saved: SavedIndex, path: Path) -> int:
+    """Write the documents of an index as JSONL, bits in hexadecimal; the file appears when all of it is written.
+
+    Args:
+        saved: the index.
+        path: the file.
+
+    Returns:
+        How many documents were written.
+
+    Raises:
+        InputError: the file cannot be written.
+        IndexFileError: the index is damaged.
+    """
+    if has_columns(path):
+        raise InputError(f"{path}: an index is Parquet itself; its name must end in .jsonl")
+    output = open_output(path, None)
+    with ExitStack() as stack:
+        stack.callback(output.discard)
+        for document, words, bands in track(saved.documents(), "exporting", len(saved)):
+            row = {
+                "number": document.id,
+                "key": document.key,
+                "digest": (document.text_digest or b"").hex(),
+                "fingerprint": f"{document.fingerprint:016x}",
+                "minima": document.sketch.minima.hex(),
+                "tokens": document.sketch.tokens,
+                "shingles": document.sketch.shingles,
+                "leader": document.leader_id,
+                "indexed": document.indexed,
+                "words": saved.inflate(document.id, words).decode() if words else None,
+                "bands": bands.tobytes().hex(),
+            }
+            output.write(row)
+        stack.pop_all()
+    output.close()
+    return len(saved)
+
+
+def _key_by_key(
+    settings: RuleSettings, fingerprints: NDArray[np.uint64], bands: NDArray[np.uint64]
+) -> Iterator[tuple[int, int, list[CrowdedKey]]]:
     """Yield of each number of keys how many different ones there are, how many are crowded, and the first of these."""
-    keys, indexed = keys_of(saved.settings), np.flatnonzero(saved.rows["indexed"])
-    fingerprints = np.array(saved.rows["fingerprint"])
+    keys = keys_of(settings)
     for number in range(keys.count):
         # One number at a time: the keys of all together take twice the memory of the documents.
-        own = keys.numbered(number, fingerprints, saved.bands)[indexed]
-        values, counts = np.unique(own, return_counts=True)
+        values, counts = np.unique(keys.numbered(number, fingerprints, bands), return_counts=True)
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts > MOST_READ)]
         named = zip(values[order[:_MOST_NAMED]].tolist(), counts[order].tolist(), strict=False)
         kind = ("table", number) if number < keys.tables else ("band", number - keys.tables)

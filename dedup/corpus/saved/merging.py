@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.index import SavedIndex
 from dedup.corpus.state.checkpoint import differing_settings
 from dedup.errors import InputError
 from dedup.progress import track

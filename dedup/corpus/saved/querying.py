@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dedup.corpus.saved.reader import SavedIndex
+from dedup.corpus.saved.index import SavedIndex
 from dedup.index.keys import MOST_READ, RADIUS, choose
 from dedup.rules.documents import Match, StoredDocument
 from dedup.rules.matcher import Asked, Candidate, Matcher
@@ -17,8 +16,6 @@ from dedup.rules.settings import Mode
 from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.signature import Signature, distance
 from dedup.signature.sketch import compare
-
-_ROWS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Query:
         [asked] = self._keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
         most = MOST_READ if self._settings.mode is not Mode.PAPER else len(self._saved)
         found: list[list[int]] = [[] for _ in asked]
-        for numbers, fingerprints, bands in _indexed(self._saved):
+        for numbers, fingerprints, bands in self._saved.keyed():
             places, shared = np.nonzero(self._keys.of(fingerprints, bands) == asked)
             for place, key in zip(places.tolist(), shared.tolist(), strict=True):
                 if len(found[key]) < most:
@@ -94,10 +91,10 @@ class Query:
         return [(key, documents) for key, documents in enumerate(found) if documents]
 
     def _same_text(self, signature: Signature) -> list[Hit]:
-        wanted = np.frombuffer(signature.text_digest, np.uint64)
-        for start in range(0, len(self._saved), _ROWS_AT_ONCE):
-            digests = self._saved.rows["digest"][start : start + _ROWS_AT_ONCE]
-            places = np.flatnonzero((digests == wanted).all(axis=1))
+        low, high = np.frombuffer(signature.text_digest, np.int64)
+        for start, batch in self._saved.batches(("low", "high")):
+            lows, highs = (batch.column(name).to_numpy() for name in ("low", "high"))
+            places = np.flatnonzero((lows == low) & (highs == high))
             if len(places):
                 return [self._compared(signature, self._saved.stored(start + int(places[0])), is_worth_it=True)]
         return []
@@ -125,14 +122,6 @@ class Query:
         return self._matcher.decide(asked, match, lambda: self._saved.words(match.member.id))
 
 
-def _indexed(saved: SavedIndex) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]]:
-    """Yield numbers, fingerprints and bands of the documents that stand in an index, some at a time."""
-    for start in range(0, len(saved), _ROWS_AT_ONCE):
-        rows = saved.rows[start : start + _ROWS_AT_ONCE]
-        places = np.flatnonzero(rows["indexed"])
-        yield start + places, rows["fingerprint"][places], saved.bands[start : start + len(rows)][places]
-
-
 def _order(hit: Hit) -> tuple[bool, bool, float, int]:
     return not hit.is_duplicate, not hit.is_similar, -(hit.similarity or 0), hit.distance
 
@@ -148,7 +137,7 @@ def find_near(saved: SavedIndex, fingerprints: Sequence[int], radius: int, limit
     """
     asked = np.array(fingerprints, np.uint64)
     closest: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
-    for numbers, stored, _ in _indexed(saved):
+    for numbers, stored, _ in saved.keyed():
         for place, fingerprint in enumerate(asked):
             distances = np.bitwise_count(stored ^ fingerprint)
             within = np.flatnonzero(distances <= radius)

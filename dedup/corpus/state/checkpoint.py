@@ -1,4 +1,4 @@
-"""The state of a run in a folder: with it an interrupted run goes on, and a later one knows its documents.
+"""The state of a run in a folder, with which it goes on when it was interrupted.
 
 The large files in it only grow. `checkpoint.json` says how much of them is valid, and is replaced as a
 whole once that much is on the disk: whenever a run is killed, the folder is that of the last checkpoint.

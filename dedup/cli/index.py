@@ -1,0 +1,416 @@
+"""`dedup index COMMAND ...`: saved indexes of documents."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+from dedup.cli import files
+from dedup.cli.compiling import compile_first
+from dedup.cli.settings_options import (
+    add_settings_arguments,
+    make_settings,
+    read_settings_options,
+    with_scheme_of,
+)
+from dedup.corpus.reading.formats import KNOWN
+from dedup.corpus.saved.contents import Contents, export, read_contents, verify
+from dedup.corpus.saved.database import add_crawled, load, mode_of, scheme_of
+from dedup.corpus.saved.index import SavedIndex, new_index, require_free
+from dedup.corpus.saved.merging import merge, require_mergeable
+from dedup.corpus.saved.querying import Hit, Query, find_near
+from dedup.corpus.state.checkpoint import about_settings
+from dedup.display import counted, cut, plain, readable, similarity, unit_for
+from dedup.errors import IndexFileError, InputError, SettingsError, exit_status
+from dedup.report.columns import aligned, fit
+from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
+from dedup.report.explanation.sides import TEXT_PREFIX, Material, read_named
+from dedup.report.output import open_output
+from dedup.rules.settings import RuleSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import BITS
+from dedup.sql.database import Database, open_existing_database, url_of
+from dedup.terminal import width_of, write_lines
+from dedup.warming import SIGNATURES
+
+_LABEL = 14
+_CROWDED_NAMED = 5
+_RADIUS = 3
+_FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
+_NAME_WIDTH = 60
+_HEADINGS = ("found", "distance", "similarity", "verdict", "rule", "leader")
+
+
+class _Command(NamedTuple):
+    """A command: what it is for, what adds its arguments, and what runs it."""
+
+    about: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of all commands."""
+    parsers = parser.add_subparsers(dest="index_command", metavar="COMMAND", required=True)
+    for name, (about, add, _) in _COMMANDS.items():
+        command = parsers.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
+        add(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command that was named."""
+    return _COMMANDS[options.index_command].run(options)
+
+
+def _add_index(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("index", type=Path, metavar="INDEX", help="a folder")
+
+
+def _add_output(parser: argparse.ArgumentParser, about_force: str) -> None:
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="INDEX", help="the folder to make")
+    parser.add_argument("--force", action="store_true", help=about_force)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print an object for a program")
+
+
+def _add_build(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("inputs", nargs="*", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
+    parser.add_argument(
+        "--database",
+        metavar="URL",
+        help="instead of files: the database of a crawl, a URL or an SQLite file. Of the settings that the crawl had, "
+        "min_tokens and, in the paper's mode, short_tokens matter",
+    )
+    _add_output(parser, "overwrite an index, and forget an interrupted run")
+    parser.add_argument("--against", type=Path, metavar="INDEX", help="begin with the documents of this index")
+    files.add_reading_arguments(parser)
+    _add_json(parser)
+    add_settings_arguments(parser)
+
+
+def _build(options: argparse.Namespace) -> int:
+    """Build an index; the status is 130 if the user stopped it."""
+    require_free(options.output, force=True)
+    if bool(options.inputs) == (options.database is not None):
+        raise InputError("give files and folders, or --database URL: dedup index build -h")
+    if options.database is None:
+        return _build_of_files(options)
+    if options.against is not None:
+        raise InputError("--against goes with files: build an index of the database, then merge the two")
+    return _build_of_database(options)
+
+
+def _build_of_files(options: argparse.Namespace) -> int:
+    """Do what `dedup files --save-index` does without other outputs."""
+    outputs = {"output": None, "format": "jsonl", "report": None, "dry_run": False, **dict.fromkeys(files.OUTPUTS)}
+    return files.run(argparse.Namespace(**{**vars(options), **outputs, "save_index": options.output}))
+
+
+def _build_of_database(options: argparse.Namespace) -> int:
+    with closing(open_existing_database(url_of(options.database))) as database:
+        settings = _settings(database, read_settings_options(options))
+        compile_first("index build", *SIGNATURES, "files")
+        with new_index(options.output, settings, force=options.force) as known:
+            taken = add_crawled(database, settings, known)
+    if options.json:
+        print(json.dumps({"index": str(options.output), **taken._asdict()}))
+        return 0
+    print(f"{options.output}: {taken.added:,} documents of different contents, of {taken.read:,} in {database.name}")
+    return 0
+
+
+def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
+    """Return the given settings with the scheme and the mode of a database.
+
+    Raises:
+        InputError: another one is asked for.
+    """
+    try:
+        scheme = scheme_of(database)
+    except SettingsError as error:
+        raise InputError(f"database {database.name}: {error}") from None
+    mode = mode_of(database)
+    if given.get("mode", mode) != mode:
+        raise InputError(f"--mode {plain(given['mode'])}: database {database.name} was made with {mode}; leave it out")
+    return make_settings({**with_scheme_of(given, scheme, database.name), "mode": mode})[0]
+
+
+def _add_info(parser: argparse.ArgumentParser) -> None:
+    _add_index(parser)
+    _add_json(parser)
+
+
+def _info(options: argparse.Namespace) -> int:
+    """Print what an index consists of."""
+    contents = read_contents(options.index)
+    if options.json:
+        crowded = [each._asdict() for each in contents.most_crowded]
+        print(json.dumps({**asdict(contents), "most_crowded": crowded}, indent=2))
+        return 0
+    for label, text in _info_rows(contents):
+        print(f"{label:<{_LABEL}}{text}")
+    return 0
+
+
+def _info_rows(contents: Contents) -> Iterator[tuple[str, str]]:
+    yield "index", plain(contents.path)
+    yield "format", f"{contents.format}"
+    yield "scheme", plain(contents.scheme)
+    yield "settings", plain(contents.settings) or "the defaults"
+    yield "tables", plain(contents.design)
+    of_them = f"{contents.leaders:,} originals, {contents.duplicates:,} duplicates"
+    yield "documents", f"{contents.documents:,} of different contents: {of_them}"
+    yield "keys", f"{contents.keys:,} different ones of {contents.indexed:,} documents"
+    yield from _crowded_rows(contents)
+    unit, factor = unit_for(contents.bytes)
+    yield "bytes", f"{contents.bytes / factor:,.0f} {unit} in {counted(contents.files, 'file')}"
+
+
+def _crowded_rows(contents: Contents) -> Iterator[tuple[str, str]]:
+    bound = f"more than {contents.most_read} documents, the earliest of which are read"
+    yield "crowded", f"{contents.crowded:,} keys of {bound}" if contents.crowded else f"none: no key of {bound}"
+    for key in contents.most_crowded[:_CROWDED_NAMED]:
+        yield "", f"{key.kind} {key.number} = {key.value:x}: {key.documents:,} documents"
+
+
+def _add_query(parser: argparse.ArgumentParser) -> None:
+    _add_index(parser)
+    parser.add_argument(
+        "documents",
+        nargs="*",
+        metavar="DOCUMENT",
+        help=f"a file (text or HTML), or a text: {TEXT_PREFIX}...; compared as a crawl would, by the index's settings",
+    )
+    parser.add_argument(
+        "--fingerprint",
+        action="append",
+        default=[],
+        metavar="HEX",
+        help="16 hexadecimal digits; everything within --radius is found; may be given again",
+    )
+    parser.add_argument(
+        "--fingerprints",
+        metavar="FILE",
+        help="a file of fingerprints, one a line; - is the standard input",
+    )
+    parser.add_argument(
+        "--radius", type=int, default=_RADIUS, metavar="BITS", help=f"0 to {BITS}, for fingerprints; default: 3"
+    )
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="finds of each shown at most; default: 10")
+    parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
+    _add_json(parser)
+
+
+def _query(options: argparse.Namespace) -> int:
+    """Look up and print what was found; the status is 0, whether anything was or not."""
+    if not options.documents and not options.fingerprint and options.fingerprints is None:
+        raise InputError("nothing to look up: give files, texts, --fingerprint HEX, or --fingerprints FILE")
+    if not 0 <= options.radius <= BITS:
+        raise InputError(f"--radius {options.radius}: expected 0 to {BITS} bits")
+    if options.limit < 1:
+        raise InputError(f"--limit {options.limit}: expected at least 1")
+    asked = [_fingerprint(text, "--fingerprint") for text in options.fingerprint]
+    if options.fingerprints is not None:
+        asked += _read_fingerprints(options.fingerprints)
+    if options.encoding:
+        require_encoding(options.encoding)
+    materials = [_material(name, options.encoding or "") for name in options.documents]
+    if materials:
+        compile_first("index query", *SIGNATURES)
+    saved = SavedIndex(options.index)
+    answers = [(name, found[: options.limit]) for name, found in _like(saved, materials)]
+    near = find_near(saved, asked, options.radius, options.limit)
+    answers += zip((f"{fingerprint:016x}" for fingerprint in asked), near, strict=True)
+    with open_output("") as stream:
+        if options.json:
+            objects = [{"query": name, "found": [asdict(each) for each in found]} for name, found in answers]
+            stream.write(json.dumps(objects, indent=2) + "\n")
+            return 0
+        write_lines(_table(answers, width_of(stream)), stream)
+    return 0
+
+
+def _fingerprint(text: str, source: str) -> int:
+    if not _FINGERPRINT.fullmatch(text):
+        shown = cut(plain(repr(text)), _NAME_WIDTH)
+        raise InputError(f"{source} {shown}: expected 16 hexadecimal digits, such as 0f3a5c7e9b1d2f40")
+    return int(text, 16)
+
+
+def _read_fingerprints(name: str) -> list[int]:
+    """Read a file of fingerprints, one a line; empty lines are left out."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(f"{name}: cannot be read ({error.strerror or error}); check the name") from None
+    source = "standard input" if name == "-" else name
+    lines = enumerate(data.decode("utf-8-sig", "replace").splitlines(), 1)
+    return [_fingerprint(line.strip(), f"{source}: line {number:,}:") for number, line in lines if line.strip()]
+
+
+def _material(name: str, encoding: str) -> Material:
+    material = read_named(name, encoding)
+    if material is None:
+        shown = cut(plain(name), _NAME_WIDTH)
+        raise InputError(f"{shown!r} is no file: write {TEXT_PREFIX}... for a text, --fingerprint for a fingerprint")
+    return material
+
+
+def _like(saved: SavedIndex, materials: Sequence[Material]) -> Iterator[tuple[str, list[Hit]]]:
+    query = Query(saved)
+    scheme = find_scheme(saved.settings.scheme)
+    for material in materials:
+        yield material.name, query.like(material.side(scheme).signature)
+
+
+def _table(answers: Sequence[tuple[str, list[Hit]]], width: int | None) -> Iterator[str]:
+    for number, (name, found) in enumerate(answers):
+        if number:
+            yield ""
+        yield f"query {cut(plain(name), _NAME_WIDTH)}"
+        if not found:
+            yield "nothing found"
+            continue
+        rows = [
+            (
+                readable(each.key),
+                str(each.distance),
+                "-" if each.similarity is None else similarity(each.similarity),
+                _verdict(each),
+                each.rule or "-",
+                "" if each.leader is None else fit(readable(each.leader), width and width // 3),
+            )
+            for each in found
+        ]
+        yield from aligned(_HEADINGS, rows, width)
+
+
+def _verdict(found: Hit) -> str:
+    if found.is_duplicate:
+        return "duplicate"
+    return "similar" if found.is_similar else "-"
+
+
+def _add_merge(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make one index of several, without deciding anything anew. Of equal contents that of the first index stands, "
+        "under its key; of one key with different contents all stand, since in files a key is a name."
+    )
+    parser.add_argument("indexes", nargs="+", type=Path, metavar="INDEX", help="folders, made with the same settings")
+    _add_output(parser, "overwrite an index, which may be one of those merged")
+    _add_json(parser)
+
+
+def _merge(options: argparse.Namespace) -> int:
+    """Merge and print how many documents came from where."""
+    require_free(options.output, force=options.force)
+    sources = list(map(SavedIndex, options.indexes))
+    require_mergeable(sources)
+    compile_first("index merge", "files")
+    with new_index(options.output, sources[0].settings, force=options.force) as known:
+        merged = merge(sources, known)
+    if options.json:
+        print(json.dumps({"index": str(options.output), "merged": list(map(str, options.indexes)), **asdict(merged)}))
+        return 0
+    for path, documents, added in zip(options.indexes, merged.documents, merged.added, strict=True):
+        print(f"{path}: {added:,} of {documents:,} documents added; the contents of the others were there")
+    print(f"{options.output}: {sum(merged.added):,} documents")
+    if merged.same_keys:
+        print(f"{merged.same_keys:,} of them have the key of another document with another content; all stand")
+    return 0
+
+
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Read all of an index and check it: checksums, order, and what one document says of another. "
+        "The exit status is 1 if one is damaged, 2 if one is no index."
+    )
+    parser.add_argument("indexes", nargs="+", type=Path, metavar="INDEX", help="folders")
+
+
+def _verify(options: argparse.Namespace) -> int:
+    """Check indexes, each in one line; the status is 1 if one is damaged, else 2 if one is no index."""
+    compile_first("index verify", *SIGNATURES)
+    found: set[int] = set()
+    for path in options.indexes:
+        try:
+            documents = verify(path)
+        except (IndexFileError, InputError) as error:
+            print(f"error: {plain(str(error))}", file=sys.stderr)
+            found.add(exit_status(error))
+        else:
+            print(f"{path}: whole, {documents:,} documents")
+    return min(found, default=0)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Write the documents of an index for other programs, a line each: key, digest, fingerprint, sketch, leader, "
+        "words. The index itself is Parquet."
+    )
+    _add_index(parser)
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="a file .jsonl")
+    parser.add_argument("--force", action="store_true", help="overwrite the file")
+
+
+def _export(options: argparse.Namespace) -> int:
+    """Export an index."""
+    if options.output.exists() and not options.force:
+        raise InputError(f"{options.output}: is there already; write elsewhere, or give --force to overwrite it")
+    count = export(SavedIndex(options.index), options.output)
+    print(f"{options.output}: {count:,} documents")
+    return 0
+
+
+def _add_load(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Make the database of a crawl that knows the documents of an index: pages are duplicates of them, and name "
+        "them as their originals. If it is stopped, the same command goes on."
+    )
+    _add_index(parser)
+    parser.add_argument("database", metavar="DATABASE", help="a new one: a URL, or an SQLite file")
+    _add_json(parser)
+
+
+def _load(options: argparse.Namespace) -> int:
+    """Load an index into a new database."""
+    saved = SavedIndex(options.index)
+    loaded = load(saved, url_of(options.database))
+    settings = list(_settings_of(saved))
+    if options.json:
+        print(json.dumps({**loaded._asdict(), "settings": settings}))
+        return 0
+    print(f"{loaded.database}: {loaded.documents:,} documents, as run '{loaded.run}'")
+    if loaded.left_out:
+        print(f"left out: {loaded.left_out:,} pages without text, as an index does not know their bytes")
+    if settings:
+        print(f"crawl into it with the settings of the index: {', '.join(settings)}")
+    return 0
+
+
+def _settings_of(saved: SavedIndex) -> Iterator[str]:
+    """Yield the settings that are not the defaults, as they are written."""
+    usual = about_settings(RuleSettings())
+    for name, value in saved.named_settings.items():
+        if name in usual and value != usual[name]:
+            yield f"DEDUP_{name.upper()}={value}" if name != "scheme" else f"DEDUP_SCHEME={saved.settings.scheme}"
+
+
+_COMMANDS = {
+    "build": _Command("make an index of files, or of the documents that a crawl's database knows", _add_build, _build),
+    "info": _Command("say what an index consists of: format, scheme, documents, bytes, skew", _add_info, _info),
+    "query": _Command("look up texts, files or fingerprints", _add_query, _query),
+    "merge": _Command("make one index of several", _add_merge, _merge),
+    "verify": _Command("read all of an index and check it", _add_verify, _verify),
+    "export": _Command("write the documents of an index as JSONL", _add_export, _export),
+    "load": _Command("make the database of a crawl that knows the documents of an index", _add_load, _load),
+}

@@ -1,0 +1,287 @@
+"""A saved index from the database of a crawl, and as what such a database knows before the crawl has seen a page.
+
+The database that an index is loaded into is a new one, which no crawl opens until all is loaded. Documents are written
+in the order of their places, and then the keys of each number in their own order: how far that is says what goes on
+after an interruption.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from contextlib import closing
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
+
+from dedup.corpus.deciding.known import KnownDocuments
+from dedup.corpus.saved.index import SavedIndex
+from dedup.corpus.signing.signed import identity_of
+from dedup.errors import DatabaseError
+from dedup.ledger import document_rows
+from dedup.ledger.identity import Identity
+from dedup.ledger.key_table import fill_keys
+from dedup.progress import Progress, track
+from dedup.rules.documents import StoredDocument
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.verification import is_comparable, keys_of
+from dedup.signature.batch import bands_of_words
+from dedup.signature.normalise import clean
+from dedup.signature.schemes import Scheme, find_scheme, scheme_named
+from dedup.signature.sketch import BANDS, Sketch
+from dedup.signature.word_lists import pack
+from dedup.sql.database import LOADING, Database, open_dedup_database, read_properties
+from dedup.sql.engines import insert_into
+from dedup.sql.schema import documents, properties, runs, to_signed, to_unsigned, words
+
+AT_ONCE = 5_000
+_ROWS_AT_ONCE = 1_000
+_KNOWN_KEYS = select(documents.c.key_digest)
+_COUNT = select(func.count()).select_from(documents).where(documents.c.text_digest.is_not(None))
+
+_KNOWN = (
+    select(
+        documents.c.id,
+        documents.c.key,
+        documents.c.text_digest,
+        documents.c.body_digest,
+        documents.c.fingerprint,
+        documents.c.sketch,
+        documents.c.leader_id,
+        words.c.words,
+    )
+    .select_from(documents.outerjoin(words, words.c.text_digest == documents.c.text_digest))
+    .where(documents.c.text_digest.is_not(None))
+    .order_by(documents.c.id)
+)
+
+
+class Loaded(NamedTuple):
+    """What was loaded of an index.
+
+    Attributes:
+        database: the database, as it may be shown.
+        run: the run that the documents belong to.
+        documents: how many of them the database knows.
+        left_out: how many have no text, and are told by the bytes of their pages, which an index does not have.
+    """
+
+    database: str
+    run: str
+    documents: int
+    left_out: int
+
+
+def load(saved: SavedIndex, url: str) -> Loaded:
+    """Make the database of a crawl that knows the documents of an index; whoever is interrupted calls it again.
+
+    Args:
+        saved: the index.
+        url: where the database will be; none is there yet, or a part of this very index.
+
+    Raises:
+        DatabaseError: it cannot be written.
+        IncompatibleDatabaseError: something else is there.
+        IndexFileError: the index is damaged.
+    """
+    scheme, design = find_scheme(saved.settings.scheme), saved.settings.tables
+    run = f"index {clean(saved.folder.resolve().name)}"
+    keyed = _keyed(saved)
+    database = open_dedup_database(
+        url,
+        scheme.name,
+        str(design),
+        word_lists=pack(scheme.word_lists),
+        loading=saved.identity.hex(),
+        mode=saved.settings.mode.value,
+    )
+    with closing(database):
+        _load_documents(saved, database, run)
+        fill_keys(database, keys_of(saved.settings), *keyed)
+        with database.write() as connection:
+            connection.execute(delete(properties).where(properties.c.name == LOADING))
+            ended = {"outcome": document_rows.LOADED, "finished": time.time()}
+            connection.execute(update(runs).where(runs.c.name == run).values(ended))
+            count = connection.scalar(select(func.count()).select_from(documents)) or 0
+    return Loaded(database.name, run, count, len(saved) - count)
+
+
+def _load_documents(saved: SavedIndex, database: Database, run: str) -> None:
+    """Write the documents that are not there yet."""
+    with database.write() as connection:
+        run_id = document_rows.open_run(connection, run)
+        # Ids are places from 1.
+        loaded = connection.scalar(select(func.max(documents.c.id))) or 0
+    found = track(saved.documents(), "loading", len(saved))
+    with_text = ((each, deflated) for each, deflated, _ in found if each.id >= loaded and each.sketch.tokens)
+    while some := list(islice(with_text, AT_ONCE)):
+        with database.write() as connection:
+            _write(connection, some, run_id)
+
+
+def _keyed(saved: SavedIndex) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return ids, fingerprints and bands of the documents that have keys, as `fill_keys` takes them.
+
+    All of the index is read for it: what is damaged is refused before anything is written.
+    """
+    count = len(saved)
+    ids, fingerprints = np.empty(count, np.int64), np.empty(count, np.uint64)
+    bands = np.empty((count, BANDS), np.uint64)
+    place = end = 0
+    for block in saved.blocks():
+        found = np.flatnonzero(block.rows["indexed"])
+        some = slice(end, end + len(found))
+        ids[some] = place + 1 + found
+        fingerprints[some], bands[some] = block.rows["fingerprint"][found], block.bands[found]
+        place, end = place + len(block.rows), end + len(found)
+    return ids[:end], fingerprints[:end], bands[:end]
+
+
+def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run_id: int) -> None:
+    """Write documents with their words, deflated; of one key, further ones have keys of their own, as in a crawl."""
+    rows = []
+    plain = [Identity(document.key, document.key) for document, _ in some]
+    digests = [identity.key_digest for identity in plain]
+    taken = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
+    for (document, _), identity, key_digest in zip(some, plain, digests, strict=True):
+        assert document.text_digest is not None
+        is_taken = key_digest in taken
+        taken.add(key_digest)
+        own = identity.separated(document.text_digest, None, has_text=True) if is_taken else identity
+        rows.append(_row(document, own, run_id))
+    connection.execute(insert(documents), rows)
+    with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]
+    if with_words:
+        # Whoever verifies an index is told who has the same digest.
+        connection.execute(insert_into(words, connection.dialect.name).on_conflict_do_nothing(), with_words)
+
+
+def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str, Any]:
+    return {
+        "id": document.id + 1,
+        "key": clean(identity.key),
+        "key_digest": identity.key_digest,
+        "given_digest": identity.given_digest,
+        "text_digest": document.text_digest,
+        # An index does not have it.
+        "text_bytes": 0,
+        "fingerprint": to_signed(document.fingerprint),
+        "sketch": document.sketch.to_bytes(),
+        "indexed": int(document.indexed),
+        "leader_id": None if document.leader_id is None else document.leader_id + 1,
+        "first_run_id": run_id,
+        "last_run_id": run_id,
+        "content_run_id": run_id,
+    }
+
+
+class Taken(NamedTuple):
+    """What was taken of a database.
+
+    Attributes:
+        read: how many documents it has whose content is known.
+        added: how many of them are in the index; the others are copies of their texts to the letter, or
+            pages without text whose bytes are not known.
+    """
+
+    read: int
+    added: int
+
+
+def scheme_of(database: Database) -> Scheme:
+    """Return the scheme that a database was made with.
+
+    Raises:
+        SettingsError: this program does not know it.
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        values = read_properties(connection)
+    return scheme_named(values["scheme"], values.get("word lists", ""))
+
+
+def mode_of(database: Database) -> str:
+    """Return the mode that a database was made with.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    with database.read() as connection:
+        return read_properties(connection)["mode"]
+
+
+def add_crawled(database: Database, settings: RuleSettings, known: KnownDocuments) -> Taken:
+    """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
+
+    Args:
+        database: an existing database.
+        settings: those of its crawl, with its scheme and its mode.
+        known: where they are added.
+
+    Raises:
+        DatabaseError: the database cannot be read, a duplicate has no original, or a text no words.
+    """
+    with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
+        originals = _Adding(settings, known, database.name)
+        originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)), progress)
+        duplicates = _Adding(settings, known, database.name, originals)
+        duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)), progress)
+    return Taken(len(originals.ids) + len(duplicates.ids), len(known))
+
+
+class _Adding:
+    """Adds rows of a database; of equal contents the first stands for all."""
+
+    def __init__(
+        self, settings: RuleSettings, known: KnownDocuments, database: str, leaders: _Adding | None = None
+    ) -> None:
+        self._settings = settings
+        self._known = known
+        self._database = database
+        self._leaders = leaders
+        self.ids: list[int] = []
+        self.numbers: list[int] = []
+
+    def add_all(self, connection: Connection, statement: Select[Any], progress: Progress) -> None:
+        leaders = None if self._leaders is None else (np.array(self._leaders.ids), np.array(self._leaders.numbers))
+        before = 0 if leaders is None else len(leaders[0])
+        for row in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}):
+            leader = None
+            if leaders is not None:
+                place = int(np.searchsorted(leaders[0], row.leader_id))
+                if place == len(leaders[0]) or leaders[0][place] != row.leader_id or leaders[1][place] < 0:
+                    raise DatabaseError(
+                        f"database {self._database}: {row.key!r} is a duplicate of a document that leads no cluster; "
+                        "name a copy of the database that is whole, or crawl anew into a new one"
+                    )
+                leader = int(leaders[1][place])
+            progress.show(before + len(self.ids))
+            self.ids.append(row.id)
+            self.numbers.append(self._add(row, leader))
+
+    def _add(self, row: Any, leader: int | None) -> int:
+        """Add a document, if none of its content is there; return the number of that, -1 if there can be none."""
+        settings = self._settings
+        sketch = Sketch.from_bytes(bytes(row.sketch))
+        body_digest = None if row.body_digest is None else bytes(row.body_digest)
+        deflated = b"" if row.words is None else bytes(row.words)
+        fingerprint = to_unsigned(row.fingerprint)
+        identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
+        if identity is None:
+            return -1
+        number = self._known.find(identity)
+        if number is not None:
+            return number
+        is_left_out = settings.mode is Mode.PAPER and leader is not None
+        indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
+        if indexed and not deflated and settings.mode is not Mode.PAPER:
+            raise DatabaseError(
+                f"database {self._database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
+            )
+        bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
+        return self._known.add(
+            row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed
+        )
