@@ -141,7 +141,7 @@ def index_marks(spark: SparkSession, path: str) -> list[list[str | int]]:
 
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:
     """Refuse what is no index with these settings, or has a part that was not written to the end."""
-    if not all(hadoop.is_folder(spark, f"{path}/{name}") for name in (ROWS, ABOUT)):
+    if not all(hadoop.is_folder(spark, each) for each in (path, f"{path}/{ROWS}", f"{path}/{ABOUT}")):
         raise no_index(path)
     try:
         lines = spark.read.schema(f"{ABOUT} string").parquet(f"{path}/{ABOUT}").collect()

@@ -18,7 +18,7 @@ from dedup.corpus.state.checkpoint import about_settings, differing_settings
 from dedup.corpus.writing.outputs import has_columns, open_output
 from dedup.errors import InputError
 from dedup.index.keys import MOST_READ
-from dedup.progress import track
+from dedup.progress import Progress, track
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import keys_of
 from dedup.signature.batch import bands_of_words
@@ -138,13 +138,16 @@ def verify(path: Path) -> int:
     """
     saved = SavedIndex(path)
     digests = np.empty((len(saved), 2), np.uint64)
-    looked_at = 1 + len(saved) // _MOST_BANDS
-    for document, deflated, bands in track(saved.documents(), "verifying", len(saved)):
-        digests[document.id] = np.frombuffer(document.text_digest or b"", np.uint64)
-        if deflated and document.id % looked_at == 0:
-            words = saved.inflate(document.id, deflated)
-            if not np.array_equal(bands_of_words(words), bands):
-                raise damaged(path, f"the bands of document {document.id:,} are not those of its words")
+    looked_at, start = 1 + len(saved) // _MOST_BANDS, 0
+    with Progress("verifying", len(saved)) as progress:
+        for block in saved.blocks():
+            digests[start : start + len(block.rows)] = block.rows["digest"]
+            for place in range(-start % looked_at, len(block.rows), looked_at):
+                words = saved.inflate(start + place, block.words[place])
+                if words and not np.array_equal(bands_of_words(words), block.bands[place]):
+                    raise damaged(path, f"the bands of document {start + place:,} are not those of its words")
+            start += len(block.rows)
+            progress.show(start)
     if len(np.unique(digests, axis=0)) != len(saved):
         raise damaged(path, "two documents have the same content")
     return len(saved)
