@@ -7,8 +7,9 @@ import os
 import random
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
+from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -129,9 +130,7 @@ def write_corpus(path: Path, n: int) -> NDArray[np.int64]:
 
 
 def write_zipf(path: Path, n: int) -> NDArray[np.int64]:
-    """Write documents of 300 words drawn from a list of 20,000 by Zipf's law, every fifth a copy.
-
-    Nothing but the order of their words tells such texts from each other.
+    """Write `zipf_texts`.
 
     Args:
         path: the file, JSONL.
@@ -140,23 +139,41 @@ def write_zipf(path: Path, n: int) -> NDArray[np.int64]:
     Returns:
         For each document the number of the one that it goes back to; its own where it is no copy.
     """
+    families = np.arange(n)
+    with path.open("w", encoding="utf-8") as file:
+        for number, (original, text) in enumerate(zipf_texts(n)):
+            families[number] = families[original]
+            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+    return families
+
+
+def zipf_texts(n: int) -> Iterator[tuple[int, str]]:
+    """Make texts of 300 words drawn from a list of 20,000 by Zipf's law, every fifth an earlier one but for two words.
+
+    Nothing but the order of their words tells such texts from each other.
+
+    Args:
+        n: how many.
+
+    Yields:
+        The number of the text that this one is a copy of, or its own, and the text.
+    """
     chance = np.random.default_rng(1)
     sums = _zipf(_ZIPF_WORDS)
-    families = np.arange(n)
+    names = ["".join(letters) + "en" for letters in islice(product(ascii_lowercase, repeat=4), _ZIPF_WORDS)]
     # Their words by number; copies are of one of the first, which all fit in memory.
     first = np.zeros((min(n, _MOST_COPIED), _ZIPF_LENGTH), np.uint16)
-    with path.open("w", encoding="utf-8") as file:
-        for number in range(n):
-            if number % 5 == 4:
-                original = int(chance.integers(min(number, len(first))))
-                families[number], words = families[original], first[original].copy()
-                words[chance.choice(_ZIPF_LENGTH, 2, replace=False)] = chance.integers(0, _ZIPF_WORDS, 2)
-            else:
-                words = np.searchsorted(sums, chance.random(_ZIPF_LENGTH)).astype(np.uint16)
-            if number < len(first):
-                first[number] = words
-            file.write(json.dumps({"id": str(number), "text": " ".join(f"w{word}" for word in words)}) + "\n")
-    return families
+    for number in range(n):
+        original = number
+        if number % 5 == 4:
+            original = int(chance.integers(min(number, len(first))))
+            words = first[original].copy()
+            words[chance.choice(_ZIPF_LENGTH, 2, replace=False)] = chance.integers(0, _ZIPF_WORDS, 2)
+        else:
+            words = np.searchsorted(sums, chance.random(_ZIPF_LENGTH)).astype(np.uint16)
+        if number < len(first):
+            first[number] = words
+        yield original, " ".join(names[word] for word in words.tolist())
 
 
 _WRITE = {"long": write_corpus, "zipf": write_zipf}
