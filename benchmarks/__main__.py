@@ -23,6 +23,7 @@ BENCHMARKS = {
     "chart": "chart",
     "terminal": "terminal_picture",
     "crawl": "crawl",
+    "long-crawl": "long_crawl",
     "chain": "chain",
     "first-start": "first_start",
     "quality": "quality",

@@ -152,8 +152,9 @@ def _measure(target: _Target, signing: Signing, stored: NDArray[Any], asked: Ask
         seconds = time.monotonic() - started
         with database.read() as connection:
             looked_up = [look_up(connection, each) for each in (*asked.new[:_LOOK_UPS], *asked.copies[:_LOOK_UPS])]
-        new, of_new = _decide(deduplicator, target, run_id, "new", asked.new)
+        # Copies first: the first of them loads what compares words, which few of the others need.
         copies, of_copies = _decide(deduplicator, target, run_id, "copy", asked.copies)
+        new, of_new = _decide(deduplicator, target, run_id, "new", asked.new)
     dropped = [each is not None and each.verdict.is_duplicate for each in copies]
     right = [
         is_dropped and each is not None and each.original == key_of(original)

@@ -7,8 +7,9 @@ import os
 import random
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
+from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -34,16 +35,19 @@ _TOPIC_WORDS = 400
 _OWN_WORDS = 30
 # Shares of the words of a text: those that all texts have, those of its topic, any, its own names.
 _SHARES = (0.54, 0.3, 0.09, 0.07)
+_ZIPF_WORDS, _ZIPF_LENGTH = 20_000, 300
+_MOST_COPIED = 200_000
 _CHECKED = 5_000
 _BATCH = 500
 
 
-def run(*, n: int = 200_000, peer_n: int = 10_000) -> dict[str, Any]:
+def run(*, n: int = 200_000, peer_n: int = 10_000, documents: str = "long") -> dict[str, Any]:
     """Make documents, deduplicate them by both, and print rates, ratio, memory and quality.
 
     Args:
         n: how many documents.
         peer_n: how many of them the peer gets at most, and this library once more.
+        documents: `long`, of some 800 words, or `zipf`, of 300 words with little of their own.
 
     Returns:
         The figures.
@@ -51,11 +55,11 @@ def run(*, n: int = 200_000, peer_n: int = 10_000) -> dict[str, Any]:
     Raises:
         ValueError: there is nothing to measure, or the verdicts are not those of the crawl.
     """
-    if n < 1 or peer_n < 1:
-        raise ValueError("--n and --peer-n: expected at least 1")
+    if n < 1 or peer_n < 1 or documents not in _WRITE:
+        raise ValueError(f"expected --n and --peer-n of at least 1, and --documents {' or '.join(_WRITE)}")
     with TemporaryDirectory(prefix="benchmark-files-") as name:
         folder = Path(name)
-        families = write_corpus(folder / "documents.jsonl", n)
+        families = _WRITE[documents](folder / "documents.jsonl", n)
         peer_n = min(n, peer_n)
         _write_first(folder / "documents.jsonl", folder / "few.jsonl", peer_n)
         processes = os.cpu_count() or 1
@@ -123,6 +127,56 @@ def write_corpus(path: Path, n: int) -> NDArray[np.int64]:
                     latest[chance.randrange(len(latest))] = (number, words)
             file.write(json.dumps({"id": str(number), "text": " ".join(words)}) + "\n")
     return families
+
+
+def write_zipf(path: Path, n: int) -> NDArray[np.int64]:
+    """Write `zipf_texts`.
+
+    Args:
+        path: the file, JSONL.
+        n: how many documents.
+
+    Returns:
+        For each document the number of the one that it goes back to; its own where it is no copy.
+    """
+    families = np.arange(n)
+    with path.open("w", encoding="utf-8") as file:
+        for number, (original, text) in enumerate(zipf_texts(n)):
+            families[number] = families[original]
+            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+    return families
+
+
+def zipf_texts(n: int) -> Iterator[tuple[int, str]]:
+    """Make texts of 300 words drawn from a list of 20,000 by Zipf's law, every fifth an earlier one but for two words.
+
+    Nothing but the order of their words tells such texts from each other.
+
+    Args:
+        n: how many.
+
+    Yields:
+        The number of the text that this one is a copy of, or its own, and the text.
+    """
+    chance = np.random.default_rng(1)
+    sums = _zipf(_ZIPF_WORDS)
+    names = ["".join(letters) + "en" for letters in islice(product(ascii_lowercase, repeat=4), _ZIPF_WORDS)]
+    # Their words by number; copies are of one of the first, which all fit in memory.
+    first = np.zeros((min(n, _MOST_COPIED), _ZIPF_LENGTH), np.uint16)
+    for number in range(n):
+        original = number
+        if number % 5 == 4:
+            original = int(chance.integers(min(number, len(first))))
+            words = first[original].copy()
+            words[chance.choice(_ZIPF_LENGTH, 2, replace=False)] = chance.integers(0, _ZIPF_WORDS, 2)
+        else:
+            words = np.searchsorted(sums, chance.random(_ZIPF_LENGTH)).astype(np.uint16)
+        if number < len(first):
+            first[number] = words
+        yield original, " ".join(names[word] for word in words.tolist())
+
+
+_WRITE = {"long": write_corpus, "zipf": write_zipf}
 
 
 class _Texts:

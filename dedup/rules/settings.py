@@ -62,7 +62,7 @@ class RuleSettings:
         mode: `checked` or `paper`.
         tables: the table design, "N choose R", with N - R of 3 at least; the longer its prefixes, the more documents
             there may be.
-        min_tokens: texts with fewer tokens are compared exactly and in no other way.
+        min_tokens: texts with fewer tokens, or with fewer than three, are compared exactly and in no other way.
         short_tokens: of texts with fewer tokens words and pairs of words are compared, not shingles of three; in the
             paper's mode they are compared exactly and in no other way.
         short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their

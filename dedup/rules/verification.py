@@ -13,7 +13,7 @@ from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, alike_by, may_be_alike
 from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
 from dedup.signature.schemes import find_scheme
-from dedup.signature.sketch import Similarity, Sketch
+from dedup.signature.sketch import SHINGLE_WORDS, Similarity, Sketch
 
 _RULES = {
     NOT_ALIKE: Rule.NOT_ALIKE,
@@ -34,8 +34,8 @@ def keys_of(settings: RuleSettings) -> Keys:
 
 def fewest_tokens(settings: RuleSettings) -> int:
     """Return how many tokens a text must have to be compared in any other way than exactly."""
-    # Without a check, a fingerprint of few words is no proof of anything.
-    return settings.short_tokens if settings.mode is Mode.PAPER else settings.min_tokens
+    # Without a check, a fingerprint of few words is no proof of anything; without a shingle all share their bands.
+    return settings.short_tokens if settings.mode is Mode.PAPER else max(settings.min_tokens, SHINGLE_WORDS)
 
 
 def has_features(fingerprint: int, settings: RuleSettings) -> bool:

@@ -341,6 +341,15 @@ def test_no_text_without_words_and_no_short_text_is_in_the_tables(crawl: Crawl) 
     assert crawl.indexed() == {}
 
 
+def test_a_text_without_a_shingle_is_in_no_table_whatever_the_setting(start: Callable[..., Crawl]) -> None:
+    crawl = start(min_tokens=0)
+    crawl.see("a", "two words")
+    crawl.see("b", "other words")
+    assert crawl.indexed() == {}
+    crawl.see("c", "now three words")
+    assert list(crawl.indexed()) == ["c"]
+
+
 # Known bytes
 
 

@@ -1,0 +1,134 @@
+"""A crawl of many made-up pages: what each tenth of it takes, as the database and the queue grow."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import psutil
+
+from benchmarks.files import zipf_texts
+from benchmarks.site import path_of, serve
+
+PROJECT = Path(__file__).parent.parent
+_PARTS = 10
+_LINKS = 10
+_EVERY = 2.0
+
+
+class _Sample(NamedTuple):
+    """What a crawl has used so far: seconds, CPU seconds and bytes of all its processes, pages decided."""
+
+    seconds: float
+    cpu: float
+    memory: int
+    pages: int
+
+
+def run(*, pages: int = 100_000) -> dict[str, Any]:
+    """Serve made-up pages, every fifth a copy, crawl them all, and print what each tenth of the crawl takes.
+
+    Args:
+        pages: how many, of 300 words each.
+
+    Returns:
+        The figures of each tenth.
+
+    Raises:
+        ValueError: there is nothing to measure, or the crawl failed.
+    """
+    if pages < 10 * _PARTS:
+        raise ValueError(f"--pages: expected at least {10 * _PARTS}")
+    site = {str(number): _page(number, text, pages) for number, (_, text) in enumerate(zipf_texts(pages))}
+    with TemporaryDirectory(prefix="benchmark-long-crawl-") as name, serve(site) as url:
+        samples = list(_crawl(f"{url}{path_of('0')}", Path(name)))
+    if samples[-1].pages < pages:
+        raise ValueError(f"{samples[-1].pages:,} of {pages:,} pages were decided")
+    # What comes behind the last page is the end of the crawl.
+    while len(samples) > 1 and samples[-2].pages >= pages:
+        samples.pop()
+    rows = [_tenth(samples, pages, place) for place in range(_PARTS)]
+    print(f"{'pages':>18}{'a second':>10}{'CPU ms a page':>15}{'memory MB':>11}")
+    for place, row in enumerate(rows):
+        last = pages * (place + 1) // _PARTS
+        print(f"{f'to {last:,}':>18}{row['per_second']:>10.1f}{row['cpu_ms']:>15.2f}{row['memory_mb']:>11.0f}")
+    return {"pages": pages, "tenths": rows}
+
+
+def _page(number: int, text: str, pages: int) -> bytes:
+    links = "".join(
+        f'<li><a href="{path_of(str(each))}">page {each}</a></li>'
+        for each in range(number * _LINKS + 1, min(pages, (number + 1) * _LINKS + 1))
+    )
+    words = text.split()
+    paragraphs = "".join(f"<p>{' '.join(words[at : at + 50])}.</p>" for at in range(0, len(words), 50))
+    return (
+        f"<!DOCTYPE html><html lang=en><head><title>page {number}</title></head><body>"
+        f"<nav><ul>{links}</ul></nav><article>{paragraphs}</article></body></html>"
+    ).encode()
+
+
+def _crawl(url: str, folder: Path) -> Iterator[_Sample]:
+    """Crawl a site, and yield what that has used, at intervals and at the end.
+
+    Raises:
+        ValueError: the crawl failed.
+    """
+    database = folder / "crawl.db"
+    settings = [
+        f"-sDEDUP_DATABASE_URL=sqlite:///{database}",
+        "-sAUTOTHROTTLE_ENABLED=False",
+        "-sDOWNLOAD_DELAY=0",
+        "-sDEDUP_FOLLOW_DUPLICATES=True",
+    ]
+    command = [sys.executable, "-m", "scrapy", "crawl", "site", f"-aurl={url}", "-LWARNING"]
+    started = time.monotonic()
+    cpu: dict[int, float] = {}
+    process = subprocess.Popen([*command, *settings], cwd=PROJECT, stdout=subprocess.DEVNULL)
+    try:
+        while process.poll() is None:
+            time.sleep(_EVERY)
+            if sample := _sample(process.pid, database, cpu, started):
+                yield sample
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
+        process.wait()
+    if process.returncode != 0:
+        raise ValueError(f"the crawl ended with status {process.returncode}")
+
+
+def _sample(pid: int, database: Path, cpu: dict[int, float], started: float) -> _Sample | None:
+    """Return what a crawl has used so far, `cpu` by process; None before its first page, or where it is ending."""
+    memory = 0
+    with suppress(psutil.Error, sqlite3.Error):
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)) as connection:
+            (pages,) = connection.execute("SELECT coalesce(max(id), 0) FROM dedup_documents").fetchone()
+        for process in [parent := psutil.Process(pid), *parent.children(recursive=True)]:
+            times = process.cpu_times()
+            cpu[process.pid] = times.user + times.system
+            memory += process.memory_full_info().pss
+    return _Sample(time.monotonic() - started, sum(cpu.values()), memory, pages) if memory else None
+
+
+def _tenth(samples: list[_Sample], pages: int, place: int) -> dict[str, float]:
+    done = [each.pages for each in samples]
+    # The first sample stands in for the start, which takes time of its own.
+    edges = [max(pages * place / _PARTS, done[0]), pages * (place + 1) / _PARTS]
+    seconds, cpu, memory = (np.interp(edges, done, column) for column in list(zip(*samples, strict=True))[:3])
+    count = edges[1] - edges[0]
+    return {
+        "per_second": float(count / np.diff(seconds)[0]),
+        "cpu_ms": float(1000 * np.diff(cpu)[0] / count),
+        "memory_mb": float(memory[1] / 1e6),
+    }
