@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.portions import read_documents
 from dedup.report.evaluation.labelled import LabelledDocument, LabelledSet, read_set
-from dedup.report.evaluation.run import analyse_documents
+from dedup.report.evaluation.methods import analyse_documents
 from dedup.signature.batch import Texts, sign_texts
 from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
 from dedup.signature.signature import BITS

@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from benchmarks.peers import minhash_of_words
 from benchmarks.quality import sets_in
 from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import MEASURES, AnalysedDocument
-from dedup.report.evaluation.run import Quality, analyse_documents
+from dedup.report.evaluation.methods import AnalysedDocument, Quality, analyse_documents
 from dedup.rules.cautions import Caution
+from dedup.rules.overlap import jaccard, shingles_of
 from dedup.rules.pairwise import PairDecider
 from dedup.rules.settings import RuleSettings
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import DEFAULT
+from dedup.signature.tokens import tokenise
 
 _THRESHOLDS = np.arange(0.4, 1.0, 0.05).round(2).tolist()
 _NAMED = {"MinHash 128": (0.6, 0.7, 0.8), "exact Jaccard": (0.55, 0.7)}
@@ -102,7 +104,8 @@ def _minhash(a: str, b: str) -> float:
 
 
 def _exact(a: str, b: str) -> float:
-    return MEASURES["jaccard"](a, b)
+    ours, theirs = (shingles_of(list(tokenise(normalise(each).encode()).words())) for each in (a, b))
+    return jaccard(ours, theirs)
 
 
 def _quality(wanted: NDArray[np.bool_], found: NDArray[np.bool_]) -> Quality:

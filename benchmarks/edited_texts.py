@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.run import analyse_documents
+from dedup.report.evaluation.methods import analyse_documents
 from dedup.signature.schemes import DEFAULT
 
 EDITS = ("2% of the words", "10% of the words", "trimmed by a fifth", "in a frame", "all but 10%")

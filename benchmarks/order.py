@@ -15,7 +15,7 @@ from sqlalchemy import select
 
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.evaluation.labelled import LabelledPair, LabelledSet, read_set
-from dedup.report.evaluation.run import Quality, analyse_documents
+from dedup.report.evaluation.methods import Quality, analyse_documents
 from dedup.rules.decision import DUPLICATES
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings

@@ -10,8 +10,7 @@ from benchmarks.peers import peers
 from dedup.errors import InputError
 from dedup.report.evaluation import output
 from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import Method, Pipeline
-from dedup.report.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.report.evaluation.methods import Method, Pipeline, SetResult, analyse_documents, pool_results, run_method
 from dedup.rules.settings import DedupSettings
 
 _NAME_WIDTH = 34

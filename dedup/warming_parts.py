@@ -72,8 +72,7 @@ def _decide_any_signatures() -> None:
 
     from dedup.corpus.deciding.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import CorpusDocument, Position
-    from dedup.corpus.signing.batches import Entries, Signatures, SignedBatch
-    from dedup.corpus.signing.signed import SIGNED
+    from dedup.corpus.signing.batches import SIGNED, Entries, Signatures, SignedBatch
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.signature.deflating import deflate
 

@@ -12,15 +12,14 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from dedup.cli.compiling import say
 from dedup.cli.files import read_options
 from dedup.cli.settings_options import rule_settings
-from dedup.corpus.job.job import Job
+from dedup.cli.warm_up import say
+from dedup.corpus.job.job import Job, summary_lines, summary_object
 from dedup.corpus.job.run import run_job
-from dedup.corpus.job.summary import summary_lines, summary_object
 from dedup.corpus.reading.files import CorpusFile, FoundFiles
 from dedup.corpus.saved.index import require_free
-from dedup.corpus.state.checkpoint import Checkpoint
+from dedup.corpus.state import Checkpoint
 from dedup.corpus.writing.outputs import discard_part
 from dedup.errors import InputError
 

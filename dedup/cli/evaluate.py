@@ -9,19 +9,26 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dedup.cli.compiling import compile_first, say
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
     read_assignments,
     read_settings_options,
 )
+from dedup.cli.warm_up import compile_first, say
 from dedup.display import counted
-from dedup.errors import InputError, SettingsError
+from dedup.errors import InputError
 from dedup.report.evaluation import output
 from dedup.report.evaluation.labelled import LabelledSet, read_set
-from dedup.report.evaluation.methods import MEASURES, AnalysedDocument, ExactMeasure, Method, Pipeline
-from dedup.report.evaluation.run import SetResult, analyse_documents, pool_results, run_method
+from dedup.report.evaluation.methods import (
+    AnalysedDocument,
+    Method,
+    Pipeline,
+    SetResult,
+    analyse_documents,
+    pool_results,
+    run_method,
+)
 from dedup.signature.schemes import Scheme
 from dedup.sql.database import open_existing_database, url_of
 from dedup.warming import SIGNATURES
@@ -48,13 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE,...",
         help="compare with these settings, such as mode=paper or scheme=pairs,min_jaccard=.6; may be given again",
     )
-    parser.add_argument(
-        "--reference",
-        action="append",
-        default=[],
-        metavar="MEASURE=LEAST",
-        help=f"compare with an exact measure over all pairs, such as jaccard=.55: {', '.join(MEASURES)}",
-    )
     parser.add_argument("--show-errors", type=int, default=0, metavar="N", help="show the first wrong decisions")
     parser.add_argument("--limit", type=int, metavar="N", help="use only the first documents of each set")
     parser.add_argument("--processes", type=int, metavar="N", help="how many make signatures (default: one a core)")
@@ -68,7 +68,6 @@ def run(options: argparse.Namespace) -> int:
     methods += [
         _pipeline(f"with {other}", base | read_assignments("--with", other.split(","))) for other in options.others
     ]
-    methods += [_reference(reference) for reference in options.reference]
     for name in ("limit", "processes"):
         if getattr(options, name) is not None and getattr(options, name) < 1:
             raise InputError(f"--{name} {getattr(options, name)}: expected at least 1")
@@ -116,17 +115,6 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
 def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
     settings, scheme = make_settings(values)
     return Pipeline(name, settings, scheme)
-
-
-def _reference(text: str) -> ExactMeasure:
-    measure, _, least = text.partition("=")
-    try:
-        threshold = float(least)
-    except ValueError:
-        raise InputError(f"--reference {text}: expected MEASURE=LEAST, such as jaccard=.55") from None
-    if not 0 <= threshold <= 1:
-        raise SettingsError(f"--reference {text}: expected a number from 0 to 1")
-    return ExactMeasure(measure, threshold)
 
 
 def _object(methods: list[Method], results: list[list[SetResult]], pooled: list[SetResult]) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
     read_settings_options,
     with_scheme_of,
 )
+from dedup.cli.warm_up import compile_first
 from dedup.display import cut, plain
 from dedup.errors import InputError
 from dedup.report.explanation.build import explain

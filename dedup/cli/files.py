@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import add_settings_arguments
+from dedup.cli.warm_up import compile_first
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
-from dedup.corpus.reading.files import find_files
-from dedup.corpus.reading.formats import KNOWN
+from dedup.corpus.reading.files import KNOWN, find_files
 from dedup.corpus.writing.outputs import FORMATS
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dedup.cli import files
-from dedup.cli.compiling import compile_first
 from dedup.cli.settings_options import (
     add_settings_arguments,
     make_settings,
     read_settings_options,
     with_scheme_of,
 )
-from dedup.corpus.reading.formats import KNOWN
+from dedup.cli.warm_up import compile_first
+from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.saved.contents import Contents, export, read_contents, verify
 from dedup.corpus.saved.database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.saved.index import SavedIndex, new_index, require_free
 from dedup.corpus.saved.merging import merge, require_mergeable
 from dedup.corpus.saved.querying import Hit, Query, find_near
-from dedup.corpus.state.checkpoint import about_settings
+from dedup.corpus.state import about_settings
 from dedup.display import counted, cut, plain, readable, similarity, unit_for
 from dedup.errors import IndexFileError, InputError, SettingsError, exit_status
 from dedup.report.columns import aligned, fit

@@ -10,9 +10,18 @@ from importlib import import_module
 from types import ModuleType
 
 import dedup
-from dedup.cli.completing import COMPLETING, words_before_cursor
 from dedup.errors import DedupError, exit_status
 from dedup.workers.loading import keep_single_threaded, without_collections
+
+COMPLETING = "_ARGCOMPLETE"
+"""Variable of the environment by which a shell asks, as the code that `dedup completion` prints sets it."""
+
+
+def words_before_cursor() -> list[str]:
+    """Return the words behind the name of the program, the last one as far as it is typed."""
+    typed = os.environ.get("COMP_LINE", "").encode()[: int(os.environ.get("COMP_POINT", "0"))]
+    return typed.decode(errors="replace").split()[1:]
+
 
 _COMMANDS = {
     "completion": "let the Tab key of bash, zsh or fish complete commands, options and file names",

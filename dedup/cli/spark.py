@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from dedup.cli.compiling import compile_first, say
 from dedup.cli.files import add_field_arguments, read_options, require_page
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
-from dedup.corpus.job.summary import summary_lines, summary_object
-from dedup.corpus.reading.formats import KNOWN
+from dedup.cli.warm_up import compile_first, say
+from dedup.corpus.job.job import summary_lines, summary_object
+from dedup.corpus.reading.files import KNOWN
 from dedup.display import plain
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES

@@ -1,14 +1,31 @@
-"""`dedup warm-up`: compile now what would else be compiled at its first use, such as when an image is made."""
+"""`dedup warm-up`, which compiles ahead; what other commands say while what they need is compiled."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from dedup.cli.compiling import say
 from dedup.compiled_cache import kept_folder
-from dedup.warming import SIGNATURES, compile_ahead
+from dedup.display import plain
+from dedup.warming import SIGNATURES, CompilingError, compile_ahead
 from dedup.warming_parts import PARTS
+
+
+def compile_first(command: str, *parts: str) -> None:
+    """Compile what is not compiled yet of some parts, see `dedup.warming_parts.PARTS`, and say so on standard error.
+
+    Where it cannot be kept, that is said, and the command goes on.
+    """
+    try:
+        compile_ahead(parts, lambda line: say(command, line), sys.stderr)
+    except CompilingError as error:
+        say(command, str(error))
+
+
+def say(command: str, message: str) -> None:
+    """Tell the user something that is no result."""
+    print(f"dedup {command}: {plain(message)}", file=sys.stderr, flush=True)
+
 
 _COMMAND = "warm-up"
 

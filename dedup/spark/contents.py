@@ -47,3 +47,12 @@ def copies_of(signed: DataFrame, contents: DataFrame, equal: DataFrame) -> DataF
         .where(f.col("id") != f.col("first"))
         .select("id", "key", "first", "first_key", "tokens")
     )
+
+
+def named_by(rows: DataFrame, documents: DataFrame) -> DataFrame:
+    """Return the documents that rows name by `id`, for a join with these.
+
+    Where the rows are few, no other document is moved for it. Spark knows the size of what it has kept, but not of
+    documents that come from Python: it would send all of them everywhere as if they were few.
+    """
+    return documents.join(rows.select("id"), "id", "left_semi").hint("merge")

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +21,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.deciding.asking import asked_of, content_of
-from dedup.corpus.deciding.cluster_merges import ClusterMerges
-from dedup.corpus.deciding.clusters import KnownClusters
+from dedup.corpus.deciding.clusters import ClusterMerges, KnownClusters, asked_of, content_of
 from dedup.corpus.deciding.known import KnownDocuments, Lengths
-from dedup.corpus.signing.signed import Signed
+from dedup.corpus.signing.batches import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.decision import Decision, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer
@@ -32,12 +31,51 @@ from dedup.rules.matcher import Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
-from dedup.spark.components import components_of
+from dedup.spark.contents import named_by
 from dedup.spark.known import STANDINGS, STANDINGS_TYPE, Known
-from dedup.spark.rows import named_by
-from dedup.spark.signing import signatures_of
+from dedup.spark.signing import signatures_of, with_word_lists
 from dedup.spark.steps import Steps
-from dedup.spark.word_lists import with_word_lists
+
+
+def components_of(edges: DataFrame, steps: Steps) -> DataFrame:
+    """Return of each document that has a candidate, or is one, the smallest `id` of its `component`.
+
+    Args:
+        edges: from a document, `id`, to each of its candidates, `other`, which is an earlier one.
+        steps: keeps what each round returns.
+    """
+    before, now = None, _mark_of(edges)
+    for number in count(1):
+        if before == now:
+            break
+        edges = steps.keep(f"components-{number}", _towards_smallest(_from_all(edges)))
+        before, now = now, _mark_of(edges)
+    members = edges.select("id", f.col("other").alias("component"))
+    first = edges.select(f.col("other").alias("id"), f.col("other").alias("component"))
+    return members.union(first).distinct()
+
+
+def _from_all(edges: DataFrame) -> DataFrame:
+    """Return an edge from each larger neighbour of a document to the smallest, the document included."""
+    both = edges.union(edges.select(f.col("other").alias("id"), f.col("id").alias("other")))
+    smallest = both.groupBy("id").agg(f.least("id", f.min("other")).alias("smallest"))
+    larger = both.where(f.col("other") > f.col("id")).join(smallest, "id")
+    return larger.select(f.col("other").alias("id"), f.col("smallest").alias("other")).distinct()
+
+
+def _towards_smallest(edges: DataFrame) -> DataFrame:
+    """Return an edge from each document and its smaller neighbours to the smallest of them."""
+    smallest = edges.groupBy("id").agg(f.min("other").alias("smallest"))
+    moved = edges.join(smallest, "id").where(f.col("other") != f.col("smallest"))
+    turned = moved.select(f.col("other").alias("id"), f.col("smallest").alias("other"))
+    return turned.union(smallest.select("id", f.col("smallest").alias("other"))).distinct()
+
+
+def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
+    """Return what edges have in common with others only if they are the same."""
+    [found] = edges.agg(f.count("*"), f.bit_xor(f.xxhash64("id", "other"))).collect()
+    return found[0], found[1]
+
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "

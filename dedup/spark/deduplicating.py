@@ -10,16 +10,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 import dedup
-from dedup.corpus.state.checkpoint import about_settings
+from dedup.corpus.state import about_settings
 from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark.candidates import candidates_of
-from dedup.spark.contents import contents_of, copies_of
+from dedup.spark.contents import contents_of, copies_of, named_by
 from dedup.spark.deciding import decide
 from dedup.spark.known import Known
-from dedup.spark.rows import named_by
 from dedup.spark.signing import sign
 from dedup.spark.steps import Steps
 

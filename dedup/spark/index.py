@@ -22,14 +22,13 @@ from dedup.corpus.saved.index import (
     read_about,
     write_about,
 )
-from dedup.corpus.state.checkpoint import require_made_with
+from dedup.corpus.state import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.spark import hadoop
 from dedup.spark.contents import is_comparable
 from dedup.spark.known import COLUMNS, names_of
-from dedup.spark.signing import signatures_of
-from dedup.spark.word_lists import with_word_lists
+from dedup.spark.signing import signatures_of, with_word_lists
 
 if TYPE_CHECKING:
     from dedup.spark.deduplicating import Deduplicated

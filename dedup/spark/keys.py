@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from dedup.index.keys import MOST_READ, RARITIES, Keys
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import keys_of
-from dedup.spark.arrow import numbers, rows_of, unsigned
+from dedup.spark.signing import numbers, rows_of, unsigned
 
 READ = "id long, shares_band boolean, rarity long, earlier array<long>"
 """What `read` yields: of a document and one of its keys the earliest documents that share it, and what it says of

@@ -14,7 +14,7 @@ from dedup.corpus.reading.documents import CorpusDocument, Item, ReadOptions
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import has_ranges, read_file
-from dedup.corpus.signing.signed import page_identity
+from dedup.corpus.signing.batches import page_identity
 from dedup.corpus.writing.tables import general_row
 from dedup.errors import DedupError, reason_of
 from dedup.signature.batch import encoded

@@ -18,8 +18,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as f
 
 from dedup.corpus.reading.documents import Item, Position, ReadOptions, Rejected
-from dedup.corpus.reading.files import check_file, has_known_format
-from dedup.corpus.reading.formats import FORMATS, KNOWN
+from dedup.corpus.reading.files import FORMATS, KNOWN, check_file, has_known_format
 from dedup.corpus.reading.portions import read_file
 from dedup.errors import InputError
 from dedup.spark import hadoop

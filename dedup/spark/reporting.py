@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 
 from dedup.corpus.job.job import Result
 from dedup.corpus.job.reporting import name_of, report_of, row_of, write_report
-from dedup.corpus.state.tally import NAMED, Tally
+from dedup.corpus.state import NAMED, Tally
 from dedup.report.contents import LeftOut, RelatedRow
 from dedup.report.explanation.pairs import differences_of
 from dedup.report.explanation.words import WordDiff

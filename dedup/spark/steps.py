@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from dedup.corpus.state.checkpoint import require_same
+from dedup.corpus.state import require_same
 from dedup.errors import InputError
 from dedup.spark import hadoop
 

@@ -306,9 +306,14 @@ def test_what_cannot_be_done_is_refused_in_one_line(
         ("query", str(index), "absent.txt"): "'absent.txt' is no file: write text:... for a text",
         ("query", str(index), "--fingerprint", "xyz"): "--fingerprint 'xyz': expected 16 hexadecimal digits",
         ("query", str(index), "text:a", "--radius", "65"): "--radius 65: expected 0 to 64 bits",
-        ("export", str(index), "-o", "new.csv"): "new.csv: not a format to write",
+        ("export", str(index), "-o", "new.csv"): "new.csv: an index is Parquet itself",
         ("export", str(index), "-o", "file.txt"): "file.txt: is there already",
-        ("export", str(index), "-o", "new.parquet"): "new.parquet: an index is Parquet itself; its name must end in",
+        (
+            "export",
+            str(index),
+            "-o",
+            "new.parquet",
+        ): "new.parquet: an index is Parquet itself, and exported as lines; the name must end",
         ("export", "absent", "-o", "new.jsonl"): "absent: no index",
         ("load", "absent", "x.db"): "absent: no index",
     }.items():

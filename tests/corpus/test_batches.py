@@ -15,15 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.deciding.cluster_merges import FILE as JOINS
+from dedup.corpus.deciding.clusters import FILE as JOINS
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.deciding.known import FILES
 from dedup.corpus.reading import line_ranges
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.line_ranges import LineRange, ReadMemory, find_line_ranges
-from dedup.corpus.signing.batches import Contents, Entries, SignedBatch
-from dedup.corpus.signing.signed import identity_of
+from dedup.corpus.signing.batches import Contents, Entries, SignedBatch, identity_of
 from dedup.corpus.signing.signing import sign, sign_contents, sign_lines
 from dedup.corpus.signing.words import WordSource, refer
 from dedup.errors import InputError

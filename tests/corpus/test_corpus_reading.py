@@ -17,10 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus.reading.documents import CorpusDocument, ReadOptions, Rejected
+from dedup.corpus.reading.documents import CorpusDocument, ParquetRow, ReadOptions, Rejected
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.portions import read_documents
-from dedup.corpus.reading.rows import ParquetRow
 from dedup.errors import InputError
 
 Texts = dict[str, str]

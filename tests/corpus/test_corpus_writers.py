@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.portions import read_documents
-from dedup.corpus.writing import syncing
+from dedup.corpus.writing import jsonl
 from dedup.corpus.writing.jsonl import JsonlOutput
 from dedup.corpus.writing.outputs import open_output
 from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
@@ -151,7 +151,7 @@ def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeyp
         if len(from_threads) == 1:
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(syncing, "MOST_UNSAFE", 10)
+    monkeypatch.setattr(jsonl, "MOST_UNSAFE", 10)
     monkeypatch.setattr(os, "fsync", fail_once)
     output = JsonlOutput(tmp_path / "out.jsonl")
     output.write_lines([memoryview(b"1234\n"), memoryview(b"1234\n")])
@@ -254,8 +254,6 @@ def test_what_is_not_there_cannot_be_resumed(suffix: str, tmp_path: Path) -> Non
     writer.suspend()
     with pytest.raises(InputError, match="cannot be resumed"):
         ClusterWriter(path, 7)
-    writer.discard()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_leaves_what_can_be_resumed(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ STOPPED = """
 import os, sys
 from dedup.cli.main import run_and_exit
 from dedup.corpus.reading import line_ranges
-from dedup.corpus.state.checkpoint import Checkpoint
+from dedup.corpus.state import Checkpoint
 
 line_ranges.RANGE_BYTES = 20_000
 save, stop = Checkpoint.save, int(sys.argv.pop(1))

@@ -15,10 +15,9 @@ import pytest
 from lxml.html import HtmlElement
 
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.job.job import Job, Result
+from dedup.corpus.job.job import Job, Result, summary_lines
 from dedup.corpus.job.recording import Recorder
 from dedup.corpus.job.run import run_job
-from dedup.corpus.job.summary import summary_lines
 from dedup.corpus.reading import line_ranges
 from dedup.corpus.reading import portions as reading
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
@@ -28,7 +27,7 @@ from dedup.corpus.reading.portions import gather
 from dedup.corpus.signing import signing
 from dedup.corpus.signing.batches import Contents, Entries, Signatures, SignedBatch
 from dedup.corpus.signing.signing import sign_all, sign_contents, sign_lines
-from dedup.corpus.state.tally import Tally
+from dedup.corpus.state import Tally
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings
 from dedup.signature import extraction

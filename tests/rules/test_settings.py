@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus.state.checkpoint import about_settings
+from dedup.corpus.state import about_settings
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 from dedup.rules.cautions import LIMITS, Caution, Limits

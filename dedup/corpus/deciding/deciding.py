@@ -16,9 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.deciding.asking import asked_of, content_of
-from dedup.corpus.deciding.cluster_merges import ClusterMerges
-from dedup.corpus.deciding.clusters import KnownClusters
+from dedup.corpus.deciding.clusters import ClusterMerges, KnownClusters, asked_of, content_of
 from dedup.corpus.deciding.key_map import NOBODY, Found, KeyMap, find_candidates, find_closest, find_contents
 from dedup.corpus.deciding.known import NOWHERE, Block, KnownDocuments, Lengths
 from dedup.corpus.signing.batches import SignedBatch

@@ -79,7 +79,7 @@ class Lengths(NamedTuple):
         keys: of that of their keys.
         words: of that of their words.
         bands: of that of their bands.
-        joins: of that of joins, see `dedup.corpus.deciding.cluster_merges`.
+        joins: of that of joins, see `dedup.corpus.deciding.clusters`.
         earlier: how many of the documents, the first ones, an earlier run has brought.
     """
 

@@ -12,8 +12,7 @@ from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
 from dedup.corpus.job.job import Job
 from dedup.corpus.reading.line_ranges import ReadMemory
 from dedup.corpus.signing.batches import SignedBatch
-from dedup.corpus.state.checkpoint import Checkpoint
-from dedup.corpus.state.tally import Tally
+from dedup.corpus.state import Checkpoint, Tally
 from dedup.corpus.writing.cluster_members import Clusters, Members
 from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
 from dedup.signature.schemes import find_scheme

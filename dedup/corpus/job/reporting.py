@@ -13,7 +13,7 @@ import numpy as np
 from dedup.corpus.deciding.deciding import CorpusDeduplicator
 from dedup.corpus.job.job import Job
 from dedup.corpus.job.recording import REPORTED
-from dedup.corpus.state.tally import Tally
+from dedup.corpus.state import Tally
 from dedup.report.contents import LeftOut, RelatedRow, Report, Total
 from dedup.report.explanation.pairs import differences_of
 from dedup.report.explanation.words import WordDiff

@@ -6,9 +6,10 @@ import asyncio
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, closing
+from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
@@ -16,21 +17,61 @@ from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
 from dedup.corpus.deciding.known import KnownDocuments, Lengths
 from dedup.corpus.job.job import Job, Result
 from dedup.corpus.job.preloads import preloads
-from dedup.corpus.job.progress import CorpusProgress
 from dedup.corpus.job.recording import Recorder
+from dedup.corpus.reading.documents import Position
+from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
 from dedup.corpus.saved.index import AT_ONCE, SavedIndex, save
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signing import Portion, sign_all
 from dedup.corpus.signing.words import WordSource
-from dedup.corpus.state.checkpoint import Checkpoint, forget, locked, require_made_with, require_same
-from dedup.corpus.state.tally import Tally
+from dedup.corpus.state import Checkpoint, Tally, forget, locked, require_made_with, require_same
 from dedup.corpus.writing.outputs import discard_part
 from dedup.display import plain
 from dedup.errors import InputError
 from dedup.progress import Progress
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
+
+
+class CorpusProgress:
+    """Shows how far a run is.
+
+    Args:
+        stream: where it is shown.
+        files: those that are read.
+        start: where reading begins, if it goes on.
+    """
+
+    def __init__(self, stream: TextIO, files: Sequence[CorpusFile], start: Position | None) -> None:
+        self._start = start
+        self._stream = stream
+        self._before = list(accumulate((file.size for file in files), initial=0))
+        self._progress: Progress | None = None
+        self._start_documents = 0
+
+    def show(self, tally: Tally, position: Position) -> None:
+        """Show how far it is, if it is time to."""
+        if self._progress is None:
+            # What is compiled for the first document is no part of a rate.
+            self._progress = Progress("reading", self._before[-1], self._stream, before=self._bytes(self._start))
+            self._start_documents = tally.documents
+        if not self._progress.is_due:
+            return
+        rate = (tally.documents - self._start_documents) / self._progress.seconds
+        self._progress.show(
+            self._bytes(position),
+            f"{tally.documents:,} documents   {tally.exact + tally.near:,} dropped   {rate:,.0f} documents/s",
+        )
+
+    def erase(self) -> None:
+        """Take the live line away."""
+        if self._progress is not None:
+            self._progress.erase()
+
+    def _bytes(self, position: Position | None) -> int:
+        return 0 if position is None else self._before[position.file] + position.offset
+
 
 UnderWay = tuple[SignedBatch, "Future[list[Related]]"]
 """Documents, and what will say which of them are duplicates or similar."""

@@ -10,9 +10,41 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from dedup.corpus.reading.formats import FORMATS, KNOWN, Format
 from dedup.corpus.reading.libraries import load_pyarrow
 from dedup.errors import InputError
+
+
+class Format(NamedTuple):
+    """A format of input files.
+
+    Attributes:
+        module: the module of this package that reads it.
+        compressions: the suffixes that may stand behind that of the format.
+        is_checked: whether files are checked before any work starts.
+    """
+
+    module: str
+    compressions: tuple[str, ...] = (".gz", ".zst")
+    is_checked: bool = False
+
+
+_JSONL, _CSV, _PLAIN = Format("jsonl"), Format("csv_tables"), Format("plain")
+
+# Parquet compresses by itself, and a WARC file by zstd needs a dictionary that it does not always bring.
+FORMATS = {
+    ".jsonl": _JSONL,
+    ".ndjson": _JSONL,
+    ".json": _JSONL,
+    ".csv": _CSV,
+    ".tsv": _CSV,
+    ".parquet": Format("parquet", compressions=(), is_checked=True),
+    ".warc": Format("warc", compressions=(".gz",), is_checked=True),
+    ".txt": _PLAIN,
+    ".html": _PLAIN,
+    ".htm": _PLAIN,
+}
+KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html"
+
 
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}

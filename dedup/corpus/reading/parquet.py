@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dedup.corpus.reading.documents import MEGABYTE, CorpusDocument, Position, ReadOptions, Rejected
+from dedup.corpus.reading.documents import (
+    MEGABYTE,
+    NO_VALUE,
+    CorpusDocument,
+    ParquetRow,
+    Position,
+    ReadOptions,
+    Rejected,
+)
 from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, require_columns
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
-from dedup.corpus.reading.rows import NO_VALUE, ParquetRow
 from dedup.corpus.reading.streams import why_damaged
 from dedup.errors import InputError
 

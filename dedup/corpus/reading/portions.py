@@ -17,7 +17,7 @@ _MOST_PAGES = 64
 MOST_ITEMS = 1 << 13
 
 Reader = Callable[[CorpusFile, int, ReadOptions, Position | None], Iterator[Item]]
-"""Reads one file; see `dedup.corpus.reading.formats`."""
+"""Reads one file; see `dedup.corpus.reading.files`."""
 
 
 def read_documents(

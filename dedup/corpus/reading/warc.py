@@ -6,6 +6,8 @@ the run, pass for whole, or fill the memory: warcio takes damage for the end of 
 
 from __future__ import annotations
 
+import io
+import zlib
 from collections.abc import Iterator
 from io import BufferedReader, FileIO
 from typing import Any
@@ -13,10 +15,128 @@ from typing import Any
 from dedup.corpus.reading.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
 from dedup.corpus.reading.fields import BadRecordError, storable
 from dedup.corpus.reading.files import CorpusFile
-from dedup.corpus.reading.gzip_members import Member, find
 from dedup.corpus.reading.libraries import load_warcio
-from dedup.corpus.reading.payload import decode_payload
 from dedup.corpus.reading.streams import DAMAGE, why_damaged
+
+_READ = 1 << 16
+
+
+class Member(io.RawIOBase):
+    """One member of a gzip file; at its end the file stands at the beginning of the next.
+
+    Args:
+        file: at the beginning of a member.
+    """
+
+    def __init__(self, file: BufferedReader[Any]) -> None:
+        self._file = file
+        self._decompressor = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Decompress as much as fits, however much it becomes.
+
+        Raises:
+            EOFError: the file ends before the member does.
+            zlib.error: the member is damaged.
+        """
+        inflater = self._decompressor
+        while not inflater.eof:
+            # What did not fit the last time waits in the decompressor.
+            data = inflater.unconsumed_tail or self._file.read1(_READ)
+            if not data:
+                raise EOFError("the file ends in the middle of it")
+            out = inflater.decompress(data, len(buffer))
+            if inflater.eof:
+                self._file.seek(-len(inflater.unused_data), 1)
+            if out:
+                buffer[: len(out)] = out
+                return len(out)
+        return 0
+
+
+def find(file: BufferedReader[Any], mark: bytes, start: int) -> int:
+    """Return where some bytes stand next at or behind a place of a file; -1 if they do not."""
+    file.seek(start)
+    held = b""
+    while chunk := file.read(1 << 20):
+        held += chunk
+        at = held.find(mark)
+        if at >= 0:
+            return start + at
+        # They may stand across two chunks.
+        start += len(held) - len(mark) + 1
+        held = held[len(held) - len(mark) + 1 :]
+    return -1
+
+
+_GZIP, _ZLIB, _DEFLATE = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+_WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _DEFLATE)}
+
+
+def decode_payload(block: bytes, headers: Any, limit: int) -> bytes:
+    """Undo chunks and compression.
+
+    Args:
+        block: the body as it was sent.
+        headers: the answer's headers as warcio has them; None: there are none, and nothing is to undo.
+        limit: how many bytes the page may have.
+
+    Returns:
+        The bytes of the page.
+
+    Raises:
+        BadRecordError: it is damaged, too large, or compressed in a way that is not known.
+    """
+    if headers is None or _is_markup(block):
+        # Archives often hold the decoded page under headers that speak of how it was sent.
+        return block
+    if (headers.get_header("Transfer-Encoding") or "").strip().lower() == "chunked":
+        from warcio.bufferedreaders import ChunkedDataReader  # noqa: PLC0415 -- an optional package
+
+        block = ChunkedDataReader(io.BytesIO(block)).read()
+    encoding = (headers.get_header("Content-Encoding") or "identity").strip().lower()
+    if encoding == "identity" or not block or _is_markup(block):
+        return block
+    if encoding in _WINDOWS:
+        page = _inflate(block, _WINDOWS[encoding], limit)
+    elif encoding == "br":
+        page = _unbrotli(block, limit)
+    else:
+        raise BadRecordError(f"compressed by {encoding[:40]!r}, which is not known here")
+    if len(page) > limit:
+        raise BadRecordError(f"a page of more than {limit:,} bytes")
+    return page
+
+
+def _is_markup(data: bytes) -> bool:
+    return data[:100].lstrip().startswith((b"<", b"\xef\xbb\xbf<"))
+
+
+def _inflate(data: bytes, windows: tuple[int, ...], limit: int) -> bytes:
+    for window in windows:
+        try:
+            return zlib.decompressobj(wbits=window).decompress(data, limit + 1)
+        except zlib.error:
+            continue
+    raise BadRecordError("its compressed body is damaged")
+
+
+def _unbrotli(data: bytes, limit: int) -> bytes:
+    try:
+        import brotli  # noqa: PLC0415 -- an optional package
+    except ModuleNotFoundError:
+        raise BadRecordError("compressed by brotli, which needs the package brotli") from None
+    decompressor = brotli.Decompressor()
+    try:
+        page: bytes = decompressor.process(data, output_buffer_limit=limit + 1)
+    except brotli.error:
+        raise BadRecordError("its compressed body is damaged") from None
+    return page
+
 
 _GZIP_MEMBER = b"\x1f\x8b\x08"
 _RECORD_LINE = b"WARC/"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.saved.index import FORMAT, SavedIndex, damaged
-from dedup.corpus.state.checkpoint import about_settings, differing_settings
-from dedup.corpus.writing.outputs import has_columns, open_output
+from dedup.corpus.state import about_settings, differing_settings
 from dedup.errors import InputError
 from dedup.index.keys import MOST_READ
 from dedup.progress import Progress, track
+from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import keys_of
 from dedup.signature.batch import bands_of_words
@@ -164,14 +164,13 @@ def export(saved: SavedIndex, path: Path) -> int:
         How many documents were written.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: the name is that of something else.
+        DedupError: the file cannot be written.
         IndexFileError: the index is damaged.
     """
-    if has_columns(path):
-        raise InputError(f"{path}: an index is Parquet itself; its name must end in .jsonl")
-    output = open_output(path, None)
-    with ExitStack() as stack:
-        stack.callback(output.discard)
+    if path.suffix.lower() != ".jsonl":
+        raise InputError(f"{path}: an index is Parquet itself, and exported as lines; the name must end in .jsonl")
+    with open_output(str(path)) as stream:
         for document, words, bands in track(saved.documents(), "exporting", len(saved)):
             row = {
                 "number": document.id,
@@ -186,9 +185,7 @@ def export(saved: SavedIndex, path: Path) -> int:
                 "words": saved.inflate(document.id, words).decode() if words else None,
                 "bands": bands.tobytes().hex(),
             }
-            output.write(row)
-        stack.pop_all()
-    output.close()
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
     return len(saved)
 
 

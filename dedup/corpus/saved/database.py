@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.saved.index import SavedIndex
-from dedup.corpus.signing.signed import identity_of
+from dedup.corpus.signing.batches import identity_of
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
 from dedup.ledger.identity import Identity

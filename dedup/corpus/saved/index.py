@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dedup.corpus.deciding.known import NOWHERE, ROW, Block, KnownDocuments, stored_document
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
-from dedup.corpus.state.checkpoint import about_settings, locked
+from dedup.corpus.state import about_settings, locked
 from dedup.corpus.writing.outputs import sync_folder
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.rules.documents import StoredDocument
@@ -211,7 +211,7 @@ class SavedIndex:
     Attributes:
         folder: where it is.
         named_settings: the settings that it was made with, as `about_settings` of
-            `dedup.corpus.state.checkpoint` writes them.
+            `dedup.corpus.state` writes them.
         settings: the same.
         files: the files of its documents.
 
@@ -257,22 +257,11 @@ class SavedIndex:
         """
         leads = np.empty(len(self), np.bool_)
         for start, batch in self.batches(COLUMNS):
-            rows = np.zeros(len(batch), ROW)
-            rows["leader"] = leaders = self._leaders(batch.column("leader"))
-            has_leader = leaders != NOWHERE
-            if (leaders >= np.arange(start, start + len(batch))).any():
-                raise self._damaged("a document is led by one that is not before it")
+            rows = self._rows(start, batch)
+            has_leader = rows["leader"] != NOWHERE
             leads[start : start + len(batch)] = ~has_leader
-            if not leads[leaders[has_leader]].all():
+            if not leads[rows["leader"][has_leader]].all():
                 raise self._damaged("a leader is led by another document")
-            rows["digest"] = np.stack([_longs(batch, name) for name in ("low", "high")], axis=1).view(np.uint64)
-            rows["fingerprint"] = _longs(batch, "fingerprint").view(np.uint64)
-            rows["indexed"] = _longs(batch, "indexed")
-            for name in ("tokens", "shingles"):
-                rows[name] = counts = _longs(batch, name)
-                if ((counts < 0) | (counts >= _MOST_COUNTED)).any():
-                    raise self._damaged(f"{name} are no number of them")
-            rows["minima"] = self._bits(batch, "minima")
             keys = batch.column("key").cast(self._arrow.binary()).to_pylist()
             words = [each or b"" for each in batch.column("words").to_pylist()]
             yield Block(rows, keys, words, self._bits(batch, "bands"))
@@ -299,15 +288,7 @@ class SavedIndex:
             IndexFileError: it is damaged.
         """
         batch = self._row(place, [name for name in COLUMNS if name not in {"bands", "words"}])
-        row = np.zeros(1, ROW)
-        row["digest"] = [[_longs(batch, name).view(np.uint64)[0] for name in ("low", "high")]]
-        row["fingerprint"] = _longs(batch, "fingerprint").view(np.uint64)
-        for name in ("tokens", "shingles", "indexed"):
-            row[name] = _longs(batch, name)
-        row["minima"], row["leader"] = self._bits(batch, "minima"), self._leaders(batch.column("leader"))
-        if row["leader"][0] >= place:
-            raise self._damaged("a document is led by one that is not before it")
-        return stored_document(place, row[0], batch.column("key")[0].as_py())
+        return stored_document(place, self._rows(place, batch)[0], batch.column("key")[0].as_py())
 
     def key(self, place: int) -> str:
         """Return what a document is called."""
@@ -361,6 +342,22 @@ class SavedIndex:
         if (numbers[1:] <= numbers[:-1]).any():
             raise self._damaged("its documents are not in the order of their numbers")
         return numbers
+
+    def _rows(self, start: int, batch: Any) -> NDArray[Any]:
+        """Return documents as rows of the type `ROW`, the first of them by its place."""
+        rows = np.zeros(len(batch), ROW)
+        rows["leader"] = self._leaders(batch.column("leader"))
+        if (rows["leader"] >= np.arange(start, start + len(batch))).any():
+            raise self._damaged("a document is led by one that is not before it")
+        rows["digest"] = np.stack([_longs(batch, name) for name in ("low", "high")], axis=1).view(np.uint64)
+        rows["fingerprint"] = _longs(batch, "fingerprint").view(np.uint64)
+        rows["indexed"] = _longs(batch, "indexed")
+        for name in ("tokens", "shingles"):
+            rows[name] = counts = _longs(batch, name)
+            if ((counts < 0) | (counts >= _MOST_COUNTED)).any():
+                raise self._damaged(f"{name} are no number of them")
+        rows["minima"] = self._bits(batch, "minima")
+        return rows
 
     def _leaders(self, column: Any) -> NDArray[np.int64]:
         """Return the places of leaders, by their numbers; `NOWHERE` where there are none."""
@@ -449,7 +446,7 @@ def _is_index(folder: Path) -> bool:
 
 
 def _settings_of(named: Mapping[str, str]) -> RuleSettings:
-    """Return settings; the opposite of `dedup.corpus.state.checkpoint.about_settings`."""
+    """Return settings; the opposite of `dedup.corpus.state.about_settings`."""
     values = {f"DEDUP_{name.upper()}": value for name, value in named.items()}
     scheme = scheme_named(named["scheme"], named.get("word_lists", "")).spec
     return RuleSettings.read({**values, "DEDUP_SCHEME": scheme, "DEDUP_DICTIONARY": NO_OTHER_DICTIONARY}.get)

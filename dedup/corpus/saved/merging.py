@@ -9,7 +9,7 @@ import numpy as np
 
 from dedup.corpus.deciding.known import KnownDocuments
 from dedup.corpus.saved.index import SavedIndex
-from dedup.corpus.state.checkpoint import differing_settings
+from dedup.corpus.state import differing_settings
 from dedup.errors import InputError
 from dedup.progress import track
 from dedup.rules.documents import StoredDocument

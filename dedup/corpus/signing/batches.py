@@ -1,4 +1,4 @@
-"""Documents by batch: what worker processes are sent and send back, and what is decided and written."""
+"""Documents by batch, and their signatures: what worker processes are sent and send back, and what is decided."""
 
 from __future__ import annotations
 
@@ -11,10 +11,70 @@ from numpy.typing import NDArray
 from dedup.corpus.appending import LENGTH_BYTES
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, Rejected, source_of
 from dedup.corpus.reading.line_ranges import LineRange, ReadMemory
-from dedup.corpus.signing.signed import SIGNED, Signed
 from dedup.corpus.signing.words import REFERENCE, refer
 from dedup.errors import reason_of
-from dedup.signature.batch import Texts, encoded
+from dedup.signature.batch import SIGNATURE, Texts, encoded
+from dedup.signature.signature import digest
+from dedup.signature.sketch import Sketch
+
+SIGNED = np.dtype([*SIGNATURE.descr, ("text_bytes", "<i8")])
+"""A signature and the size of the text in UTF-8. The digest is what `identity_of` returns; zeros for nothing."""
+
+
+class Signed(NamedTuple):
+    """The signature of one document.
+
+    Attributes:
+        text_digest: see `dedup.signature.signature.Signature`.
+        body_digest: the digest of the page's bytes; None where there was a text.
+        fingerprint: see `Signature`.
+        sketch: see `Signature`.
+        words: what is kept of the words; see `dedup.corpus.signing.words`.
+        text_bytes: the size of the text in UTF-8.
+        text: the main text of a page; None where there was a text.
+    """
+
+    text_digest: bytes
+    body_digest: bytes | None
+    fingerprint: int
+    sketch: Sketch
+    words: bytes
+    text_bytes: int
+    text: str | None
+
+    @classmethod
+    def of(cls, row: Any, words: bytes, body_digest: bytes | None = None, text: str | None = None) -> Signed:
+        """Return a row of the type `SIGNED` with what goes with it, see the attributes."""
+        return cls(
+            row["digest"].tobytes(),
+            body_digest,
+            int(row["fingerprint"]),
+            Sketch(row["minima"].tobytes(), int(row["numbers"]), int(row["tokens"]), int(row["shingles"])),
+            words,
+            int(row["text_bytes"]),
+            text,
+        )
+
+
+def identity_of(tokens: int, text_digest: bytes, body_digest: bytes | None) -> bytes | None:
+    """Return the digest of what makes two documents of a corpus the same; None if nothing does.
+
+    Pages without text are the same only to the byte, texts without words never.
+
+    Args:
+        tokens: how many the text has.
+        text_digest: see `dedup.signature.signature.Signature`.
+        body_digest: the digest of the page's bytes; None where there was a text.
+    """
+    if tokens:
+        return text_digest
+    return None if body_digest is None else page_identity(body_digest)
+
+
+def page_identity(body_digest: bytes) -> bytes:
+    """Return what `identity_of` does for a page without text, by the digest of its bytes."""
+    return digest(b"page without text" + body_digest)
+
 
 PLACE = np.dtype([("file", "<i8"), ("ordinal", "<i8"), ("offset", "<i8"), ("length", "<i8")])
 """Where a document stands, as in `dedup.corpus.reading.documents.Position`, and its length without the end."""
@@ -70,7 +130,7 @@ class Signatures(NamedTuple):
     """What a worker process makes of contents.
 
     Attributes:
-        rows: of the type `dedup.corpus.signing.signed.SIGNED`, shape (n,).
+        rows: of the type `dedup.corpus.signing.batches.SIGNED`, shape (n,).
         words: the words of each, deflated; nothing of those whose words are found again by where they stand, and
             no list where those are all.
         pages: what else is known of pages, by their places.
@@ -139,7 +199,7 @@ class SignedBatch:
         source: the documents, or the range of lines that they are read from again.
 
     Attributes:
-        rows: of the type `dedup.corpus.signing.signed.SIGNED`, shape (n,).
+        rows: of the type `dedup.corpus.signing.batches.SIGNED`, shape (n,).
         key_bytes: how many bytes each key has with its length, shape (n,).
         has_digest: of which documents the digest says what they are, shape (n,); texts without words are no copies.
         word_bytes: how many bytes has what is kept of the words of each, with its length, shape (n,).

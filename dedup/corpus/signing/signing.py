@@ -11,13 +11,14 @@ import numpy as np
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position
 from dedup.corpus.reading.line_ranges import LineRange
 from dedup.corpus.signing.batches import (
+    SIGNED,
     Contents,
     Entries,
     Signatures,
     SignedBatch,
     SignedPage,
+    page_identity,
 )
-from dedup.corpus.signing.signed import SIGNED, page_identity
 from dedup.errors import DedupError
 from dedup.signature.batch import SIGNATURE, sign_texts
 from dedup.signature.deflating import deflate

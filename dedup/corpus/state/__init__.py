@@ -1,1 +1,246 @@
-"""How far a run is, saved so that it can go on."""
+"""The state of a run in a folder, with which it goes on when it was interrupted.
+
+The large files in it only grow. `checkpoint.json` says how much of them is valid, and is replaced as a
+whole once that much is on the disk: whenever a run is killed, the folder is that of the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from dedup.corpus.deciding.known import Lengths
+from dedup.corpus.reading.documents import Position
+from dedup.corpus.writing.outputs import write_json
+from dedup.errors import InputError
+from dedup.rules.decision import Decision, Verdict
+from dedup.rules.settings import RuleSettings
+from dedup.signature.schemes import find_scheme
+from dedup.signature.word_lists import pack
+
+NAMED = 5
+"""So many of what was rejected, or could not be analysed, are named."""
+
+T = TypeVar("T", int, float)
+
+
+@dataclass
+class Tally:
+    """Counts of a run; part of every checkpoint.
+
+    Attributes:
+        documents: how many were read.
+        kept: how many of them were kept.
+        exact: how many were dropped as exact duplicates.
+        near: how many as near-duplicates.
+        similar: how many of those that were kept are similar to others.
+        rejected: how many lines, rows, records and rests of files were no documents.
+        unanalysed: how many could not be analysed, or killed their worker process; they are kept.
+        wordless: how many have no words; they are kept, unless their pages are the same to the byte.
+        featureless: how many have words but none that the scheme makes a feature of; they are compared exactly.
+        text_bytes: bytes of all texts in UTF-8.
+        saved_bytes: bytes of the texts that were dropped.
+        distances: the least and the largest distance of near-duplicates.
+        similarities: the least and the largest similarity of near-duplicates.
+        first_rejected: the first few of them: where, and why.
+        first_unanalysed: the first few of them: where, and why.
+        seconds: how long the run took, all its parts together.
+    """
+
+    documents: int = 0
+    kept: int = 0
+    exact: int = 0
+    near: int = 0
+    similar: int = 0
+    rejected: int = 0
+    unanalysed: int = 0
+    wordless: int = 0
+    featureless: int = 0
+    text_bytes: int = 0
+    saved_bytes: int = 0
+    distances: tuple[int, int] | None = None
+    similarities: tuple[float, float] | None = None
+    first_rejected: list[tuple[str, str]] = field(default_factory=list)
+    first_unanalysed: list[tuple[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        # JSON has no tuples.
+        self.distances = self.distances and (self.distances[0], self.distances[1])
+        self.similarities = self.similarities and (self.similarities[0], self.similarities[1])
+        self.first_rejected = [(source, reason) for source, reason in self.first_rejected]
+        self.first_unanalysed = [(source, reason) for source, reason in self.first_unanalysed]
+
+    def count_duplicate(self, decision: Decision, *, has_words: bool) -> None:
+        """Count a document that is dropped."""
+        self.documents += 1
+        self.wordless += not has_words
+        self.text_bytes += decision.text_bytes
+        self.saved_bytes += decision.text_bytes
+        if decision.verdict is Verdict.EXACT_DUPLICATE:
+            self.exact += 1
+            return
+        self.near += 1
+        if decision.distance is not None and decision.similarity is not None:
+            self.distances = _widened(self.distances, decision.distance)
+            self.similarities = _widened(self.similarities, decision.similarity)
+
+    def count_new(self, documents: int, wordless: int, text_bytes: int) -> None:
+        """Count documents that are new.
+
+        Args:
+            documents: how many there are.
+            wordless: how many of them have no words.
+            text_bytes: the size of their texts in UTF-8.
+        """
+        self.documents += documents
+        self.kept += documents
+        self.wordless += wordless
+        self.text_bytes += text_bytes
+
+    def count_unanalysed(self, source: str, reason: str) -> None:
+        """Count a document that is kept without a verdict."""
+        self.documents += 1
+        self.kept += 1
+        self.unanalysed += 1
+        if len(self.first_unanalysed) < NAMED:
+            self.first_unanalysed.append((source, reason))
+
+    def count_rejected(self, source: str, reason: str) -> None:
+        """Count what was no document."""
+        self.rejected += 1
+        if len(self.first_rejected) < NAMED:
+            self.first_rejected.append((source, reason))
+
+
+def _widened(ends: tuple[T, T] | None, value: T) -> tuple[T, T]:
+    return (value, value) if ends is None else (min(ends[0], value), max(ends[1], value))
+
+
+VERSION = 2
+
+CHECKPOINT = "checkpoint.json"
+"""The file that says how far a run is."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """How far a run is.
+
+    Attributes:
+        about: what the run is about; see `dedup.corpus.job.job.Job.about`.
+        position: where the last item stands that was taken; None: nothing was.
+        lengths: how much of the files of known documents is valid.
+        members: how much of the file of members is.
+        outputs: the checkpoints of the outputs, by name.
+        tally: what was counted.
+        is_read: whether everything has been read and decided.
+    """
+
+    about: dict[str, Any]
+    position: Position | None
+    lengths: Lengths
+    members: int
+    outputs: dict[str, int]
+    tally: Tally
+    is_read: bool
+
+    def save(self, folder: Path) -> None:
+        """Replace the checkpoint that is there."""
+        write_json(folder / CHECKPOINT, {"version": VERSION, **asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path) -> Checkpoint | None:
+        """Return the checkpoint of a folder; None if there is none.
+
+        Raises:
+            InputError: it cannot be read.
+        """
+        try:
+            values = json.loads((folder / CHECKPOINT).read_text(encoding="utf-8"))
+            if values.pop("version") != VERSION:
+                raise InputError(f"{folder}: written by another version of this program; begin anew with --force")
+            position = values.pop("position")
+            return cls(
+                position=None if position is None else Position(*position),
+                lengths=Lengths(*values.pop("lengths")),
+                tally=Tally(**values.pop("tally")),
+                **values,
+            )
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError(f"{folder / CHECKPOINT}: not a checkpoint ({error}); begin anew with --force") from None
+
+
+def forget(folder: Path) -> None:
+    """Remove the checkpoint of a folder, if there is one: nothing goes on from it any more."""
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def about_settings(settings: RuleSettings) -> dict[str, str]:
+    """Return the rules as they are saved; of the settings of a crawl nothing is."""
+    # The scheme says which words the dictionary has; where its file is makes no difference.
+    named = {each.name: str(getattr(settings, each.name)) for each in fields(RuleSettings) if each.name != "dictionary"}
+    scheme = find_scheme(settings.scheme)
+    return named | {"scheme": scheme.name} | ({"word_lists": pack(scheme.word_lists)} if scheme.word_lists else {})
+
+
+def require_same(saved: dict[str, Any], wanted: dict[str, Any], folder: Path | str) -> None:
+    """Refuse to go on with another run.
+
+    Raises:
+        InputError: something is not the same.
+    """
+    for name, value in wanted.items():
+        what = differing_settings(saved[name], value) if name == "settings" else name
+        if what and saved.get(name) != value:
+            raise InputError(
+                f"{folder}: an unfinished run with other {what}; give the same command to go on with it, or --force "
+                "to begin anew"
+            )
+
+
+def require_made_with(index: str, saved: dict[str, str], settings: RuleSettings) -> None:
+    """Refuse to begin with an index that was made with other settings.
+
+    Args:
+        index: where it is, for the message.
+        saved: its settings, as `about_settings` returns them.
+        settings: those that are wanted.
+
+    Raises:
+        InputError: they are not the same.
+    """
+    wanted = about_settings(settings)
+    if settings_differ := differing_settings(saved, wanted):
+        raise InputError(f"{index}: made with other settings ({settings_differ}); give the same ones")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from working on the same state.
+
+    Raises:
+        InputError: one does.
+    """
+    with (folder / "lock").open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(f"{folder}: another process is at work on these outputs; wait for it") from None
+        yield
+
+
+def differing_settings(saved: dict[str, str], wanted: dict[str, str]) -> str:
+    """Say in which settings, as `about_settings` returns them, two differ; nothing if in none."""
+    return ", ".join(
+        f"{name} {saved[name]} instead of {value}" if name in saved else f"no {name}"
+        for name, value in wanted.items()
+        if saved.get(name) != value and name != "word_lists"  # the scheme names them, and by what is in them
+    )

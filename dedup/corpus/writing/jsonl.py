@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time
 from io import FileIO
 from pathlib import Path
@@ -15,9 +16,58 @@ from typing import Any
 import msgspec
 
 from dedup.corpus.appending import write_all, write_pieces
-from dedup.corpus.reading.rows import ParquetRow
+from dedup.corpus.reading.documents import ParquetRow
 from dedup.corpus.writing.outputs import Output, Row, not_resumable, part_of, sync_folder
-from dedup.corpus.writing.syncing import EarlySync
+
+MOST_UNSAFE = 1 << 26
+
+
+class EarlySync:
+    """Hands what was written to the disk now and then, in a thread: at the end little is left to wait for.
+
+    Args:
+        file: the file, without a buffer; it is closed by `close`.
+    """
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self._thread = ThreadPoolExecutor(1)
+        self._syncing: Future[None] | None = None
+        self._unsafe = 0
+
+    def wrote(self, count: int) -> None:
+        """Count bytes that were written.
+
+        Raises:
+            OSError: the disk has not taken what was written before.
+        """
+        self._unsafe += count
+        if self._unsafe >= MOST_UNSAFE and (self._syncing is None or self._syncing.done()):
+            self._finish()
+            self._syncing = self._thread.submit(os.fsync, self._file.fileno())
+            self._unsafe = 0
+
+    def sync(self) -> None:
+        """Make all safe that was written.
+
+        Raises:
+            OSError: the disk has not taken it.
+        """
+        # The system tells of a failure once: it may have told the thread.
+        self._finish()
+        os.fsync(self._file.fileno())
+        self._unsafe = 0
+
+    def close(self) -> None:
+        """Close the file; what was written since the last `sync` may get lost."""
+        self._thread.shutdown()
+        self._file.close()
+
+    def _finish(self) -> None:
+        syncing, self._syncing = self._syncing, None
+        if syncing is not None:
+            syncing.result()
+
 
 _MOST_WAITING = 1 << 20
 
@@ -73,11 +123,6 @@ class JsonlOutput(Output):
         self._sync.close()
         self._part.replace(self._path)
         sync_folder(self._path.parent)
-
-    def discard(self) -> None:
-        """Give up: remove what was written."""
-        self._sync.close()
-        self._part.unlink(missing_ok=True)
 
     def suspend(self) -> None:
         """Close what is open; what was written up to the last checkpoint stays."""

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dedup.corpus.reading.rows import ParquetRow
+from dedup.corpus.reading.documents import ParquetRow
 from dedup.errors import InputError
 
 # A line of JSON without its end, values by column, or a row that goes from Parquet to Parquet.
@@ -59,10 +59,6 @@ class Output(ABC):
     @abstractmethod
     def close(self) -> None:
         """Finish the file and give it its name, in the place of a file that has it."""
-
-    @abstractmethod
-    def discard(self) -> None:
-        """Give up: remove what was written."""
 
     @abstractmethod
     def suspend(self) -> None:
@@ -130,9 +126,6 @@ class FinishedOutput(Output):
         return self._resume_at
 
     def close(self) -> None:
-        """Do nothing: the file is whole."""
-
-    def discard(self) -> None:
         """Do nothing: the file is whole."""
 
     def suspend(self) -> None:

@@ -13,9 +13,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from dedup.corpus.reading.documents import MEGABYTE
+from dedup.corpus.reading.documents import MEGABYTE, ParquetRow
 from dedup.corpus.reading.libraries import load_pyarrow
-from dedup.corpus.reading.rows import ParquetRow
 from dedup.corpus.writing.outputs import Output, Row, not_resumable, part_of, remove, sync_folder
 
 _ROWS_A_BLOCK = 1_000
@@ -144,11 +143,6 @@ class ParquetOutput(Output):
         self._writer.close()
         self._writer = None
         _sync(whole)
-
-    def discard(self) -> None:
-        """Give up: remove what was written."""
-        self.suspend()
-        shutil.rmtree(self._folder, ignore_errors=True)
 
     def suspend(self) -> None:
         """Close what is open; parts up to the last checkpoint stay."""

@@ -11,11 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.reading.documents import CorpusDocument, Page
+from dedup.corpus.reading.documents import CorpusDocument, Page, ParquetRow
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow
 from dedup.corpus.reading.line_ranges import ReadMemory
-from dedup.corpus.reading.rows import ParquetRow
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.writing.jsonl import to_json
 from dedup.corpus.writing.outputs import Row, has_columns, open_output
@@ -87,10 +86,6 @@ class _TableWriter:
     def close(self) -> None:
         """Finish the file and give it its name."""
         self._output.close()
-
-    def discard(self) -> None:
-        """Give up: remove what was written."""
-        self._output.discard()
 
     def suspend(self) -> None:
         """Close what is open; what was written up to the last checkpoint stays."""

@@ -1,24 +1,26 @@
-"""Methods that decide pairs of documents: this library with any settings, and exact measures of texts.
-
-The exact ones look at the whole texts, over all pairs: what a fingerprint and a sketch estimate.
-"""
+"""Methods that decide labelled pairs, run over sets of them; how their decisions agree with the labels."""
 
 from __future__ import annotations
 
-import math
+import logging
+import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Protocol
+from functools import partial
+from hashlib import blake2b
+from itertools import chain, islice
+from typing import Protocol, Self
 
-from dedup.errors import InputError
-from dedup.rules.overlap import containment, jaccard, shingles_of
+from dedup.progress import track
+from dedup.report.evaluation.labelled import LabelledDocument, LabelledPair, LabelledSet
 from dedup.rules.pairwise import PairDecider
 from dedup.rules.settings import RuleSettings
-from dedup.signature.normalise import normalise
-from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
+from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import Signature
+from dedup.signature.word_lists import content_of, prepare
+from dedup.workers.pool import process_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,65 +63,153 @@ class Pipeline:
         )
 
 
-class ExactMeasure:
-    """A measure of two whole texts, and the least value at which they count as duplicates.
+# Documents that a process is sent at once.
+_CHUNK = 16
 
-    Args:
-        measure: `cosine` of the counts of tokens, `jaccard` or `containment` of the sets of
-            shingles of three tokens.
-        threshold: the least value, 0 to 1.
 
-    Raises:
-        InputError: there is no such measure.
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How well decisions agree with labels: pairs that were found, rightly or not, and that were not found."""
+
+    true_positives: int = 0
+    false_positives: int = 0
+    false_negatives: int = 0
+    true_negatives: int = 0
+
+    @classmethod
+    def of(cls, decisions: Iterable[tuple[bool, bool]]) -> Self:
+        """Count pairs of label and decision."""
+        counts = Counter(decisions)
+        return cls(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return self.true_positives + self.false_positives + self.false_negatives + self.true_negatives
+
+    @property
+    def precision(self) -> float:
+        """The share of the found pairs that are duplicates; 1 where nothing was found."""
+        found = self.true_positives + self.false_positives
+        return self.true_positives / found if found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the duplicates that were found; 1 where there are none."""
+        wanted = self.true_positives + self.false_negatives
+        return self.true_positives / wanted if wanted else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A pair that was decided.
+
+    Attributes:
+        pair: the pair and its label.
+        is_found: whether it was taken for duplicates.
+        is_order_dependent: whether it is decided otherwise if the second document comes first.
+        reason: why the method decided as it did.
+        texts: those of the two documents.
+        half: 0 or 1, by a hash of the name of the cluster: what was tuned on one half is confirmed on the other.
     """
 
-    scheme = DEFAULT
-
-    def __init__(self, measure: str, threshold: float) -> None:
-        if measure not in MEASURES:
-            raise InputError(f"reference {measure!r}: expected one of {', '.join(MEASURES)}")
-        self.name = f"exact {measure} {threshold:g}"
-        self._measure = MEASURES[measure]
-        self._threshold = threshold
-
-    def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
-        """Return the decision, and the value of the measure."""
-        value = self._measure(first.text, second.text)
-        return value >= self._threshold, f"{self.name}: {value:.3f}"
+    pair: LabelledPair
+    is_found: bool
+    is_order_dependent: bool
+    reason: str
+    texts: tuple[str, str]
+    half: int
 
 
-@lru_cache(maxsize=4096)
-def _tokens(text: str) -> tuple[str, ...]:
-    # The compiler that this loads is not needed to read a command line.
-    from dedup.signature.tokens import tokenise  # noqa: PLC0415
+@dataclass(frozen=True)
+class SetResult:
+    """What a method decided on a labelled set, or on several."""
 
-    return tuple(tokenise(normalise(text).encode()).words())
+    name: str
+    decided: list[Decided]
+
+    @property
+    def quality(self) -> Quality:
+        """The quality on all pairs."""
+        return _quality(self.decided)
+
+    @property
+    def kinds(self) -> dict[str, Quality]:
+        """The quality by kind of pair, in the order in which kinds occur."""
+        kinds = dict.fromkeys(each.pair.kind for each in self.decided)
+        return {kind: _quality(each for each in self.decided if each.pair.kind == kind) for kind in kinds}
+
+    @property
+    def halves(self) -> tuple[Quality, Quality]:
+        """The quality on each half of the clusters."""
+        first, second = (_quality(each for each in self.decided if each.half == half) for half in (0, 1))
+        return first, second
+
+    @property
+    def order_dependent(self) -> int:
+        """How many pairs are decided otherwise if the second document comes first."""
+        return sum(each.is_order_dependent for each in self.decided)
+
+    @property
+    def errors(self) -> list[Decided]:
+        """The wrong decisions."""
+        return [each for each in self.decided if each.is_found != each.pair.is_duplicate]
 
 
-@lru_cache(maxsize=4096)
-def _counts(text: str) -> Mapping[str, int]:
-    return Counter(_tokens(text))
+def _quality(decided: Iterable[Decided]) -> Quality:
+    return Quality.of((each.pair.is_duplicate, each.is_found) for each in decided)
 
 
-@lru_cache(maxsize=4096)
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    return shingles_of(_tokens(text))
+def analyse_documents(
+    sets: Sequence[LabelledSet], scheme: Scheme, processes: int | None = None
+) -> list[dict[str, AnalysedDocument]]:
+    """Make the signatures of all documents, for each set by id; pages are extracted as in a crawl.
+
+    As many processes do it as there are cores, unless it is said.
+    """
+    lists = [content_of(name) for name in scheme.word_lists]
+    analyse = partial(_analyse, scheme=scheme)
+    with ProcessPoolExecutor(processes or os.cpu_count(), process_context(), prepare, (lists,)) as pool:
+        analysed = [pool.map(analyse, labelled.documents.values(), chunksize=_CHUNK) for labelled in sets]
+        total = sum(len(labelled.documents) for labelled in sets)
+        results = track(chain.from_iterable(analysed), "analysing", total)
+        # Each set takes as many results as it has documents.
+        return [dict(zip(each.documents, islice(results, len(each.documents)), strict=True)) for each in sets]
 
 
-def _cosine(a: str, b: str) -> float:
-    counts, others = _counts(a), _counts(b)
-    product = sum(count * others.get(token, 0) for token, count in counts.items())
-    norms = math.prod(sum(count * count for count in each.values()) for each in (counts, others))
-    return product / math.sqrt(norms) if norms else 0.0
+def _analyse(document: LabelledDocument, scheme: Scheme) -> AnalysedDocument:
+    # Only the processes that do the work load parser and compiler.
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
+
+    text = document.text
+    if text is None:
+        logging.disable(logging.CRITICAL)  # what trafilatura says of single pages is of no use here
+        text = text_of(document.page or b"")
+    return AnalysedDocument(text, scheme.signature(text))
 
 
-def _jaccard(a: str, b: str) -> float:
-    return jaccard(_shingles(a), _shingles(b))
+def run_method(method: Method, labelled: LabelledSet, documents: dict[str, AnalysedDocument]) -> SetResult:
+    """Decide all pairs of a set, its documents analysed by the method's scheme."""
+    decided = []
+    for pair in track(labelled.pairs, "deciding", len(labelled.pairs)):
+        first, second = documents[pair.a], documents[pair.b]
+        is_found, reason = method.decide(first, second)
+        is_order_dependent = method.decide(second, first)[0] != is_found
+        half = _half(labelled.documents[pair.a].cluster)
+        decided.append(Decided(pair, is_found, is_order_dependent, reason, (first.text, second.text), half))
+    return SetResult(labelled.name, decided)
 
 
-def _containment(a: str, b: str) -> float:
-    return containment(_shingles(a), _shingles(b))
+def pool_results(results: Sequence[SetResult]) -> SetResult:
+    """Join what a method decided on several sets."""
+    return SetResult("all", [each for result in results for each in result.decided])
 
 
-MEASURES = {"cosine": _cosine, "jaccard": _jaccard, "containment": _containment}
-"""The exact measures by name."""
+def _half(cluster: str) -> int:
+    return blake2b(cluster.encode("utf-8", "surrogatepass"), digest_size=1).digest()[0] & 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dedup.display import cut, plain
-from dedup.report.evaluation.run import Decided, Quality, SetResult
+from dedup.report.evaluation.methods import Decided, Quality, SetResult
 
 _WIDTH = 100
 _NAME_WIDTH = 34
