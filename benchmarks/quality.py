@@ -8,9 +8,17 @@ from typing import Any
 
 from benchmarks.peers import peers
 from dedup.errors import InputError
-from dedup.report.evaluation import output
 from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import Method, Pipeline, SetResult, analyse_documents, pool_results, run_method
+from dedup.report.evaluation.methods import (
+    Method,
+    Pipeline,
+    SetResult,
+    analyse_documents,
+    as_object,
+    comparison,
+    pool_results,
+    run_method,
+)
 from dedup.rules.settings import DedupSettings
 
 _NAME_WIDTH = 34
@@ -36,11 +44,10 @@ def run(*, data: list[Path]) -> list[dict[str, Any]]:
         method.name: [run_method(method, *each) for each in zip(sets, documents, strict=True)] for method in methods
     }
     pooled = {name: pool_results(each) for name, each in results.items()}
-    print(output.comparison(list(pooled.items())))
+    print(comparison(list(pooled.items())))
     print(f"\n{_by_set(results)}")
     return [
-        {"method": name, "sets": output.as_object(each), "all": output.as_object([pooled[name]])[0]}
-        for name, each in results.items()
+        {"method": name, "sets": as_object(each), "all": as_object([pooled[name]])[0]} for name, each in results.items()
     ]
 
 

@@ -18,16 +18,19 @@ from dedup.cli.settings_options import (
 from dedup.cli.warm_up import compile_first, say
 from dedup.display import counted
 from dedup.errors import InputError
-from dedup.report.evaluation import output
-from dedup.report.evaluation.labelled import LabelledSet, read_set
+from dedup.report.evaluation.labelled import LabelledSet, read_marked, read_set
 from dedup.report.evaluation.methods import (
     AnalysedDocument,
     Method,
     Pipeline,
     SetResult,
     analyse_documents,
+    as_object,
+    comparison,
+    differences,
     pool_results,
     run_method,
+    table,
 )
 from dedup.signature.schemes import Scheme
 from dedup.sql.database import open_existing_database, url_of
@@ -78,11 +81,11 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_object(methods, results, pooled), indent=2))
         return 0
-    print(output.table(methods[0].name, results[0], pooled[0]))
+    print(table(methods[0].name, results[0], pooled[0]))
     if len(methods) > 1:
-        print(f"\n{output.comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])}")
+        print(f"\n{comparison([(each.name, all_) for each, all_ in zip(methods, pooled, strict=True)])}")
     if options.show_errors and pooled[0].errors:
-        print(f"\n{output.differences(pooled[0].errors, options.show_errors)}")
+        print(f"\n{differences(pooled[0].errors, options.show_errors)}")
     return 0
 
 
@@ -91,9 +94,6 @@ def _read(path: Path, options: argparse.Namespace) -> LabelledSet:
         return read_set(path, options.limit)
     if options.database is None:
         raise InputError(f"{path}: is a file, and no labelled set; of marks of a report say --database, too")
-    # Texts of databases are no business of those who have files.
-    from dedup.report.evaluation.marked import read_marked  # noqa: PLC0415
-
     with closing(open_existing_database(url_of(options.database))) as database:
         labelled, left_out = read_marked(path, database)
     if left_out:
@@ -119,7 +119,7 @@ def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
 
 def _object(methods: list[Method], results: list[list[SetResult]], pooled: list[SetResult]) -> dict[str, Any]:
     each = [
-        {"method": method.name, "sets": output.as_object(own), "all": output.as_object([all_])[0]}
+        {"method": method.name, "sets": as_object(own), "all": as_object([all_])[0]}
         for method, own, all_ in zip(methods, results, pooled, strict=True)
     ]
     return {**each[0], "compared": each[1:]} if len(each) > 1 else each[0]

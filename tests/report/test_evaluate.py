@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.evaluation.methods import Quality, pool_results
-from dedup.report.evaluation.output import table
+from dedup.report.evaluation.methods import Quality, pool_results, table
 from tests.commands import run_dedup
 from tests.texts import document, edited
 from tests.waiting import HANG

@@ -14,7 +14,7 @@ from tests.texts import ENGLISH
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'scrapy-neardup[spark]'")
 
-from dedup.spark.failures import java_is_to_blame, reason_of
+from dedup.spark.session import java_is_to_blame, reason_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 

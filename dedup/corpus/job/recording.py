@@ -13,8 +13,15 @@ from dedup.corpus.job.job import Job
 from dedup.corpus.reading.line_ranges import ReadMemory
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.state import Checkpoint, Tally
-from dedup.corpus.writing.cluster_members import Clusters, Members
-from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
+from dedup.corpus.writing.tables import (
+    Clusters,
+    ClusterWriter,
+    KeptWriter,
+    Members,
+    RelatedDocument,
+    RelatedWriter,
+    common_schema,
+)
 from dedup.signature.schemes import find_scheme
 
 REPORTED = "report.jsonl"

@@ -1,9 +1,10 @@
-"""What is written of a corpus: kept documents, dropped documents, clusters."""
+"""What is written of a corpus: kept and dropped documents; clusters, gathered while documents are decided."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -11,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.corpus.appending import AppendingFile
 from dedup.corpus.reading.documents import CorpusDocument, Page, ParquetRow
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow
@@ -74,10 +76,23 @@ class RelatedDocument:
 
 
 class _TableWriter:
-    """A table that is written row by row; left by an error, what is there can be resumed."""
+    """A table that is written row by row; left by an error, what is there can be resumed.
 
-    def __init__(self, path: Path, columns: Any, resume_at: int | None) -> None:
-        self._output = open_output(path, columns, resume_at)
+    Args:
+        path: the file, `.jsonl` or `.parquet`.
+        resume_at: a checkpoint; None: begin anew.
+
+    Attributes:
+        columns: those of the rows, as `open_output` takes them.
+
+    Raises:
+        InputError: the file cannot be written, or not be resumed.
+    """
+
+    columns: Any = None
+
+    def __init__(self, path: Path, resume_at: int | None = None) -> None:
+        self._output = open_output(path, self.columns, resume_at)
 
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""
@@ -120,7 +135,8 @@ class KeptWriter(_TableWriter):
     """
 
     def __init__(self, path: Path, schema: Any = None, resume_at: int | None = None) -> None:
-        super().__init__(path, _KEPT if schema is None else schema, resume_at)
+        self.columns = _KEPT if schema is None else schema
+        super().__init__(path, resume_at)
         self._is_general = has_columns(path) and schema is None
 
     def write(self, document: CorpusDocument, text: str | None = None) -> None:
@@ -152,18 +168,9 @@ class KeptWriter(_TableWriter):
 
 
 class RelatedWriter(_TableWriter):
-    """Writes documents that were dropped, or are similar to others: which, because of which, and how close they are.
+    """Writes documents that were dropped, or are similar to others: which, because of which, and how close they are."""
 
-    Args:
-        path: the file, `.jsonl` or `.parquet`.
-        resume_at: a checkpoint; None: begin anew.
-
-    Raises:
-        InputError: the file cannot be written, or not be resumed.
-    """
-
-    def __init__(self, path: Path, resume_at: int | None = None) -> None:
-        super().__init__(path, _RELATED, resume_at)
+    columns = _RELATED
 
     def write(self, document: RelatedDocument) -> None:
         """Write a document."""
@@ -172,18 +179,9 @@ class RelatedWriter(_TableWriter):
 
 
 class ClusterWriter(_TableWriter):
-    """Writes clusters.
+    """Writes clusters."""
 
-    Args:
-        path: the file, `.jsonl` or `.parquet`.
-        resume_at: a checkpoint; None: begin anew.
-
-    Raises:
-        InputError: the file cannot be written, or not be resumed.
-    """
-
-    def __init__(self, path: Path, resume_at: int | None = None) -> None:
-        super().__init__(path, _CLUSTERS, resume_at)
+    columns = _CLUSTERS
 
     def write(self, leader: str, keys: Sequence[str]) -> None:
         """Write a cluster: its leader, and the keys of all that belong to it."""
@@ -233,3 +231,85 @@ def _decode(html: bytes) -> str:
     from trafilatura.utils import decode_file  # noqa: PLC0415 -- a second that only this rare case needs
 
     return str(decode_file(html)).encode("utf-8", "replace").decode()
+
+
+FILE = "members"
+"""The name of the file, in the folder of the state."""
+
+_NUMBER_BYTES = 8
+
+Leaders = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+"""Returns the leaders of the clusters that documents belong to."""
+
+
+class Members:
+    """The dropped documents with the numbers of their leaders, in a file.
+
+    Args:
+        folder: where the file is.
+        length: what the last checkpoint returned; 0: begin anew.
+
+    Raises:
+        InputError: the file is not what the checkpoint says.
+    """
+
+    def __init__(self, folder: Path, length: int = 0) -> None:
+        self._file = AppendingFile(folder / FILE, length)
+        self._length = length
+
+    def add(self, leader: int, key: str) -> None:
+        """Note that a document belongs to the cluster of a leader."""
+        self._file.append(leader.to_bytes(_NUMBER_BYTES, "little") + key.encode())
+
+    def checkpoint(self) -> int:
+        """Make all of it safe; return its length."""
+        self._length = self._file.checkpoint()
+        return self._length
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def clusters(self, leaders_of: Leaders) -> Clusters:
+        """Return the clusters of all that were noted up to the last checkpoint.
+
+        Args:
+            leaders_of: returns the leaders of those that were leaders when a duplicate was noted.
+        """
+        leaders, places = [], []
+        for place, data in self._file.read_all(self._length):
+            leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
+            places.append(place)
+        return Clusters(self._file, leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64))
+
+
+class Clusters:
+    """Duplicates by the leaders of their clusters.
+
+    Args:
+        file: where the duplicates stand.
+        leaders: the number of the leader of each.
+        places: where each stands.
+
+    Attributes:
+        leaders: the numbers of the leaders, rising.
+    """
+
+    def __init__(self, file: AppendingFile, leaders: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        self._file = file
+        order = np.argsort(leaders, kind="stable")
+        self._places = places[order]
+        self.leaders, starts = np.unique(leaders[order], return_index=True)
+        self._bounds = np.append(starts, len(order))
+
+    def largest(self, count: int) -> list[tuple[int, int]]:
+        """Return the leaders of the largest clusters with their numbers of duplicates, the largest first."""
+        sizes = np.diff(self._bounds)
+        largest = np.argsort(-sizes, kind="stable")[:count]
+        return list(zip(self.leaders[largest].tolist(), sizes[largest].tolist(), strict=True))
+
+    def keys(self) -> Iterator[list[str]]:
+        """Yield the keys of the duplicates of each leader, in the order in which they were noted."""
+        duplicates = self._file.read_many(self._places.tolist())
+        for size in np.diff(self._bounds).tolist():
+            yield [data[_NUMBER_BYTES:].decode() for data in islice(duplicates, size)]
