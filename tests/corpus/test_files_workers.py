@@ -8,7 +8,6 @@ import io
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -198,5 +197,3 @@ def test_why_a_document_could_not_be_analysed_is_told() -> None:
     tally.count_unanalysed("a.jsonl:2", "RecursionError: too deep")
     [line] = [line for line in summary_lines(Result(tally), 1, [], 1, 1) if line.startswith("unanalysed")]
     assert line.endswith("1     a.jsonl:2: RecursionError: too deep")
-    # A checkpoint of an earlier version names the document alone.
-    assert Tally(**{**asdict(tally), "first_unanalysed": ["a.jsonl:2"]}).first_unanalysed == [("a.jsonl:2", "")]
