@@ -21,6 +21,7 @@ from benchmarks.files import zipf_texts
 from benchmarks.site import path_of, serve
 
 PROJECT = Path(__file__).parent.parent
+_DATABASE = "crawl.db"
 _PARTS = 10
 _LINKS = 10
 _EVERY = 2.0
@@ -52,8 +53,10 @@ def run(*, pages: int = 100_000) -> dict[str, Any]:
     site = {str(number): _page(number, text, pages) for number, (_, text) in enumerate(zipf_texts(pages))}
     with TemporaryDirectory(prefix="benchmark-long-crawl-") as name, serve(site) as url:
         samples = list(_crawl(f"{url}{path_of('0')}", Path(name)))
-    if samples[-1].pages < pages:
-        raise ValueError(f"{samples[-1].pages:,} of {pages:,} pages were decided")
+        # The last sample may be of before the last page.
+        decided = _pages(Path(name) / _DATABASE)
+    if decided < pages:
+        raise ValueError(f"{decided:,} of {pages:,} pages were decided")
     # What comes behind the last page is the end of the crawl.
     while len(samples) > 1 and samples[-2].pages >= pages:
         samples.pop()
@@ -84,7 +87,7 @@ def _crawl(url: str, folder: Path) -> Iterator[_Sample]:
     Raises:
         ValueError: the crawl failed.
     """
-    database = folder / "crawl.db"
+    database = folder / _DATABASE
     settings = [
         f"-sDEDUP_DATABASE_URL=sqlite:///{database}",
         "-sAUTOTHROTTLE_ENABLED=False",
@@ -112,8 +115,7 @@ def _sample(pid: int, database: Path, cpu: dict[int, float], started: float) -> 
     """Return what a crawl has used so far, `cpu` by process; None before its first page, or where it is ending."""
     memory = 0
     with suppress(psutil.Error, sqlite3.Error):
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)) as connection:
-            (pages,) = connection.execute("SELECT coalesce(max(id), 0) FROM dedup_documents").fetchone()
+        pages = _pages(database)
         for process in [parent := psutil.Process(pid), *parent.children(recursive=True)]:
             times = process.cpu_times()
             cpu[process.pid] = times.user + times.system
@@ -121,14 +123,23 @@ def _sample(pid: int, database: Path, cpu: dict[int, float], started: float) -> 
     return _Sample(time.monotonic() - started, sum(cpu.values()), memory, pages) if memory else None
 
 
+def _pages(database: Path) -> int:
+    """Return how many pages were decided."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)) as connection:
+        (pages,) = connection.execute("SELECT coalesce(max(id), 0) FROM dedup_documents").fetchone()
+        return int(pages)
+
+
 def _tenth(samples: list[_Sample], pages: int, place: int) -> dict[str, float]:
     done = [each.pages for each in samples]
     # The first sample stands in for the start, which takes time of its own.
-    edges = [max(pages * place / _PARTS, done[0]), pages * (place + 1) / _PARTS]
-    seconds, cpu, memory = (np.interp(edges, done, column) for column in list(zip(*samples, strict=True))[:3])
+    edges = [max(pages * place / _PARTS, done[0]), min(pages * (place + 1) / _PARTS, done[-1])]
+    seconds, cpu = (np.interp(edges, done, [getattr(each, name) for each in samples]) for name in ("seconds", "cpu"))
+    # In its middle: workers end with the last page.
+    memory = np.interp(sum(edges) / 2, done, [each.memory for each in samples])
     count = edges[1] - edges[0]
     return {
         "per_second": float(count / np.diff(seconds)[0]),
         "cpu_ms": float(1000 * np.diff(cpu)[0] / count),
-        "memory_mb": float(memory[1] / 1e6),
+        "memory_mb": float(memory / 1e6),
     }
