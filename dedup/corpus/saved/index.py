@@ -400,6 +400,9 @@ class SavedIndex:
                 schema, metadata, first = self._read(path, _beginning_of)
                 if any(schema.get(name) != kind for name, kind in COLUMNS.items()):
                     raise self._damaged(f"{path.name} has other columns")
+                groups = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+                if sum(groups) != metadata.num_rows or min(groups, default=0) < 0:
+                    raise self._damaged(f"{path.name} says of itself what cannot be")
                 if metadata.num_rows:
                     yield first, path, metadata
 
@@ -435,8 +438,8 @@ def _longs(batch: Any, name: str) -> NDArray[np.int64]:
 def _beginning_of(file: Any) -> tuple[dict[str, str], Any, int]:
     """Return the columns of a file with their types, its footer, and the number of its first document."""
     schema = {field.name: str(field.type) for field in file.schema_arrow}
-    has_number = file.metadata.num_rows and "number" in schema
-    first = next(file.iter_batches(1, columns=["number"])).column(0)[0].as_py() if has_number else None
+    batch = next(file.iter_batches(1, columns=["number"]), None) if "number" in schema else None
+    first = batch.column(0)[0].as_py() if batch else None
     # Whoever reads all numbers says what is wrong with them.
     return schema, file.metadata, first if isinstance(first, int) else -1
 
