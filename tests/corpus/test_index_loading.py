@@ -81,17 +81,17 @@ def held_by_own_keys(folder: Path) -> dict[str, Any]:
     return rows
 
 
-def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, sqlite_url: str) -> None:
+def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, database_url: str) -> None:
     texts = [each for each in corpus("loading", 120) if isinstance(each, str)]
     known = [(f"http://known.example/{number}", text) for number, text in enumerate(texts[:60])]
     saved = save_index(tmp_path / "known", known)
-    assert index("load", saved, sqlite_url) == 0
+    assert index("load", saved, database_url) == 0
     lines = [json.dumps({"id": f"http://new.example/{number}", "text": text}) for number, text in enumerate(texts[60:])]
     (tmp_path / "new.jsonl").write_text("\n".join(lines), encoding="utf-8")
     arguments = ("files", tmp_path / "new.jsonl", "-o", tmp_path / "out", "--against", saved)
     assert main([str(each) for each in arguments]) == 0
     rows = [json.loads(line) for line in (tmp_path / "out" / "dropped.jsonl").read_text(encoding="utf-8").splitlines()]
-    crawled = Crawl(sqlite_url)
+    crawled = Crawl(database_url)
     with closing(crawled.deduplicator):
         decisions = [crawled.see(f"http://new.example/{number}", text) for number, text in enumerate(texts[60:])]
         crawled.assert_consistent()
