@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import fields
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
-from scrapy.utils.project import data_path
+from scrapy.utils.project import ENVVAR, data_path
 
 from dedup.rules.settings import DedupSettings
 from dedup.stage.items.settings import ItemSettings
@@ -22,7 +25,7 @@ _FOLDER = "dedup"
 
 
 def read_project_settings(settings: BaseSettings) -> DedupSettings:
-    """Read the settings of a project; its database is in its `.scrapy` folder, under its name, if it names none."""
+    """Read the settings of a project; its database is in a `.scrapy` folder, under its name, if it names none."""
 
     def get(name: str) -> Any:
         value = settings.get(name)
@@ -49,4 +52,18 @@ def unknown_settings(settings: BaseSettings) -> Iterator[str]:
 
 def _database_file(settings: BaseSettings) -> Path:
     name = re.sub(r"[^\w.-]+", "_", str(settings.get("BOT_NAME") or "scrapy"))
-    return Path(data_path(_FOLDER)) / f"{name}.db"
+    return _data_folder() / f"{name}.db"
+
+
+def _data_folder() -> Path:
+    """Return where Scrapy itself would have data of the project: beside its scrapy.cfg, or in the working folder.
+
+    Where only a variable names the settings, as under scrapyd, in Celery and Django, Scrapy has no such place, and
+    whatever asks for it is switched off. There the data stand beside the settings, unless these are in an archive.
+    """
+    try:
+        return Path(data_path(_FOLDER))
+    except NotConfigured:
+        found = find_spec(os.environ[ENVVAR])
+        beside = Path((found and found.origin) or "").parent
+        return (beside if os.access(beside, os.W_OK) else Path()).resolve() / ".scrapy" / _FOLDER

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import signal
 import sqlite3
 import sys
@@ -300,6 +302,38 @@ def test_crawl_works_as_scrapyd_starts_it(project: Project) -> None:
     result = project.scrapy("crawl", "shop", "-s", "LOG_FILE=second.log", "-s", "DEDUP_MIN_TOKENS=wide", code=command)
     assert (result.status, result.stderr) == (2, "")
     assert "ERROR: DEDUP_MIN_TOKENS = 'wide'" in (project.folder / "second.log").read_text()
+
+
+# Without a scrapy.cfg, as in scripts of Celery and Django, and in the eggs of scrapyd
+
+SCRIPT = """
+import os, sys
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.utils.project import get_project_settings
+
+sys.path.insert(0, PATH)
+os.environ["SCRAPY_SETTINGS_MODULE"] = "shop.settings"
+process = AsyncCrawlerProcess(get_project_settings())
+process.crawl("shop")
+process.start()
+"""
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_without_a_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_working_folder(
+    is_archive: bool, project: Project
+) -> None:
+    (project.folder / "scrapy.cfg").unlink()
+    project.write("shop/settings.py", re.sub("DEDUP_DATABASE_URL.*", "", SETTINGS))
+    path = project.folder
+    if is_archive:
+        path = Path(shutil.make_archive(str(project.folder / "egg"), "zip", project.folder, "shop"))
+    project.write("work/crawl.py", SCRIPT.replace("PATH", repr(str(path))))
+    result = run([sys.executable, "crawl.py"], folder=project.folder / "work")
+    drops_the_copy(result)
+    expected = project.folder / ("work" if is_archive else "shop") / ".scrapy" / "dedup" / "shop.db"
+    assert expected.is_file()
+    assert result.says(str(expected))
 
 
 # Where no child process may be started
