@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.saved.index import FORMAT, SavedIndex, damaged
+from dedup.corpus.saved.index import FORMAT, SavedIndex, collect, damaged
 from dedup.corpus.state import about_settings, differing_settings
 from dedup.errors import InputError
 from dedup.index.keys import MOST_READ
@@ -22,7 +22,6 @@ from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import keys_of
 from dedup.signature.batch import bands_of_words
-from dedup.signature.sketch import BANDS
 
 _MOST_NAMED = 20
 # To make the bands of all documents anew takes as long as to sign them.
@@ -96,13 +95,8 @@ def read_contents(path: Path) -> Contents:
     """
     saved = SavedIndex(path)
     duplicates = sum(len(batch) - batch.column("leader").null_count for _, batch in saved.batches(["leader"]))
-    fingerprints, bands = np.empty(len(saved), np.uint64), np.empty((len(saved), BANDS), np.uint64)
-    indexed = 0
-    for places, of_fingerprints, of_bands in saved.keyed():
-        some = slice(indexed, indexed + len(places))
-        fingerprints[some], bands[some] = of_fingerprints, of_bands
-        indexed += len(places)
-    counted = _key_by_key(saved.settings, fingerprints[:indexed], bands[:indexed])
+    _, fingerprints, bands = collect(saved.keyed(), len(saved))
+    counted = _key_by_key(saved.settings, fingerprints, bands)
     distinct, crowded, named = zip(*counted, strict=True)
     return Contents(
         path=str(path),
@@ -113,7 +107,7 @@ def read_contents(path: Path) -> Contents:
         documents=len(saved),
         leaders=len(saved) - duplicates,
         duplicates=duplicates,
-        indexed=indexed,
+        indexed=len(fingerprints),
         most_read=MOST_READ,
         keys=sum(distinct),
         crowded=sum(crowded),

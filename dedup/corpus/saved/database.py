@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.saved.index import SavedIndex
+from dedup.corpus.saved.index import Keyed, SavedIndex, collect
 from dedup.corpus.signing.batches import identity_of
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
@@ -31,7 +31,7 @@ from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.batch import bands_of_words
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
-from dedup.signature.sketch import BANDS, Sketch
+from dedup.signature.sketch import Sketch
 from dedup.signature.word_lists import pack
 from dedup.sql.database import LOADING, Database, open_dedup_database, read_properties
 from dedup.sql.engines import insert_into
@@ -89,7 +89,7 @@ def load(saved: SavedIndex, url: str) -> Loaded:
     """
     scheme, design = find_scheme(saved.settings.scheme), saved.settings.tables
     run = f"index {clean(saved.folder.resolve().name)}"
-    keyed = _keyed(saved)
+    places, fingerprints, bands = collect(_keyed(saved), len(saved))
     database = open_dedup_database(
         url,
         scheme.name,
@@ -100,7 +100,7 @@ def load(saved: SavedIndex, url: str) -> Loaded:
     )
     with closing(database):
         _load_documents(saved, database, run)
-        fill_keys(database, keys_of(saved.settings), *keyed)
+        fill_keys(database, keys_of(saved.settings), places + 1, fingerprints, bands)
         with database.write() as connection:
             connection.execute(delete(properties).where(properties.c.name == LOADING))
             ended = {"outcome": document_rows.LOADED, "finished": time.time()}
@@ -122,22 +122,13 @@ def _load_documents(saved: SavedIndex, database: Database, run: str) -> None:
             _write(connection, some, run_id)
 
 
-def _keyed(saved: SavedIndex) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return ids, fingerprints and bands of the documents that have keys, as `fill_keys` takes them.
-
-    All of the index is read for it: what is damaged is refused before anything is written.
-    """
-    count = len(saved)
-    ids, fingerprints = np.empty(count, np.int64), np.empty(count, np.uint64)
-    bands = np.empty((count, BANDS), np.uint64)
-    place = end = 0
+def _keyed(saved: SavedIndex) -> Iterator[Keyed]:
+    """Yield what `SavedIndex.keyed` does, and read all of the index: what is damaged is refused before it is loaded."""
+    place = 0
     for block in saved.blocks():
         found = np.flatnonzero(block.rows["indexed"])
-        some = slice(end, end + len(found))
-        ids[some] = place + 1 + found
-        fingerprints[some], bands[some] = block.rows["fingerprint"][found], block.bands[found]
-        place, end = place + len(block.rows), end + len(found)
-    return ids[:end], fingerprints[:end], bands[:end]
+        yield place + found, block.rows["fingerprint"][found], block.bands[found]
+        place += len(block.rows)
 
 
 def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run_id: int) -> None:

@@ -73,6 +73,9 @@ ROW_GROUP_BYTES = 1 << 23
 AT_ONCE = 4096
 """So many documents are in memory where all are gone through, and in a row group."""
 
+Keyed = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]
+"""Places, fingerprints and bands of documents."""
+
 _MAY_BE_NULL = ("leader", "words")
 _WIDTHS = {"minima": 64, "bands": 8 * BANDS}
 _MOST_COUNTED = 1 << 32
@@ -274,7 +277,7 @@ class SavedIndex:
                 yield stored_document(place, row, key.decode()), words, bands
                 place += 1
 
-    def keyed(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]]:
+    def keyed(self) -> Iterator[Keyed]:
         """Yield places, fingerprints and bands of the documents that can be found by their keys, some at a time."""
         for start, batch in self.batches(("fingerprint", "indexed", "bands")):
             found = np.flatnonzero(_longs(batch, "indexed"))
@@ -428,6 +431,18 @@ class SavedIndex:
 
     def _damaged(self, reason: str) -> IndexFileError:
         return damaged(self.folder, reason)
+
+
+def collect(keyed: Iterable[Keyed], count: int) -> Keyed:
+    """Return what `SavedIndex.keyed` yields in one piece; there are so many documents at most."""
+    all_of = np.empty(count, np.int64), np.empty(count, np.uint64), np.empty((count, BANDS), np.uint64)
+    end = 0
+    for some in keyed:
+        start, end = end, end + len(some[0])
+        for whole, part in zip(all_of, some, strict=True):
+            whole[start:end] = part
+    places, fingerprints, bands = all_of
+    return places[:end], fingerprints[:end], bands[:end]
 
 
 def _longs(batch: Any, name: str) -> NDArray[np.int64]:
