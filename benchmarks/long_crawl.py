@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,11 +16,14 @@ import numpy as np
 import psutil
 
 from benchmarks.files import zipf_texts
+from benchmarks.processes import note_usage
 from benchmarks.site import path_of, serve
 
 PROJECT = Path(__file__).parent.parent
 _DATABASE = "crawl.db"
 _PARTS = 10
+# Of each tenth there are some samples.
+_FEWEST = 10_000
 _LINKS = 10
 _EVERY = 2.0
 
@@ -48,8 +49,8 @@ def run(*, pages: int = 100_000) -> dict[str, Any]:
     Raises:
         ValueError: there is nothing to measure, or the crawl failed.
     """
-    if pages < 10 * _PARTS:
-        raise ValueError(f"--pages: expected at least {10 * _PARTS}")
+    if pages < _FEWEST:
+        raise ValueError(f"--pages: expected at least {_FEWEST:,}")
     site = {str(number): _page(number, text, pages) for number, (_, text) in enumerate(zipf_texts(pages))}
     with TemporaryDirectory(prefix="benchmark-long-crawl-") as name, serve(site) as url:
         samples = list(_crawl(f"{url}{path_of('0')}", Path(name)))
@@ -104,8 +105,7 @@ def _crawl(url: str, folder: Path) -> Iterator[_Sample]:
             if sample := _sample(process.pid, database, cpu, started):
                 yield sample
     finally:
-        with suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGTERM)
+        process.terminate()
         process.wait()
     if process.returncode != 0:
         raise ValueError(f"the crawl ended with status {process.returncode}")
@@ -113,13 +113,10 @@ def _crawl(url: str, folder: Path) -> Iterator[_Sample]:
 
 def _sample(pid: int, database: Path, cpu: dict[int, float], started: float) -> _Sample | None:
     """Return what a crawl has used so far, `cpu` by process; None before its first page, or where it is ending."""
-    memory = 0
-    with suppress(psutil.Error, sqlite3.Error):
+    memory = pages = 0
+    with suppress(psutil.NoSuchProcess, sqlite3.Error):
         pages = _pages(database)
-        for process in [parent := psutil.Process(pid), *parent.children(recursive=True)]:
-            times = process.cpu_times()
-            cpu[process.pid] = times.user + times.system
-            memory += process.memory_full_info().pss
+        memory = note_usage(psutil.Process(pid), cpu, with_memory=True)
     return _Sample(time.monotonic() - started, sum(cpu.values()), memory, pages) if memory else None
 
 

@@ -64,6 +64,26 @@ def run_measured(
     return Usage(cpu, wall, sampler.peak)
 
 
+def note_usage(parent: psutil.Process, cpu_seconds: dict[int, float], *, with_memory: bool) -> int:
+    """Note what a process and all below it have used so far.
+
+    Args:
+        parent: the process.
+        cpu_seconds: takes the user and system time of each, by its number.
+        with_memory: whether memory is added up.
+
+    Returns:
+        Bytes of their own memory, shared pages divided among them; 0 where that was not asked for, or all have ended.
+    """
+    memory = 0
+    with suppress(psutil.Error):  # a process can end while it is looked at
+        for process in [parent, *parent.children(recursive=True)]:
+            times = process.cpu_times()
+            cpu_seconds[process.pid] = times.user + times.system
+            memory += process.memory_full_info().pss if with_memory else 0
+    return memory
+
+
 class _Sampler(threading.Thread):
     """Looks at the times of a process and all below it ten times a second, and now and then at their memory."""
 
@@ -86,10 +106,5 @@ class _Sampler(threading.Thread):
         self.join()
 
     def _sample(self, *, with_memory: bool) -> None:
-        memory = 0
-        with suppress(psutil.Error):  # a process can end while it is looked at
-            for process in [self._process, *self._process.children(recursive=True)]:
-                times = process.cpu_times()
-                self.cpu_seconds[process.pid] = times.user + times.system
-                memory += process.memory_full_info().pss if with_memory else 0
+        memory = note_usage(self._process, self.cpu_seconds, with_memory=with_memory)
         self.peak = max(self.peak, memory)
