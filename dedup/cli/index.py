@@ -41,7 +41,6 @@ from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
 _LABEL = 14
-_CROWDED_NAMED = 5
 _RADIUS = 3
 _FINGERPRINT = re.compile("(?:0x)?[0-9a-f]{16}", re.IGNORECASE)
 _NAME_WIDTH = 60
@@ -153,8 +152,7 @@ def _info(options: argparse.Namespace) -> int:
     """Print what an index consists of."""
     contents = read_contents(options.index)
     if options.json:
-        crowded = [each._asdict() for each in contents.most_crowded]
-        print(json.dumps({**asdict(contents), "most_crowded": crowded}, indent=2))
+        print(json.dumps(asdict(contents), indent=2))
         return 0
     for label, text in _info_rows(contents):
         print(f"{label:<{_LABEL}}{text}")
@@ -169,17 +167,8 @@ def _info_rows(contents: Contents) -> Iterator[tuple[str, str]]:
     yield "tables", plain(contents.design)
     of_them = f"{contents.leaders:,} originals, {contents.duplicates:,} duplicates"
     yield "documents", f"{contents.documents:,} of different contents: {of_them}"
-    yield "keys", f"{contents.keys:,} different ones of {contents.indexed:,} documents"
-    yield from _crowded_rows(contents)
     unit, factor = unit_for(contents.bytes)
     yield "bytes", f"{contents.bytes / factor:,.0f} {unit} in {counted(contents.files, 'file')}"
-
-
-def _crowded_rows(contents: Contents) -> Iterator[tuple[str, str]]:
-    bound = f"more than {contents.most_read} documents, the earliest of which are read"
-    yield "crowded", f"{contents.crowded:,} keys of {bound}" if contents.crowded else f"none: no key of {bound}"
-    for key in contents.most_crowded[:_CROWDED_NAMED]:
-        yield "", f"{key.kind} {key.number} = {key.value:x}: {key.documents:,} documents"
 
 
 def _add_query(parser: argparse.ArgumentParser) -> None:
@@ -407,7 +396,7 @@ def _settings_of(saved: SavedIndex) -> Iterator[str]:
 
 _COMMANDS = {
     "build": _Command("make an index of files, or of the documents that a crawl's database knows", _add_build, _build),
-    "info": _Command("say what an index consists of: format, scheme, documents, bytes, skew", _add_info, _info),
+    "info": _Command("say what an index consists of: format, scheme, documents, bytes", _add_info, _info),
     "query": _Command("look up texts, files or fingerprints", _add_query, _query),
     "merge": _Command("make one index of several", _add_merge, _merge),
     "verify": _Command("read all of an index and check it", _add_verify, _verify),

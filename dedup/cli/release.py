@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dedup.display import counted, plain, readable
 from dedup.errors import InputError
-from dedup.ledger.release import Released, release
+from dedup.ledger.forget import Released, release
 from dedup.report.evaluation.labelled import read_pairs
 from dedup.report.output import open_output
 from dedup.sql.database import open_existing_database, url_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import SystemRandom
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, or_, select
 
 from dedup.display import counted
 from dedup.ledger import document_rows, notes
@@ -15,7 +15,6 @@ from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.clusters import Clusters, Written
-from dedup.ledger.ended_runs import EndedRuns
 from dedup.ledger.forget import forget_old
 from dedup.ledger.identity import plain_class_of
 from dedup.ledger.key_table import KeyTable, Looked
@@ -33,6 +32,33 @@ from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.word_lists import pack
 from dedup.sql.database import Database, open_dedup_database
+from dedup.sql.schema import documents, runs
+
+_ENDED_OF_NAME = select(runs.c.id).where(runs.c.name == bindparam("name"), runs.c.finished.is_not(None))
+_ENDED_OF_DOCUMENT = (
+    select(runs.c.id)
+    .join(documents, or_(runs.c.id == documents.c.content_run_id, runs.c.id == documents.c.last_run_id))
+    .where(documents.c.id == bindparam("document"), runs.c.finished.is_not(None))
+)
+
+
+class EndedRuns:
+    """The runs of a database that have ended in order, as far as one process has asked."""
+
+    def __init__(self) -> None:
+        self._ids: set[int] = set()
+
+    def note_opening(self, connection: Connection, name: str) -> None:
+        """Remember that a run has ended before it is opened once more: then nobody can tell any longer."""
+        self._ids.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
+
+    def include_one_of(self, connection: Connection, known: StoredDocument) -> bool:
+        """Say whether the run that brought a document's content has ended in order, or the last that saw it."""
+        if known.last_run_id not in self._ids:
+            self._ids.update(found := connection.scalars(_ENDED_OF_DOCUMENT, {"document": known.id}).all())
+            return bool(found)
+        return True
+
 
 logger = logging.getLogger(__name__)
 

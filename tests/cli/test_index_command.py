@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -162,40 +161,10 @@ def test_info(index: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = dict(line.split(maxsplit=1) for line in run("info", index, capsys=capsys).splitlines())
     assert lines["settings"] == "the defaults"
     assert lines["documents"] == "4 of different contents: 3 originals, 1 duplicates"
-    assert lines["keys"].endswith(" different ones of 3 documents")
-    assert lines["crowded"].startswith("none: ")
     contents = asked("info", index, capsys=capsys)
     assert contents["format"] == 4
     assert (contents["files"], contents["bytes"]) == (1, SavedIndex(index).files[0].stat().st_size)
     assert lines["bytes"].endswith(" B in 1 file")
-
-
-def test_info_names_the_keys_of_very_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    base = document(300, "frame")
-    pages = [(f"{number}", f"{base} {document(20, number)}") for number in range(MOST_READ + 3)]
-    save_index(tmp_path / "index", [*pages, ("other", document(300, "other"))])
-    contents = asked("info", tmp_path / "index", capsys=capsys)
-    signatures = [make_signature(text) for _, text in pages]
-    bands = Counter((number, band) for each in signatures for number, band in enumerate(each.bands.tolist()))
-    crowded = {key: count for key, count in bands.items() if count > MOST_READ}
-    named = contents["most_crowded"]
-    assert {(each["number"], each["value"]): each["documents"] for each in named if each["kind"] == "band"} == crowded
-    assert contents["crowded"] == len(named)
-    assert named == sorted(named, key=lambda each: -each["documents"])
-    keys = Keys(DedupSettings().tables)
-    every = keys_of(keys, [text for _, text in pages]).tolist()
-    different = {(number, value) for each in every for number, value in enumerate(each)}
-    assert contents["keys"] == len(different) + keys.count
-    lines = run("info", tmp_path / "index", capsys=capsys).splitlines()
-    [place] = [place for place, line in enumerate(lines) if line.startswith("crowded ")]
-    assert (
-        lines[place].split()
-        == f"crowded {len(named)} keys of more than 16 documents, the earliest of which are read".split()
-    )
-    assert (
-        lines[place + 1].split()
-        == f"{named[0]['kind']} {named[0]['number']} = {named[0]['value']:x}: 19 documents".split()
-    )
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 64), st.integers(1, 6))

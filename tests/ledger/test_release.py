@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dedup import Verdict
-from dedup.ledger.release import release
+from dedup.ledger.forget import release
 from tests.crawls import text_of
 from tests.deciding import Crawl
 

@@ -9,7 +9,7 @@ import jieba
 import pytest
 
 from dedup import SettingsError, find_scheme
-from dedup.published.keywords import keywords_of
+from dedup.published.features import keywords_of
 from dedup.signature.schemes import scheme_named
 from dedup.signature.tokens import tokenise
 from dedup.signature.word_lists import pack

@@ -11,7 +11,7 @@ from sqlalchemy import update
 from dedup import DedupSettings, find_scheme
 from dedup.cli.main import main
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.published.keywords import keywords_of
+from dedup.published.features import keywords_of
 from dedup.rules.documents import Document
 from dedup.rules.pairwise import PairDecider
 from dedup.sql.database import Database

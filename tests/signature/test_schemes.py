@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from dedup.errors import SettingsError
 from dedup.published import schemes as published
-from dedup.published.features import UNIT
-from dedup.published.keywords import keywords_of
+from dedup.published.features import UNIT, keywords_of
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.parts import FEATURES as OWN_FEATURES
 from dedup.signature.schemes import DEFAULT, Scheme, find_hash, find_scheme, named_schemes

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ import numpy as np
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.saved.index import Keyed, SavedIndex, collect
+from dedup.corpus.saved.index import Keyed, SavedIndex
 from dedup.corpus.signing.batches import identity_of
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
@@ -31,7 +30,7 @@ from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.batch import bands_of_words
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
-from dedup.signature.sketch import Sketch
+from dedup.signature.sketch import BANDS, Sketch
 from dedup.signature.word_lists import pack
 from dedup.sql.database import LOADING, Database, open_dedup_database, read_properties
 from dedup.sql.engines import insert_into
@@ -89,7 +88,7 @@ def load(saved: SavedIndex, url: str) -> Loaded:
     """
     scheme, design = find_scheme(saved.settings.scheme), saved.settings.tables
     run = f"index {clean(saved.folder.resolve().name)}"
-    places, fingerprints, bands = collect(_keyed(saved), len(saved))
+    places, fingerprints, bands = _keyed(saved)
     database = open_dedup_database(
         url,
         scheme.name,
@@ -122,13 +121,19 @@ def _load_documents(saved: SavedIndex, database: Database, run: str) -> None:
             _write(connection, some, run_id)
 
 
-def _keyed(saved: SavedIndex) -> Iterator[Keyed]:
-    """Yield what `SavedIndex.keyed` does, and read all of the index: what is damaged is refused before it is loaded."""
-    place = 0
+def _keyed(saved: SavedIndex) -> Keyed:
+    """Return what `SavedIndex.keyed` yields in one piece, having read all of the index: it may be damaged."""
+    all_of = np.empty(len(saved), np.int64), np.empty(len(saved), np.uint64), np.empty((len(saved), BANDS), np.uint64)
+    place = end = 0
     for block in saved.blocks():
         found = np.flatnonzero(block.rows["indexed"])
-        yield place + found, block.rows["fingerprint"][found], block.bands[found]
+        start, end = end, end + len(found)
+        some = place + found, block.rows["fingerprint"][found], block.bands[found]
+        for whole, part in zip(all_of, some, strict=True):
+            whole[start:end] = part
         place += len(block.rows)
+    places, fingerprints, bands = all_of
+    return places[:end], fingerprints[:end], bands[:end]
 
 
 def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run_id: int) -> None:

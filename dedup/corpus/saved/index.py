@@ -433,18 +433,6 @@ class SavedIndex:
         return damaged(self.folder, reason)
 
 
-def collect(keyed: Iterable[Keyed], count: int) -> Keyed:
-    """Return what `SavedIndex.keyed` yields in one piece; there are so many documents at most."""
-    all_of = np.empty(count, np.int64), np.empty(count, np.uint64), np.empty((count, BANDS), np.uint64)
-    end = 0
-    for some in keyed:
-        start, end = end, end + len(some[0])
-        for whole, part in zip(all_of, some, strict=True):
-            whole[start:end] = part
-    places, fingerprints, bands = all_of
-    return places[:end], fingerprints[:end], bands[:end]
-
-
 def _longs(batch: Any, name: str) -> NDArray[np.int64]:
     longs: NDArray[np.int64] = batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64)
     return longs
