@@ -54,7 +54,7 @@ def main() -> None:
     crawler.signals.connect(lambda: times.update(fetched=time.monotonic()), signals.response_received, weak=False)
     process.crawl(crawler, url=url)
     process.start()
-    children = sum(sum(child.cpu_times()[:2]) for child in psutil.Process().children(recursive=True))
+    children = sum(sum(child.cpu_times()[:4]) for child in psutil.Process().children(recursive=True))
     figures = {
         "start": times["opened"] - before,
         "fetching": times["fetched"] - times["opened"],

@@ -97,12 +97,11 @@ class NearDuplicatePipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        self._examiner = Examiner(self._crawler, self.settings, self._items, self._run, self._workers)
         logger.info("%s", neighbours(self._crawler.settings, type(self)))
         try:
             await asyncio.to_thread(prepare_crawl)
+            self._examiner = Examiner(self._crawler, self.settings, self._items, self._run, self._workers)
             await self._run.open()
-            await self._workers.start_ahead()
             self._is_open = True
         except DedupError as error:
             refuse_to_open(self._crawler, error)

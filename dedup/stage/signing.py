@@ -7,6 +7,7 @@ from typing import Any
 
 from itemadapter import ItemAdapter
 
+from dedup.compiled_cache import is_kept
 from dedup.rules.documents import Document
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme
@@ -15,15 +16,21 @@ from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.items.fields import value_of
 from dedup.stage.items.reading import ItemContent, Reading
 from dedup.stage.items.settings import ItemSettings, SameKey
+from dedup.warming import SIGNATURES
 from dedup.workers.pool import WorkerPool
+
+# Characters: a signature of compiled code takes .02 ms for a page, a few for so many of them; to send a text to another
+# process and wait for it, half a millisecond.
+_AT_ONCE = 50_000
 
 
 class ItemSigner:
-    """Makes documents of items; signatures are made, and texts extracted, in worker processes."""
+    """Makes documents of items; what takes long, as texts of HTML do, is done in worker processes."""
 
     def __init__(self, settings: ItemSettings, scheme: Scheme, workers: WorkerPool, run: CrawlRun, spider: str) -> None:
         self._settings = settings
         self._scheme = scheme
+        self._is_compiled = scheme.is_compiled and is_kept(*SIGNATURES)
         self._workers = workers
         self._run = run
         self._spider = spider
@@ -65,7 +72,7 @@ class ItemSigner:
             Exception: what a library makes of a broken page.
         """
         if content.text:
-            signature = await self._workers.run(make_signature, content.text, self._scheme)
+            signature = await self._sign(content.text)
             return replace(document, signature=signature, text_bytes=_size(content.text))
         if content.html:
             html = content.html if isinstance(content.html, bytes) else content.html.encode("utf-8", "replace")
@@ -75,9 +82,13 @@ class ItemSigner:
         if content.checksums:
             # Files are alike only if they are the same to the byte, as pages without text are.
             body_digest = digest("\n".join(content.checksums).encode("utf-8", "replace"))
-            nothing = await self._workers.run(make_signature, "", self._scheme)
-            return replace(document, signature=nothing, body_digest=body_digest)
+            return replace(document, signature=await self._sign(""), body_digest=body_digest)
         return None
+
+    async def _sign(self, text: str) -> Signature:
+        if self._is_compiled and len(text) <= _AT_ONCE:
+            return make_signature(text, self._scheme)
+        return await self._workers.run(make_signature, text, self._scheme)
 
 
 def _size(text: str) -> int:

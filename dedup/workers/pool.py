@@ -95,14 +95,6 @@ class WorkerPool:
                 result = await self._run_alone(job.call)
         return result
 
-    async def start_ahead(self) -> None:
-        """Have a worker ready before the first job; does nothing where others have begun to load what workers need.
-
-        Loading takes a second, in which the event loop would stand still: it is better spent before a crawl begins.
-        """
-        if self._workers and load_ahead(self._preload):
-            await self.run(do_nothing)
-
     def close(self) -> None:
         """End all processes, whatever they are doing; from now on no work is taken."""
         self._is_closed = True

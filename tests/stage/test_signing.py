@@ -1,0 +1,44 @@
+"""Where the signature of an item is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from dedup.rules.documents import Document
+from dedup.signature.schemes import find_scheme
+from dedup.signature.signature import make_signature
+from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.reading import ItemContent
+from dedup.stage.items.settings import ItemSettings
+from dedup.stage.signing import ItemSigner
+from dedup.workers.pool import WorkerPool
+from tests.texts import document
+
+
+class Workers:
+    """Counts what is sent to workers, and does it."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    async def run(self, function: Callable[..., Any], *arguments: object) -> Any:
+        self.sent += 1
+        return function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "scheme", "sent"), [(300, "words", 0), (300, "pairs", 0), (30_000, "words", 1), (300, "go", 1)]
+)
+def test_what_takes_microseconds_is_not_sent_to_a_worker(words: int, scheme: str, sent: int) -> None:
+    workers, text = Workers(), document(words)
+    run = cast("CrawlRun", None)
+    signer = ItemSigner(ItemSettings(), find_scheme(scheme), cast("WorkerPool", workers), run, "site")
+    signed = asyncio.run(signer.analysed(Document("key", None), ItemContent(text)))
+    assert signed is not None
+    assert signed.signature is not None
+    assert signed.signature.fingerprint == make_signature(text, find_scheme(scheme)).fingerprint
+    assert workers.sent == sent
