@@ -71,7 +71,7 @@ def prepare_crawl() -> None:
     """Compile what the item pipeline needs before its first item comes, and say so in the log.
 
     Where that cannot be kept, or cannot be compiled, the log says so, and the crawl goes on without it. What was
-    compiled is loaded, and never looked at again by the garbage collector, which would take three milliseconds of CPU
+    compiled is loaded, and never looked at again by the garbage collector, which would take a millisecond of CPU
     for each page of a crawl. It waits for a process: call it in a thread.
     """
     prepare(SIGNATURES, logger.info)
