@@ -30,6 +30,7 @@ BENCHMARKS = {
     "curve": "curve",
     "order": "order",
     "templates": "templates",
+    "updates": "updates",
     "signatures": "signatures",
     "files": "files",
     "formats": "files_formats",

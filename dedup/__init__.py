@@ -4,7 +4,7 @@ Texts, without a database:
 
     from dedup import deduplicate, similarity
 
-    kept = [text for text, decision in zip(texts, deduplicate(texts)) if not decision.verdict.is_duplicate]
+    kept = [text for text, decision in zip(texts, deduplicate(texts)) if not decision.is_dropped]
     print(similarity(texts[0], texts[1]).rule)
 
 Texts, against all that a database has seen:

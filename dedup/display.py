@@ -114,6 +114,12 @@ def unit_for(size: int) -> tuple[str, int]:
     return "B", 1
 
 
+def lost_text(size: int) -> str:
+    """Write how many bytes of text were lost with near-duplicates that were dropped."""
+    unit, factor = unit_for(size)
+    return f"{size / factor:,.0f} {unit} of text that nothing stored has"
+
+
 def _range(least: str, most: str) -> str:
     return least if least == most else f"{least}-{most}"
 

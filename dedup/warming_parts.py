@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def _compile_signatures() -> None:
-    from dedup.rules.shared_shingles import bounds
+    from dedup.rules.shared_shingles import bounds, shared_tokens
     from dedup.signature.batch import bands_of_words
     from dedup.signature.signature import make_signature
 
@@ -37,6 +37,7 @@ def _compile_signatures() -> None:
     words = make_signature("word 1 一").words
     bands_of_words(words)
     bounds(words, words)
+    shared_tokens(words, words)
 
 
 def _compile_files() -> None:

@@ -16,7 +16,7 @@ from crawler.output.skipping import ROBOTS_TXT, named_pages
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
-from dedup.display import columns_of, counted, readable
+from dedup.display import columns_of, counted, lost_text, readable
 from dedup.errors import DatabaseError
 from dedup.progress import duration
 from dedup.report.contents import Cluster
@@ -65,6 +65,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         ("skipped", _pages(sum(skipped.values()), [_skip_line(name, n) for name, n in skipped.items()])),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
+        *_lost(stats),
         *_workers(stats),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
         ("report", _report(crawler)),
@@ -100,6 +101,7 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
         crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents - total.kept)
     for why, count in kept.items():
         crawler.stats.set_value(f"dedup/{STAT_OF_KEPT[why]}", count)
+    crawler.stats.set_value("dedup/lost_bytes", sum(total.lost_bytes for total in totals.values()))
     dropped = sum(total.text_bytes - total.kept_bytes for verdict, total in totals.items() if verdict.is_duplicate)
     crawler.stats.set_value("dedup/text_bytes", sum(total.text_bytes for total in totals.values()))
     crawler.stats.set_value("dedup/text_bytes_dropped", dropped)
@@ -109,6 +111,11 @@ def _known(stats: StatsCollector) -> list[tuple[str, str]]:
     counted = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
     told = ", ".join(f"{count:,} {name}" for count, name in counted if count)
     return [("known before", told)] if told else []
+
+
+def _lost(stats: StatsCollector) -> list[tuple[str, str]]:
+    lost = stats.get_value("dedup/lost_bytes", 0)
+    return [("lost", lost_text(lost))] if lost else []
 
 
 def _workers(stats: StatsCollector) -> list[tuple[str, str]]:

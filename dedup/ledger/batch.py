@@ -14,8 +14,9 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from dedup.ledger import document_rows
 from dedup.ledger.document_rows import NO_RELATIVES, Digests, Relatives
-from dedup.rules.decision import Decision
+from dedup.rules.decision import Decision, Kept
 from dedup.rules.documents import Answer, StoredDocument
+from dedup.rules.lost_text import NOTHING_LOST, LostText
 from dedup.rules.rule import Rule
 from dedup.sql.schema import verdicts
 
@@ -32,9 +33,12 @@ _DECIDED_BEFORE = (
     )
     .limit(1)
 )
-_LAST_RULE = (
-    select(verdicts.c.rule)
-    .where(verdicts.c.document_id == bindparam("document"))
+_LAST = (
+    select(verdicts.c.rule, verdicts.c.kept, verdicts.c.lost, verdicts.c.lost_bytes)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+    )
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
@@ -99,12 +103,15 @@ class Batch:
             document_rows.add_words(self.connection, self._words)
             self._words.clear()
 
-    def last_rule(self, known: StoredDocument) -> Rule | None:
-        """Return the rule of the last verdict on a document; None where that is of an earlier version."""
+    def last_verdict(self, known: StoredDocument) -> tuple[Rule | None, LostText]:
+        """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
         if known.id in self._decided:
             self.write_verdicts()
-        short = self.connection.scalar(_LAST_RULE, {"document": known.id})
-        return None if short is None else Rule.of(short)
+        row = self.connection.execute(_LAST, {"document": known.id}).first()
+        if row is None or row.rule is None:
+            return None, NOTHING_LOST
+        is_long = row.kept == Kept.SAYS_MORE.value
+        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long)
 
     def has_decided(self, known: StoredDocument) -> bool:
         """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
@@ -130,6 +137,8 @@ class Batch:
                 "similarity": decision.similarity,
                 "rule": decision.rule and decision.rule.short,
                 "kept": decision.outcome.kept and decision.outcome.kept.value,
+                "lost": decision.lost.words,
+                "lost_bytes": decision.lost.bytes,
                 "decided": time.time(),
                 "batch": self._number,
             }

@@ -40,7 +40,10 @@ _LAST_KEPT = (
 
 
 class Written(NamedTuple):
-    """A document that was just written, what was stored of it before, and what it is a duplicate of, if it is."""
+    """A document that was just written, what was stored of it before, and what it is a duplicate of, if it is.
+
+    `says_more`: whether that has a long stretch of text that nothing stored has.
+    """
 
     run_id: int
     document_id: int
@@ -49,6 +52,7 @@ class Written(NamedTuple):
     known: StoredDocument | None
     match: Match | None
     is_unchanged: bool
+    says_more: bool
 
 
 class Clusters:
@@ -56,7 +60,7 @@ class Clusters:
 
     Args:
         settings: whether better copies take the place of others, and which are better; the brake. Where none
-            takes the place of another, the leader is the copy that is passed on, and so the keeper.
+            takes the place of another, the keeper is the leader, or the last copy that says more than it.
         brakes: counts clusters and hosts.
     """
 
@@ -93,7 +97,7 @@ class Clusters:
         return leader if leader.exported_id == document.id else None
 
     def _settle_duplicate(self, connection: Connection, written: Written, match: Match) -> Outcome:
-        run_id, document_id, key, content, known, *_ = written
+        run_id, document_id, key, content, known, *_, says_more = written
         leader = match.leader
         before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
         if match.joined is not None:
@@ -101,7 +105,7 @@ class Clusters:
         else:
             standing = self._elections.join(connection, leader, document_id, content.canonical_digest, before=before)
         is_held = self._brakes.holds(connection, run_id, key, leader.key, standing.duplicates)
-        kept = Kept.BRAKE if is_held else None
+        kept = Kept.BRAKE if is_held else Kept.SAYS_MORE if says_more else None
         outcome = Outcome(standing.keeper, standing.is_changed, kept, joined=match.joined and match.joined.key)
         replaces = self._export(connection, leader, document_id, standing.keeper_id)
         if replaces is not None:
@@ -121,7 +125,15 @@ class Clusters:
         elif known is not None and written.is_unchanged and _has_joined(connection, known, run_id):
             # Where copies are swapped another one has its place, or it is the one that is passed on.
             kept = Kept.JOINED
-        return Outcome(leader.key, kept=kept, joined=match.joined and match.joined.key)
+        elif written.says_more:
+            kept = Kept.SAYS_MORE
+        joined = match.joined and match.joined.key
+        if kept is Kept.SAYS_MORE:
+            document_rows.set_keeper(connection, leader.id, written.document_id)
+            is_changed = leader.keeper_id != written.document_id
+            return Outcome(written.key, keeper_changed=is_changed, kept=kept, joined=joined)
+        keeper = leader.keeper_id and document_rows.find_with_leaders(connection, [leader.keeper_id])[leader.keeper_id]
+        return Outcome(keeper.key if keeper else leader.key, kept=kept, joined=joined)
 
     def settle_again(self, connection: Connection, run_id: int, match: Match, outcome: Outcome) -> Outcome:
         """Say what becomes of a document that this process has passed on or dropped before, in the same run.
@@ -140,6 +152,8 @@ class Clusters:
         if known is None or known.keeper_id is None:
             return ALONE
         if not self._swaps:
+            if known.exported_id is None:
+                return ALONE
             # Another copy had taken its place when copies were swapped; now it is passed on.
             document_rows.change_document(connection, known.id, {"keeper_id": None, "exported_id": None})
             return ALONE

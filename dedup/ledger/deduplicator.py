@@ -25,6 +25,7 @@ from dedup.ledger.store import DocumentStore
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
 from dedup.rules.keepers import KeeperPolicy
+from dedup.rules.lost_text import NOTHING_LOST
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
@@ -216,8 +217,8 @@ class Deduplicator:
             if known.leader_id is not None:
                 leader = document_rows.leader_of(connection, known)
                 has_same_text = content.sketch.tokens > 0 and known.text_digest == leader.text_digest
-                rule = Rule.SAME_TEXT if has_same_text else batch.last_rule(known)
-                answer = Answer(Match(leader, leader, rule=rule))
+                rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(known)
+                answer = Answer(Match(leader, leader, rule=rule), lost=lost)
             may_be_unstored = self._may_be_unstored(batch, known)
             self._store.note_seen(connection, known, content, run_id)
             document_id = known.id
@@ -234,7 +235,8 @@ class Deduplicator:
             self._let_go_of_replaced(connection, known, match)
         is_unchanged = verdict is Verdict.UNCHANGED
         match = answer.match
-        written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged)
+        says_more = answer.lost.is_long
+        written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged, says_more)
         outcome = self._clusters.settle(connection, written)
         if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
             match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)

@@ -14,6 +14,7 @@ from sqlalchemy import (
     Subquery,
     bindparam,
     delete,
+    exists,
     func,
     insert,
     literal_column,
@@ -24,7 +25,8 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
-from dedup.rules.documents import StoredDocument
+from dedup.rules.decision import Kept
+from dedup.rules.documents import Match, StoredDocument
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import digest
 from dedup.signature.sketch import Sketch
@@ -94,6 +96,15 @@ _UNDECIDED = (
     .limit(bindparam("most"))
 )
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
+_WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
+_PASSED_ON = (
+    _DOCUMENT.where(
+        documents.c.leader_id.in_(bindparam("leaders", expanding=True)),
+        exists().where(verdicts.c.document_id == documents.c.id, verdicts.c.kept.in_(_WHY_PASSED_ON)),
+    )
+    .order_by((documents.c.id == bindparam("member")).desc(), documents.c.id.desc())
+    .limit(bindparam("most"))
+)
 _SOME_LED = (
     select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
 )
@@ -224,6 +235,16 @@ def find_undecided(connection: Connection, after: int, most: int, run_id: int | 
 def find_led_by(connection: Connection, leader_id: int) -> list[StoredDocument]:
     """Return the duplicates in the cluster of a leader."""
     return [_stored(row) for row in connection.execute(_BY_LEADER, {"leader": leader_id})]
+
+
+def find_passed_on(connection: Connection, match: Match, most: int) -> list[StoredDocument]:
+    """Return the latest duplicates in a match's clusters that were passed on and are no better copies' former ones.
+
+    That by which it was found comes first, if it is one of them.
+    """
+    leaders = [each.id for each in (match.leader, match.joined) if each is not None]
+    found = connection.execute(_PASSED_ON, {"leaders": leaders, "member": match.member.id, "most": most})
+    return [_stored(row) for row in found]
 
 
 def count_led(connection: Connection, leader_id: int, most: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
 from dedup.display import plain
 from dedup.ledger import document_rows
@@ -12,7 +13,7 @@ from dedup.ledger.document_rows import Relatives
 from dedup.ledger.identity import Identity
 from dedup.ledger.key_table import KeyTable
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Match, StoredDocument
-from dedup.rules.matcher import Asked, Candidate, Matcher
+from dedup.rules.matcher import MOST_PASSED_ON, Asked, Candidate, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
@@ -125,6 +126,20 @@ class _KnownDocuments:
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
         return document_rows.find_words(self._connection, document.text_digest)
+
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that were passed on: what stands for it, and the latest others."""
+        stands = match.leader.exported_id
+        if stands is None or stands == self._own_id:
+            yield match.leader
+        else:
+            yield document_rows.find_with_leaders(self._connection, [stands])[stands]
+        if match.joined is not None:
+            yield match.joined
+        # One of them may have been decided in this batch.
+        self._batch.write_verdicts()
+        found = document_rows.find_passed_on(self._connection, match, MOST_PASSED_ON)
+        yield from (each for each in found if each.id != self._own_id)
 
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one; None if it may not."""

@@ -41,6 +41,7 @@ class Total:
         similarities: the smallest and the largest similarity to an original; None without any.
         kept: how many of them were passed on though they are duplicates: see `dedup.rules.decision.Kept`.
         kept_bytes: size of the texts of these.
+        lost_bytes: size of what those that were dropped say and nothing stored does.
     """
 
     documents: int = 0
@@ -49,6 +50,7 @@ class Total:
     similarities: tuple[float, float] | None = None
     kept: int = 0
     kept_bytes: int = 0
+    lost_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ class RelatedRow(NamedTuple):
         kept: why it was passed on all the same, a value of `dedup.rules.decision.Kept`, if it was; `similar` of one
             that is no duplicate.
         rule: what decided, the short name of a `dedup.rules.rule.Rule`; None where that was in an earlier decision.
+        lost: how many words the document says that nothing stored does, where it is a near-duplicate.
     """
 
     verdict: Verdict
@@ -136,6 +139,7 @@ class RelatedRow(NamedTuple):
     keeper: str | None
     kept: str | None
     rule: str | None
+    lost: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,8 +131,9 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
         func.max(verdicts.c.similarity),
         func.count(verdicts.c.kept),
         func.sum(case((verdicts.c.kept.is_not(None), documents.c.text_bytes), else_=0)),
+        func.sum(case((verdicts.c.kept.is_(None), verdicts.c.lost_bytes), else_=0)),
     )
-    for verdict, count, size, nearest, farthest, least, most, kept, kept_bytes in connection.execute(
+    for verdict, count, size, nearest, farthest, least, most, kept, kept_bytes, lost in connection.execute(
         statement.select_from(_decided).where(where).group_by(verdicts.c.verdict)
     ):
         totals[Verdict(verdict)] = Total(
@@ -142,6 +143,7 @@ def _totals(connection: Connection, where: ColumnElement[bool]) -> dict[Verdict,
             None if least is None else (least, most),
             kept,
             kept_bytes,
+            lost or 0,
         )
     return totals
 
@@ -273,6 +275,7 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
             _keepers.c.key,
             verdicts.c.kept,
             verdicts.c.rule,
+            verdicts.c.lost,
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)

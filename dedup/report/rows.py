@@ -27,6 +27,8 @@ _WIDEST_COLUMN = 120
 _ROOM_FOR_RULE = 120
 _RULE = "rule"
 _NO_RULE = "-"
+# Words: a sentence.
+_FEWEST_LOST = 20
 
 
 def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None) -> Iterator[str]:
@@ -81,7 +83,8 @@ def _rule_width(rows: Sequence[RelatedRow]) -> int:
 
 
 def _rule_of(row: RelatedRow) -> str:
-    return row.rule or _NO_RULE
+    rule = row.rule or _NO_RULE
+    return f"{rule} +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else rule
 
 
 class _UrlColumns:

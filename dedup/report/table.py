@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from dedup.display import exact_and_near, plain, readable, unit_for
+from dedup.display import exact_and_near, lost_text, plain, readable, unit_for
 from dedup.report.columns import GAP, address, aligned, fit, more
 from dedup.report.contents import Report, Total
 from dedup.report.rows import KEPT, dropped_lines, similar_lines
@@ -16,6 +16,7 @@ _WHY_KEPT = {
     Kept.KEEPER: "better copies",
     Kept.BRAKE: "by the brake",
     Kept.JOINED: "before their clusters were joined",
+    Kept.SAYS_MORE: "since they say more",
     Kept.MARKED: "as nothing is dropped (DEDUP_MARK_ONLY)",
 }
 _INDENT = 12
@@ -144,7 +145,8 @@ def _summary(report: Report) -> Iterator[str]:
         duplicates = "1 duplicate was" if kept == 1 else f"{kept:,} duplicates were"
         yield f"{KEPT} {duplicates} kept: {', '.join(why for kept, why in _WHY_KEPT.items() if report.kept[kept])}"
     saved = exact.text_bytes + near.text_bytes - exact.kept_bytes - near.kept_bytes
-    yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved"
+    lost = f"; lost {lost_text(near.lost_bytes)}" if near.lost_bytes else ""
+    yield f"{saved / factor:,.0f} of {size / factor:,.0f} {unit} of text saved{lost}"
 
 
 def _everything(totals: Mapping[Verdict, Total]) -> tuple[int, int]:

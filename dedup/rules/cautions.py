@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Caution(StrEnum):
@@ -19,6 +19,49 @@ class Caution(StrEnum):
     EAGER = "eager"
 
 
+class LostLimit(NamedTuple):
+    """How many tokens that follow each other, and that stand in nothing stored, a dropped document may have.
+
+    In several stretches of at least 20 it may have twice as many.
+
+    Attributes:
+        share: a share of the tokens of its original,
+        least: but so many at least,
+        most: and so many at most.
+    """
+
+    share: float
+    least: float
+    most: float
+
+    @classmethod
+    def parse(cls, value: Any) -> LostLimit:
+        """Read what `str` writes: a number of tokens, `none` for any number, or `SHARE LEAST-MOST`.
+
+        Raises:
+            ValueError: it is none of these.
+        """
+        if isinstance(value, cls):
+            return value
+        text = str(value).strip().lower()
+        if text == "none":
+            return cls(0.0, math.inf, math.inf)
+        if text.isdecimal():
+            return cls(0.0, int(text), int(text))
+        share, _, ends = text.partition(" ")
+        least, _, most = ends.partition("-")
+        return cls(float(share), int(least), int(most))
+
+    def __str__(self) -> str:
+        if self.least == math.inf:
+            return "none"
+        return f"{self.share:g} {self.least}-{self.most}" if self.share else f"{self.least}"
+
+    def of(self, tokens: int) -> float:
+        """Return how many there may be where the original has so many."""
+        return max(self.least, min(self.most, self.share * tokens))
+
+
 class Limits(NamedTuple):
     """Limits, see `dedup.rules.settings.RuleSettings`."""
 
@@ -30,11 +73,12 @@ class Limits(NamedTuple):
     max_added: float
     max_swapped: float
     min_numbers: float
+    max_lost: LostLimit
 
 
 LIMITS = {
-    Caution.CAREFUL: Limits(0.7, 0.95, 0.75, 1.0, 0.1, 0.3, 0.3, 0.3),
-    Caution.BALANCED: Limits(0.55, 0.9, 0.6, 1.25, 0.1, 0.3, 0.4, 0.3),
-    Caution.EAGER: Limits(0.55, 0.9, 0.45, 1.5, 0.15, math.inf, math.inf, 0.0),
+    Caution.CAREFUL: Limits(0.7, 0.95, 0.75, 1.0, 0.1, 0.3, 0.3, 0.3, LostLimit(0.15, 20, 50)),
+    Caution.BALANCED: Limits(0.55, 0.9, 0.6, 1.25, 0.1, 0.3, 0.4, 0.3, LostLimit(0.2, 20, 50)),
+    Caution.EAGER: Limits(0.55, 0.9, 0.45, 1.5, 0.15, math.inf, math.inf, 0.0, LostLimit(0.25, 25, 100)),
 }
 """What each caution asks for; measured in docs/how-well.md."""

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from dedup.rules.documents import Answer, Content, StoredDocument
+from dedup.rules.lost_text import NOTHING_LOST, LostText
 from dedup.rules.rule import Rule
 from dedup.signature.signature import distance
 from dedup.signature.sketch import compare
@@ -16,12 +17,14 @@ class Kept(StrEnum):
     """Why a duplicate is passed on all the same.
 
     KEEPER: it is the copy to export. BRAKE: nothing is dropped there any more. JOINED: when it was passed on it led
-    a cluster, which has joined another one since. MARKED: nothing is dropped, duplicates are only told of.
+    a cluster, which has joined another one since. SAYS_MORE: it has a long stretch of text that nothing stored has.
+    MARKED: nothing is dropped, duplicates are only told of.
     """
 
     KEEPER = "keeper"
     BRAKE = "brake"
     JOINED = "joined"
+    SAYS_MORE = "says more"
     MARKED = "marked"
 
 
@@ -85,6 +88,7 @@ class Decision:
         rule: what decided that it is a duplicate, or similar and none; of what is seen again unchanged that
             of the decision on it, None where an earlier version decided.
         text_bytes: size of the document's text in UTF-8.
+        lost: what it says that nothing stored does, where it is a near-duplicate.
         outcome: who is the keeper of its cluster, and whether it is passed on.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
@@ -99,10 +103,16 @@ class Decision:
     similarity: float | None = None
     rule: Rule | None = None
     text_bytes: int = field(default=0, compare=False)
+    lost: LostText = field(default=NOTHING_LOST, compare=False)
     outcome: Outcome = field(default=ALONE, compare=False)
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether the document is a copy of another one, and is not passed on."""
+        return self.verdict.is_duplicate and self.outcome.kept is None
 
     @property
     def is_similar(self) -> bool:
@@ -135,5 +145,6 @@ def decision_of(verdict: Verdict, content: Content | StoredDocument, answer: Ans
         similarity=1.0 if is_exact else compare(content.sketch, leader.sketch).jaccard,
         rule=match.rule,
         text_bytes=content.text_bytes,
-        outcome=Outcome(joined=match.joined and match.joined.key),
+        lost=answer.lost,
+        outcome=Outcome(kept=Kept.SAYS_MORE if answer.lost.is_long else None, joined=match.joined and match.joined.key),
     )

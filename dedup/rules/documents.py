@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dedup.rules.lost_text import NOTHING_LOST, LostText
 from dedup.rules.rule import Rule
 from dedup.signature.signature import Signature
 from dedup.signature.sketch import Sketch
@@ -109,10 +110,12 @@ class Answer(NamedTuple):
     Attributes:
         match: what it is a duplicate of.
         similar: what it resembles, where it is no duplicate: the most similar of those documents that are alike.
+        lost: what it says that nothing stored does, where it is a near-duplicate.
     """
 
     match: Match | None = None
     similar: Match | None = None
+    lost: LostText = NOTHING_LOST
 
 
 NOTHING_ALIKE = Answer()

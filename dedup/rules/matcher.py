@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple, Protocol
@@ -14,11 +14,15 @@ from dedup.index.keys import RADIUS
 from dedup.rules.addresses import are_siblings
 from dedup.rules.cluster_merge import find_joined
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, StoredDocument
+from dedup.rules.lost_text import LostText, find_lost
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import belongs_to_cluster, check, is_worth_checking
 from dedup.signature.signature import distance
 from dedup.signature.sketch import Sketch, compare
+
+MOST_PASSED_ON = 16
+"""So many members of a cluster, the latest that are stored, are asked whether they say what a document says."""
 
 Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""
@@ -71,6 +75,12 @@ class Known(Protocol):
 
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
+
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that were passed on: its leader, or what took the leader's place.
+
+        Then the latest of the others, `MOST_PASSED_ON` at most, that by which it was found before them.
+        """
 
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> Sequence[Sketch] | None:
         """Return the sketches of a cluster that may join another one; None if it may not, as of an earlier run.
@@ -135,7 +145,8 @@ class Matcher:
             rule = self._decide(asked, match, known)
             match = replace(match, rule=rule)
             if rule.is_duplicate:
-                return Answer(self._with_joined(asked, match, ranked[place + 1 :], known))
+                match = self._with_joined(asked, match, ranked[place + 1 :], known)
+                return Answer(match, lost=_lost(asked, match, known, self._settings))
             if similar is None and rule.is_similar:
                 similar = match
         return Answer(similar=similar)
@@ -176,6 +187,11 @@ class Matcher:
         if sketches is None or not all(belongs_to_cluster(compare(each, near), self._settings) for each in sketches):
             return match
         return found if found.rule else replace(found, rule=self._decide(asked, found, known))
+
+
+def _lost(asked: Asked, match: Match, known: Known, settings: RuleSettings) -> LostText:
+    """Return what a near-duplicate says that nothing of its cluster does that is stored."""
+    return find_lost(asked.words(), map(known.words, known.passed_on(match)), settings.max_lost)
 
 
 def _most_confirmed(tokens: int) -> int:

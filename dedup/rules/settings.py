@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
 from dedup.index.keys import RADIUS
-from dedup.rules.cautions import LIMITS, Caution
+from dedup.rules.cautions import LIMITS, Caution, LostLimit
 from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.memory import FOR_EVER, Memory
 from dedup.rules.scope import Scope
@@ -68,7 +68,7 @@ class RuleSettings:
         short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
             numbers must be the same.
         caution: how much evidence it takes to drop a document: `careful`, `balanced` or `eager`. It gives the limits
-            from `min_jaccard` to `min_numbers`, those that are not given themselves.
+            from `min_jaccard` to `max_lost`, those that are not given themselves.
         min_jaccard: a candidate is a match if the Jaccard similarity of its shingles of three words reaches this,
             or by `min_containment`.
         min_containment: a candidate whose containment reaches this is a match, if the lengths do, too.
@@ -85,6 +85,10 @@ class RuleSettings:
         min_numbers: another thing if numbers gave way, and the two texts share less than this of all their numbers,
             .1 more where words gave way with them; or, at addresses of one host that differ in numbers alone, a name
             gave way with one. 0: no number counts.
+        max_lost: how many tokens that follow each other and stand in nothing that is stored may be lost with a
+            near-duplicate; one that says more is passed on, though it is a member of its cluster. A number, 0 for none
+            at all; `none`, any number; or, as the cautions have it, a share of the original's tokens and between which
+            numbers that lies, such as `0.2 20-50`.
         max_compared: of texts with more tokens it is not looked at where they differ, only how much they share; 0: of
             all. To compare two texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
         leader_jaccard: a match found by another member must reach this Jaccard similarity with the leader of the
@@ -109,6 +113,7 @@ class RuleSettings:
     max_added: float = _BY_CAUTION
     max_swapped: float = _BY_CAUTION
     min_numbers: float = _BY_CAUTION
+    max_lost: LostLimit = _BY_CAUTION
     max_compared: int = 20_000
     leader_jaccard: float = 0.4
     leader_containment: float = 0.7
@@ -244,6 +249,15 @@ def _to_design(name: str, value: Any) -> TableDesign:
         raise SettingsError(f"{name}: {error}") from None
 
 
+def _to_lost_limit(name: str, value: Any) -> LostLimit:
+    try:
+        return LostLimit.parse(value)
+    except ValueError:
+        raise SettingsError(
+            f"{name} = {str(value)!r}: expected a number of tokens, 'none', or a share and two numbers as '0.2 20-50'"
+        ) from None
+
+
 _NUMBERS = ("int", "float")
 _SHARES = (
     *("min_jaccard", "min_containment", "min_length_ratio", "short_jaccard", "max_rewritten"),
@@ -261,4 +275,5 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "Memory": lambda name, value: Memory.parse(value),
     "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
     "TableDesign": _to_design,
+    "LostLimit": _to_lost_limit,
 }

@@ -36,6 +36,35 @@ def bounds(a: bytes, b: bytes) -> Bounds:
     return Bounds(*_bounds(both, len(a), len(a) + 1 + len(b)))
 
 
+def shared_tokens(text: bytes, other: bytes) -> bytes:
+    """Return a byte for each token of a text: 1 where it stands in a shingle that the other text has, else 0.
+
+    Args:
+        text: its tokens in UTF-8, a line feed between them; at least one.
+        other: those of the other text.
+    """
+    both = np.frombuffer(b"".join((text, b"\n", other, _SLACK)), np.uint8)
+    return _shared_tokens(both, len(text), len(text) + 1 + len(other)).tobytes()
+
+
+@compiled
+def _shared_tokens(both: NDArray[np.uint8], middle: int, end: int) -> NDArray[np.uint8]:
+    edges = _edges(both, end)
+    tokens, distinct = _numbers_of(both, edges)
+    count = 0
+    while edges[2 * count] < middle:
+        count += 1
+    ours, theirs = _shingles(tokens[:count], distinct), _shingles(tokens[count:], distinct)
+    slots = _empty_slots(len(theirs))
+    for place in range(len(theirs)):
+        slots[_slot_of(theirs[place], theirs, slots)] = place + 1
+    is_shared = np.zeros(count, np.uint8)
+    for place in range(len(ours)):
+        if slots[_slot_of(ours[place], theirs, slots)]:
+            is_shared[place : place + SHINGLE_WORDS] = 1
+    return is_shared
+
+
 @compiled
 def _bounds(both: NDArray[np.uint8], middle: int, end: int) -> tuple[float, float, float, float, float, bool, bool]:
     edges = _edges(both, end)

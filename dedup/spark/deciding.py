@@ -79,7 +79,7 @@ def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    f"rule string, standings {STANDINGS}"
+    f"rule string, kept string, lost int, lost_bytes int, standings {STANDINGS}"
 )
 _ROW = {
     "id": pa.int64(),
@@ -90,6 +90,9 @@ _ROW = {
     "distance": pa.int32(),
     "similarity": pa.float64(),
     "rule": pa.string(),
+    "kept": pa.string(),
+    "lost": pa.int32(),
+    "lost_bytes": pa.int32(),
     "standings": STANDINGS_TYPE,
 }
 _ROWS = 4096
@@ -210,6 +213,9 @@ class _Task:
                     "distance": decision.distance,
                     "similarity": decision.similarity,
                     "rule": decision.rule and decision.rule.short,
+                    "kept": decision.outcome.kept and decision.outcome.kept.value,
+                    "lost": decision.lost.words,
+                    "lost_bytes": decision.lost.bytes,
                 }
 
     def standings(self) -> Iterator[dict[str, Any]]:
@@ -241,6 +247,8 @@ class _Task:
             key, signed.text_digest, signed.fingerprint, signed.sketch, words=signed.words, leader=leader, indexed=True
         )
         self._ids.append(id_)
+        if answer.lost.is_long:
+            self._clusters.pass_on(number)
         if leader is not None:
             self._stand(number, _Standing(id_, leader))
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as f
 
 import dedup
 from dedup.corpus.state import about_settings
+from dedup.corpus.writing.tables import RELATED
 from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
@@ -22,7 +23,7 @@ from dedup.spark.known import Known
 from dedup.spark.signing import sign
 from dedup.spark.steps import Steps
 
-_RELATED = ("id", "key", "original", "matched", "verdict", "distance", "similarity", "rule")
+_RELATED = ("id", *(name for name in RELATED if name != "source"))
 _IDENTITY = "identity"
 _NEEDED = {"id": "bigint", "key": "string", "text": "string"}
 
@@ -35,8 +36,9 @@ class Deduplicated:
         kept: those that are kept, all their columns, with the id of the leader of their cluster as `cluster`, and its
             `cluster_size`.
         dropped: copies: `id`, `key`, the leader of the cluster (`original`) and the member that they were found by
-            (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, and further columns of the documents.
-        similar: kept ones that resemble others, likewise.
+            (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, `lost`, how many words they say that
+            nothing kept does, and `lost_bytes`, and further columns of the documents.
+        similar: kept ones that resemble others, likewise, and copies that are `kept` since they say more.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
         signed: what `dedup.spark.signing.sign` returns, of all documents.
@@ -95,10 +97,10 @@ def deduplicate(
     copies = copies_of(signed, contents, equal)
     copied = steps.keep("copied", _copied(copies, standings.union(known.standings_of(equal))))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
-    is_duplicate = f.col("verdict").isin([each.value for each in DUPLICATES])
+    is_dropped = f.col("verdict").isin([each.value for each in DUPLICATES]) & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
-    dropped = found.where(is_duplicate).union(copied.select(*_RELATED))
-    similar = found.where(~is_duplicate)
+    dropped = found.where(is_dropped).union(copied.select(*_RELATED))
+    similar = found.where(~is_dropped)
     clusters = _clusters(standings, copied)
     return Deduplicated(
         kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
@@ -168,6 +170,9 @@ def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
         _else("then.distance", f.lit(0)).alias("distance"),
         _else("then.similarity", f.lit(1.0)).alias("similarity"),
         f.when(f.col("tokens") > 0, Rule.SAME_TEXT.short).otherwise(Rule.SAME_BYTES.short).alias("rule"),
+        f.lit(None).cast("string").alias("kept"),
+        f.lit(0).alias("lost"),
+        f.lit(0).alias("lost_bytes"),
         _else("last.leader", f.col("first")).alias("cluster"),
         _else("last.leader_key", f.col("first_key")).alias("leader"),
     )

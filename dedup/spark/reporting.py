@@ -31,7 +31,7 @@ _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
 _ENDS = (f.min, f.max)
-_SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule")
+_SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost")
 
 
 @dataclass(frozen=True)
@@ -79,24 +79,28 @@ def result_of(written: Written, settings: RuleSettings) -> Result:
         for row in written.dropped.groupBy("verdict")
         .agg(
             f.count("*").alias("documents"),
+            f.sum("lost_bytes").alias("lost_bytes"),
             *(each(name).alias(f"{each.__name__}_{name}") for name in ("distance", "similarity") for each in _ENDS),
         )
         .collect()
     }
     near, exact = (counts.get(each.value) for each in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE))
+    [(related, says_more)] = written.similar.agg(f.count("*"), f.count("kept")).collect()
     rejected = written.rejected.count()
     tally = Tally(
         documents=documents,
         kept=kept,
         exact=exact["documents"] if exact else 0,
         near=near["documents"] if near else 0,
-        similar=written.similar.count(),
+        similar=related - says_more,
+        says_more=says_more,
         rejected=rejected,
         unanalysed=unanalysed,
         wordless=wordless - unanalysed,
         featureless=featureless,
         text_bytes=text_bytes or 0,
         saved_bytes=(text_bytes or 0) - (kept_bytes or 0),
+        lost_bytes=near["lost_bytes"] if near else 0,
         distances=near and (near["min_distance"], near["max_distance"]),
         similarities=near and (near["min_similarity"], near["max_similarity"]),
         first_rejected=[tuple(row) for row in written.rejected.limit(NAMED).collect()] if rejected else [],
@@ -132,7 +136,7 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
     rows = [row_of(row.asDict(), name) for row in shown]
     [(doubtful,)] = related.agg(f.count_if(is_doubtful())).collect()
     left_out = LeftOut(
-        tally.exact + tally.near + tally.similar - len(rows),
+        tally.exact + tally.near + tally.similar + tally.says_more - len(rows),
         doubtful - sum(map(doubt.is_doubtful, rows)),
         tally.similar - sum(not row.verdict.is_duplicate for row in rows),
     )
@@ -143,7 +147,7 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
 def is_doubtful() -> Column:
     """Return what `dedup.report.html.doubt.is_doubtful` says of a row."""
     is_unsure = (f.col("similarity") < doubt.SURE_SIMILARITY) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
-    return _is(Verdict.NEAR_DUPLICATE) & is_unsure
+    return _is(Verdict.NEAR_DUPLICATE) & f.col("kept").isNull() & is_unsure
 
 
 def order_of_doubt() -> list[Column]:

@@ -128,6 +128,9 @@ verdicts = Table(
     Column("rule", Text),
     # Why a duplicate was passed on all the same: a value of `dedup.rules.decision.Kept`.
     Column("kept", Text),
+    # What a near-duplicate says that nothing stored does: words, and their bytes in UTF-8.
+    Column("lost", Integer),
+    Column("lost_bytes", Integer),
     Column("decided", Float, nullable=False),
     # In which batch of which process: its number at random, and how many batches it had decided before.
     Column("batch", BigInteger),

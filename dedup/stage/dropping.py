@@ -6,7 +6,7 @@ import logging
 
 from scrapy.exceptions import DropItem
 
-from dedup.display import logged
+from dedup.display import counted, logged
 from dedup.rules.decision import Decision, Kept, Verdict
 
 logger = logging.getLogger(__name__)
@@ -15,6 +15,7 @@ _WHY_KEPT = {
     Kept.KEEPER: "the keeper of its cluster",
     Kept.BRAKE: "over a limit",
     Kept.JOINED: "passed on before its cluster joined another one",
+    Kept.SAYS_MORE: "it says more",
     Kept.MARKED: "nothing is dropped (DEDUP_MARK_ONLY)",
 }
 
@@ -76,7 +77,8 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
     if decision.verdict is Verdict.NEAR_DUPLICATE:
         reason += _how_close(decision)
     if outcome.kept:
-        logger.info("kept %s: %s, but %s", shown, reason, _WHY_KEPT[outcome.kept])
+        more = f" (+{counted(decision.lost.words, 'word')})" if outcome.kept is Kept.SAYS_MORE else ""
+        logger.info("kept %s: %s, but %s%s", shown, reason, _WHY_KEPT[outcome.kept], more)
         return None
     logger.info("dropped %s: %s", shown, reason)
     kind = ExactDuplicate if decision.verdict is Verdict.EXACT_DUPLICATE else NearDuplicate

@@ -45,6 +45,7 @@ STAT_OF_KEPT = {
     Kept.KEEPER: "kept_as_keeper",
     Kept.BRAKE: "kept_by_brake",
     Kept.JOINED: "kept_before_joining",
+    Kept.SAYS_MORE: "kept_as_more",
     Kept.MARKED: "marked",
 }
 """The names by which duplicates are counted that are passed on all the same, behind `dedup/`."""
@@ -69,7 +70,8 @@ class NearDuplicatePipeline:
     - Signals: `dedup.stage.signals`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
-      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining` or `dedup/marked`, what a better
+      as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more` or
+      `dedup/marked`; what is lost with those that are dropped as `dedup/lost_bytes`; what a better
       copy has replaced as `dedup/replaced`. `dedup/keeper_changed`, `dedup/clusters_joined`;
       `dedup/clusters_over_limit`, `dedup/hosts_over_limit`; `dedup/not_decided`.
     """
@@ -228,6 +230,7 @@ class NearDuplicatePipeline:
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
         if outcome.is_replaced or (decision.verdict.is_duplicate and not outcome.kept):
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
+            stats.inc_value("dedup/lost_bytes", decision.lost.bytes)
         if outcome.keeper_changed:
             stats.inc_value("dedup/keeper_changed")
         if decision.is_separate:

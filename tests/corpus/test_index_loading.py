@@ -98,7 +98,7 @@ def test_a_crawl_decides_as_files_do_that_begin_with_the_index(tmp_path: Path, d
     found = [
         (f"http://new.example/{number}", each.original, each.matched, each.verdict.value, each.distance)
         for number, each in enumerate(decisions)
-        if each.verdict.is_duplicate
+        if each.is_dropped
     ]
     assert found == [(row["key"], row["original"], row["matched"], row["verdict"], row["distance"]) for row in rows]
     assert sum("known.example" in str(row[1]) for row in found) > 5

@@ -206,7 +206,7 @@ def test_what_is_only_marked_is_kept_and_said_so(database_url: str) -> None:
     see(crawl, "http://news.example/2")
     assert "* 1 duplicate was kept: as nothing is dropped (DEDUP_MARK_ONLY)" in written(crawl)
     facts = json.loads(written(crawl, Format.JSON))
-    assert facts["kept"] == {"keeper": 0, "brake": 0, "joined": 0, "marked": 1}
+    assert facts["kept"] == {"keeper": 0, "brake": 0, "joined": 0, "says more": 0, "marked": 1}
     crawl.database.close()
 
 

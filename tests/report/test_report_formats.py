@@ -208,7 +208,7 @@ def test_table_columns_line_up(database: Database) -> None:
 def test_table_ends_with_how_many_were_dropped(database: Database) -> None:
     lines = written(database, Format.TABLE).splitlines()
     assert lines[-2].startswith("4 of 7 documents dropped: 1 exact, 3 near (distance ")
-    assert lines[-1].endswith(" B of text saved")
+    assert lines[-1].endswith(" B of text saved; lost 56 B of text that nothing stored has")
 
 
 def test_table_says_how_many_hosts_and_clusters_are_left_out(database: Database) -> None:

@@ -17,7 +17,7 @@ MOST = ("max_replaced", "max_rewritten", "max_added", "max_swapped")
 
 def test_every_caution_has_limits_and_every_limit_a_setting() -> None:
     assert set(LIMITS) == set(Caution)
-    assert set(Limits._fields) == {*LEAST, *MOST}
+    assert set(Limits._fields) == {*LEAST, *MOST, "max_lost"}
     assert all(hasattr(RuleSettings(), name) for name in Limits._fields)
 
 

@@ -9,7 +9,7 @@ import pytest
 from dedup.corpus.state import about_settings
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
-from dedup.rules.cautions import LIMITS, Caution, Limits
+from dedup.rules.cautions import LIMITS, Caution, Limits, LostLimit
 from dedup.rules.scope import Scope
 from dedup.rules.settings import Brake, DedupSettings, Mode, RuleSettings, with_changes
 
@@ -61,9 +61,10 @@ def test_caution_gives_the_limits_that_are_not_given(caution: Caution) -> None:
 @pytest.mark.parametrize("caution", Caution)
 @pytest.mark.parametrize("name", Limits._fields)
 def test_a_limit_that_is_given_wins_over_the_caution(name: str, caution: Caution) -> None:
-    expected = LIMITS[caution]._replace(**{name: 0.5})
-    assert limits_of(read(caution=caution, **{name: "0.5"})) == expected
-    assert limits_of(DedupSettings(caution=caution, **{name: 0.5})) == expected
+    value = LostLimit(0, 7, 7) if name == "max_lost" else 0.5
+    expected = LIMITS[caution]._replace(**{name: value})
+    assert limits_of(read(caution=caution, **{name: str(value)})) == expected
+    assert limits_of(DedupSettings(caution=caution, **{name: value})) == expected
 
 
 def test_a_caution_given_in_code_by_its_name_is_that_caution() -> None:

@@ -6,7 +6,7 @@ What was written of the later cluster's documents stays written; the clusters at
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from dedup.corpus.signing.batches import Signed
 from dedup.corpus.signing.words import WordSource
 from dedup.rules.cluster_merge import MOST_MOVED
 from dedup.rules.documents import Content, Match, StoredDocument
-from dedup.rules.matcher import Asked
+from dedup.rules.matcher import MOST_PASSED_ON, Asked
 from dedup.signature.sketch import Sketch
 
 
@@ -87,6 +87,7 @@ class ClusterMerges:
         self._look_at_new()
         members = self._members.pop(joined, [])
         self._known.rows["leader"][[joined, *members]] = leader
+        self._known.rows["passed_on"][joined] = 1
         self._members[leader] += [joined, *members]
         self._file.append(b"".join(number.to_bytes(_NUMBER_BYTES, "little") for number in (joined, leader)))
 
@@ -108,7 +109,7 @@ class ClusterMerges:
 
 
 def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
-    """Let documents name the leaders that they have after some joins.
+    """Let documents name the leaders that they have after some joins; those that led are passed on already.
 
     Args:
         rows: the documents, of the type `dedup.corpus.deciding.known.ROW`, whether they know of the joins or not.
@@ -124,6 +125,7 @@ def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
     for place in np.flatnonzero(np.isin(leaders, list(final))).tolist():
         leaders[place] = final[int(leaders[place])]
     leaders[list(final)] = list(final.values())
+    rows["passed_on"][list(final)] = 1
 
 
 def _read(file: AppendingFile, length: int) -> Iterable[tuple[int, int]]:
@@ -144,6 +146,10 @@ class KnownClusters:
         self._known = known
         self._merges = merges
         self._source = source
+        # By their leaders: the members that are kept all the same.
+        self._passed_on: defaultdict[int, list[int]] = defaultdict(list)
+        for number in np.flatnonzero(known.rows["passed_on"]).tolist():
+            self._passed_on[known.leader_of(number)].append(number)
 
     def match(self, number: int) -> Match:
         """Return a document and the leader of its cluster."""
@@ -163,6 +169,19 @@ class KnownClusters:
         kept = self._known.words(number)
         return kept and self._source.words(kept)
 
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
+        yield match.leader
+        leaders = (match.leader.id, match.joined.id) if match.joined else (match.leader.id,)
+        numbers = [number for leader in leaders for number in (leader, *self._passed_on.get(leader, ()))]
+        latest = sorted(numbers[1:], key=lambda number: (number == match.member.id, number), reverse=True)
+        yield from map(self._known.stored, latest[:MOST_PASSED_ON])
+
+    def pass_on(self, number: int) -> None:
+        """Note that a member of a cluster is kept all the same."""
+        self._known.rows["passed_on"][number] = 1
+        self._passed_on[self._known.leader_of(number)].append(number)
+
     def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
         """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
         members = self._merges.movable(joined.id)
@@ -171,4 +190,6 @@ class KnownClusters:
     def join(self, match: Match | None) -> None:
         """Let clusters that a document shows to be one be one."""
         if match is not None and match.joined is not None:
-            self._merges.join(match.joined.id, match.leader.id)
+            joined, leader = match.joined.id, match.leader.id
+            self._merges.join(joined, leader)
+            self._passed_on[leader] += [joined, *self._passed_on.pop(joined, ())]

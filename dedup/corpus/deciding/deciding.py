@@ -184,6 +184,8 @@ class CorpusDeduplicator:
             self._clusters.join(answer.match)
             if answer.match is not None:
                 self._known.rows["leader"][number] = answer.match.leader.id
+            if answer.lost.is_long:
+                self._clusters.pass_on(number)
             if answer.match or answer.similar:
                 yield self._related(batch, place, answer)
 

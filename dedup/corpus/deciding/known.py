@@ -36,6 +36,7 @@ ROW = np.dtype(
         ("key", "<i8"),
         ("words", "<i8"),
         ("indexed", "<i8"),
+        ("passed_on", "<i8"),
     ]
 )
 FIRST_ROWS = 1 << 12
@@ -191,6 +192,7 @@ class KnownDocuments:
         words: bytes,
         leader: int | None,
         indexed: bool,
+        passed_on: bool = False,
     ) -> int:
         """Add a document.
 
@@ -203,6 +205,7 @@ class KnownDocuments:
             words: what is kept of its words, see `dedup.corpus.signing.words`; nothing: they are not.
             leader: the number of the leader of its cluster, if it is a duplicate.
             indexed: whether it stands in the index.
+            passed_on: whether it is kept, though it is a duplicate.
 
         Returns:
             Its number.
@@ -219,6 +222,7 @@ class KnownDocuments:
             self._keys.append(key.encode()),
             self._words.append(words) if words else NOWHERE,
             indexed,
+            passed_on,
         )
         self._bands.append_many(bytes(BANDS_BYTES) if bands is None else bands.astype("<u8").tobytes())
         self._count += 1

@@ -11,7 +11,7 @@ from typing import Any
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.state import Tally, about_settings
-from dedup.display import counted, exact_and_near, plain, readable, unit_for
+from dedup.display import counted, exact_and_near, lost_text, plain, readable, unit_for
 from dedup.progress import duration
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
@@ -105,6 +105,8 @@ def summary_lines(
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
     unit, factor = unit_for(tally.text_bytes)
     yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
+    if tally.lost_bytes:
+        yield _row("lost", lost_text(tally.lost_bytes))
     if outputs:
         yield _row("written", ", ".join(plain(str(path)) for path in outputs))
     if result.largest:
@@ -139,8 +141,12 @@ def _named(label: str, count: int, first: Sequence[tuple[str, str]]) -> Iterator
 
 def _notes(tally: Tally) -> str:
     notes = []
+    if tally.similar or tally.says_more:
+        notes.append(f"{tally.kept - tally.similar - tally.says_more:,} new")
     if tally.similar:
-        notes += [f"{tally.kept - tally.similar:,} new", f"{tally.similar:,} similar"]
+        notes.append(f"{tally.similar:,} similar")
+    if tally.says_more:
+        notes.append(f"{counted(tally.says_more, 'copy')} that say more than their originals")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     if tally.featureless:

@@ -71,15 +71,16 @@ class Recorder:
         for place, decision, leader in related:
             document = RelatedDocument.of(batch.key(place), batch.source(place), decision)
             self._write(self._reported, document)
-            if not decision.verdict.is_duplicate:
-                self.tally.similar += 1
+            if decision.verdict.is_duplicate:
+                self._members.add(leader, document.key)
+                if decision.outcome.joined is not None:
+                    self._members.add(leader, decision.outcome.joined)
+            if not decision.is_dropped:
+                self.tally.count_related(decision)
                 self._write(self._similar, document)
                 continue
             is_new[place] = False
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
-            self._members.add(leader, document.key)
-            if decision.outcome.joined is not None:
-                self._members.add(leader, decision.outcome.joined)
             self._write(self._dropped, document)
         self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
         kept = np.flatnonzero(is_new)

@@ -57,7 +57,7 @@ def report_of(files: str, tally: Tally, rows: Iterator[RelatedRow], left_out: Le
         left_out: what is missing among these, if anything.
     """
     totals = dict.fromkeys(Verdict, Total()) | {
-        Verdict.NEW: Total(tally.kept - tally.similar, tally.text_bytes - tally.saved_bytes),
+        Verdict.NEW: Total(tally.kept - tally.similar - tally.says_more, tally.text_bytes - tally.saved_bytes),
         Verdict.SIMILAR: Total(tally.similar),
         Verdict.EXACT_DUPLICATE: Total(tally.exact),
         # A run counts the bytes of all that is dropped, and the page tells no other number.
@@ -85,8 +85,9 @@ def row_of(row: Mapping[str, Any], files: str) -> RelatedRow:
         files,
         decided=0.0,
         keeper=None,
-        kept=None if verdict.is_duplicate else Verdict.SIMILAR.value,
+        kept=row["kept"] if verdict.is_duplicate else Verdict.SIMILAR.value,
         rule=row["rule"],
+        lost=row["lost"],
     )
 
 

@@ -39,12 +39,14 @@ class Tally:
         exact: how many were dropped as exact duplicates.
         near: how many as near-duplicates.
         similar: how many of those that were kept are similar to others.
+        says_more: how many are copies that say more than what was kept before.
         rejected: how many lines, rows, records and rests of files were no documents.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
         wordless: how many have no words; they are kept, unless their pages are the same to the byte.
         featureless: how many have words but none that the scheme makes a feature of; they are compared exactly.
         text_bytes: bytes of all texts in UTF-8.
         saved_bytes: bytes of the texts that were dropped.
+        lost_bytes: bytes of what near-duplicates that were dropped say and nothing that was kept does.
         distances: the least and the largest distance of near-duplicates.
         similarities: the least and the largest similarity of near-duplicates.
         first_rejected: the first few of them: where, and why.
@@ -57,12 +59,14 @@ class Tally:
     exact: int = 0
     near: int = 0
     similar: int = 0
+    says_more: int = 0
     rejected: int = 0
     unanalysed: int = 0
     wordless: int = 0
     featureless: int = 0
     text_bytes: int = 0
     saved_bytes: int = 0
+    lost_bytes: int = 0
     distances: tuple[int, int] | None = None
     similarities: tuple[float, float] | None = None
     first_rejected: list[tuple[str, str]] = field(default_factory=list)
@@ -86,9 +90,17 @@ class Tally:
             self.exact += 1
             return
         self.near += 1
+        self.lost_bytes += decision.lost.bytes
         if decision.distance is not None and decision.similarity is not None:
             self.distances = _widened(self.distances, decision.distance)
             self.similarities = _widened(self.similarities, decision.similarity)
+
+    def count_related(self, decision: Decision) -> None:
+        """Count what a document that is kept has to do with another one; `count_new` counts the document."""
+        if decision.verdict.is_duplicate:
+            self.says_more += 1
+        else:
+            self.similar += 1
 
     def count_new(self, documents: int, wordless: int, text_bytes: int) -> None:
         """Count documents that are new.

@@ -23,7 +23,7 @@ from dedup.corpus.writing.outputs import Row, has_columns, open_output
 from dedup.rules.decision import Decision
 
 _KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
-_RELATED = {
+RELATED = {
     "key": "string",
     "original": "string",
     "matched": "string",
@@ -31,8 +31,12 @@ _RELATED = {
     "distance": "int32",
     "similarity": "float64",
     "rule": "string",
+    "kept": "string",
+    "lost": "int32",
+    "lost_bytes": "int32",
     "source": "string",
 }
+"""The columns of documents that were dropped, or are similar to others."""
 _CLUSTERS = {"leader": "string", "keys": "strings"}
 
 
@@ -48,6 +52,9 @@ class RelatedDocument:
         distance: bits in which its fingerprint differs from that of `original`.
         similarity: how much of the text they share, between 0 and 1.
         rule: the short name of the rule that decided.
+        kept: why it is kept though it is a copy, if it is.
+        lost: how many words it says that nothing kept does, where it is a near-duplicate.
+        lost_bytes: the size of these.
         source: file and line where it stands.
     """
 
@@ -58,6 +65,9 @@ class RelatedDocument:
     distance: int | None
     similarity: float | None
     rule: str | None
+    kept: str | None
+    lost: int
+    lost_bytes: int
     source: str
 
     @classmethod
@@ -71,6 +81,9 @@ class RelatedDocument:
             decision.distance,
             decision.similarity,
             decision.rule and decision.rule.short,
+            decision.outcome.kept and decision.outcome.kept.value,
+            decision.lost.words,
+            decision.lost.bytes,
             source,
         )
 
@@ -170,12 +183,12 @@ class KeptWriter(_TableWriter):
 class RelatedWriter(_TableWriter):
     """Writes documents that were dropped, or are similar to others: which, because of which, and how close they are."""
 
-    columns = _RELATED
+    columns = RELATED
 
     def write(self, document: RelatedDocument) -> None:
         """Write a document."""
         # asdict would copy the values too, in ten times the time.
-        self._output.write({name: getattr(document, name) for name in _RELATED})
+        self._output.write({name: getattr(document, name) for name in RELATED})
 
 
 class ClusterWriter(_TableWriter):

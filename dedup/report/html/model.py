@@ -164,6 +164,7 @@ def _columns(rows: list[RelatedRow], texts: Texts) -> dict[str, Any]:
             None if row.rule is None else _numbered(rules, row.rule),
             _numbered(hosts, host_of(row.dropped)),
             int(is_doubtful(row)),
+            row.lost or 0,
         )
         for name, value in zip(_COLUMNS, values, strict=True):
             columns[name].append(value)
@@ -185,6 +186,7 @@ _COLUMNS = (
     "rule",
     "host",
     "doubtful",
+    "lost",
 )
 
 

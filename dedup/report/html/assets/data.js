@@ -37,6 +37,7 @@ class Pairs {
       rule: word(c.rules, c.rule[row]),
       host: c.hosts[c.host[row]],
       isDoubtful: c.doubtful[row] === 1,
+      lost: c.lost[row],
       difference: data.differences[row] ?? null,
     };
   }

@@ -8,7 +8,7 @@ function pairRow(pairs, marks, row) {
   return make(
     "article.row",
     { "data-said": said, "aria-label": `${pair.verdict}, similarity ${similarityOf(pair.similarity)}` },
-    make("div.figures", {}, make("strong", {}, similarityOf(pair.similarity)), make("span", {}, counted(pair.distance, "bit")), make("span.rule", {}, pair.rule ?? "")),
+    make("div.figures", {}, make("strong", {}, similarityOf(pair.similarity)), make("span", {}, counted(pair.distance, "bit")), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, make("span.rule", {}, pair.rule ?? "")),
     make(
       "div.texts",
       {},
@@ -55,6 +55,7 @@ class PairDialog extends RowDialog {
       fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept: ${pair.kept}` : pair.verdict),
       fact("Similarity", similarityOf(pair.similarity)),
       fact("Distance", `${counted(pair.distance, "bit")} of 64`),
+      ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "Says more", `${counted(pair.lost, "word")} that nothing else that is stored has`)] : []),
       fact("Rule", pair.rule ? `${pair.rule}: ${rules[pair.rule] ?? "not known to this version"}` : "decided in an earlier run"),
       ...(pair.matched === null ? [] : [fact("Found by", linkOf(this.pairs.key(pair.matched), this.pairs.shown(pair.matched)))]),
       ...(pair.decided ? [fact("Decided", `${momentOf(pair.decided)}, run ${visible(pair.run)}`)] : []),

@@ -1,0 +1,81 @@
+"""What a document says that no stored one does: the text that would be lost if it were dropped.
+
+Texts are their tokens in UTF-8, a line feed between them, as `dedup.signature.signature` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dedup.compiled_cache import kept_folder
+from dedup.rules.cautions import LostLimit
+from dedup.signature.sketch import SHINGLE_WORDS
+
+
+class LostText(NamedTuple):
+    """What a document says that no stored one does.
+
+    Attributes:
+        words: how many of its tokens stand in no shingle of three that a stored text has.
+        bytes: the size of these tokens in UTF-8.
+        is_long: whether more of them follow each other than may be lost, or twice as many stand in several stretches
+            of at least 20, so that the document is passed on.
+    """
+
+    words: int = 0
+    bytes: int = 0
+    is_long: bool = False
+
+
+_STRETCH = 20
+"""Tokens: a sentence. What is shorter was reworded."""
+
+NOTHING_LOST = LostText()
+
+
+def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostText:
+    """Return what a text says that no stored one does.
+
+    Args:
+        text: the tokens of the text.
+        stored: those of stored texts, the original first; it is asked for no more than it takes to find that nothing
+            long is lost.
+        limit: how long a stretch may be.
+    """
+    lost, is_shared, most = NOTHING_LOST, b"", 0.0
+    for number, other in enumerate(stored):
+        shared = _shared_tokens(text, other)
+        is_shared = bytes(map(max, is_shared, shared)) if number else shared
+        most = most if number else limit.of(other.count(b"\n") + 1)
+        own = [token for token, is_there in zip(text.split(b"\n"), is_shared, strict=True) if not is_there]
+        stretches = list(map(len, is_shared.split(b"\1")))
+        in_sentences = sum(length for length in stretches if length >= _STRETCH)
+        lost = LostText(len(own), sum(map(len, own)), max(stretches) > most or in_sentences > 2 * most)
+        if not lost.is_long:
+            break
+    return lost
+
+
+def _shared_tokens(text: bytes, other: bytes) -> bytes:
+    """Return a byte for each token of a text: 1 where it stands in a shingle that the other text has, else 0."""
+    if kept_folder() is None:
+        return plain_shared_tokens(text, other)
+    # The compiler takes a third of a second to load, and many processes never compare words.
+    from dedup.rules.shared_shingles import shared_tokens  # noqa: PLC0415
+
+    return shared_tokens(text, other)
+
+
+def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
+    """Return what `dedup.rules.shared_shingles.shared_tokens` does, for processes that do without compiled code."""
+    tokens = text.split(b"\n")
+    known, is_shared = set(_shingles(other.split(b"\n"))), bytearray(len(tokens))
+    for place, shingle in enumerate(_shingles(tokens)):
+        if shingle in known:
+            is_shared[place : place + SHINGLE_WORDS] = b"\1" * SHINGLE_WORDS
+    return bytes(is_shared)
+
+
+def _shingles(tokens: list[bytes]) -> Iterator[tuple[bytes, ...]]:
+    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)

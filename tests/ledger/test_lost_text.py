@@ -1,0 +1,109 @@
+"""Near-duplicates that say more than their originals, in a database."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select
+
+from dedup import Verdict
+from dedup.report.contents import Selection
+from dedup.report.queries import open_report
+from dedup.report.render import Format, write_report
+from dedup.rules.decision import Kept
+from dedup.sql.schema import verdicts
+from tests.deciding import Crawl
+from tests.texts import words
+
+FERRY, UPDATE, COPY, LATER = (f"https://news.example/{name}" for name in ("ferry", "update", "copy", "later"))
+STORY = words(300)
+UPDATED = [*STORY, *words(80, "update")]
+
+
+def text(tokens: list[str]) -> str:
+    return " ".join(tokens)
+
+
+@pytest.fixture
+def crawl(database_url: str) -> Iterator[Crawl]:
+    crawl = Crawl(database_url)
+    crawl.see(FERRY, text(STORY))
+    yield crawl
+    crawl.database.close()
+
+
+def test_it_is_a_member_of_its_cluster_and_passed_on(crawl: Crawl) -> None:
+    decision = crawl.see(UPDATE, text(UPDATED))
+    assert (decision.verdict, decision.original) == (Verdict.NEAR_DUPLICATE, FERRY)
+    assert (decision.outcome.kept, decision.lost.words) == (Kept.SAYS_MORE, 80)
+    assert (decision.outcome.keeper, decision.outcome.keeper_changed) == (UPDATE, True)
+    assert crawl.see(COPY, text(STORY[2:])).outcome.keeper == UPDATE
+    [row, _] = crawl.query(select(verdicts.c["kept", "lost"]).where(verdicts.c.original_id.is_not(None)))
+    assert tuple(row) == ("says more", 80)
+
+
+def test_a_copy_of_it_is_dropped_in_the_same_batch_too(crawl: Crawl) -> None:
+    found = crawl.see_all([crawl.document(UPDATE, text(UPDATED)), crawl.document(COPY, text(UPDATED[2:]))])
+    assert [each and each.outcome.kept for each in found] == [Kept.SAYS_MORE, None]
+    assert found[1] is not None
+    assert found[1].is_dropped
+    assert found[1].lost.words == 0
+
+
+def test_what_says_more_still_is_passed_on_too(crawl: Crawl) -> None:
+    crawl.see(UPDATE, text(UPDATED))
+    assert crawl.see(LATER, text([*UPDATED, *words(60, "later")])).lost.words == 60
+    assert crawl.see(COPY, text([*STORY, *words(60, "later")])).is_dropped
+
+
+def test_it_is_passed_on_again_when_it_is_seen_again(crawl: Crawl) -> None:
+    crawl.see(UPDATE, text(UPDATED), b"bytes")
+    crawl.see(COPY, text(UPDATED[2:]), b"others")
+    crawl.run = crawl.deduplicator.open_run("next")
+    for content in (text(UPDATED), None):
+        again = crawl.see(UPDATE, content, b"bytes")
+        assert (again.outcome.kept, again.lost.words) == (Kept.SAYS_MORE, 80)
+    assert crawl.see(COPY, None, b"others").is_dropped
+
+
+def test_once_it_is_gone_its_copy_is_passed_on(crawl: Crawl) -> None:
+    crawl.see(UPDATE, text(UPDATED))
+    crawl.deduplicator.let_go([UPDATE])
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(COPY, text(UPDATED[2:])).outcome.kept is Kept.SAYS_MORE
+
+
+def test_what_one_says_that_showed_two_clusters_to_be_one_is_looked_for_in_both(crawl: Crawl) -> None:
+    other = [*words(40, "frame"), *STORY[:150], *words(40, "end")]
+    crawl.see(UPDATE, text(other))
+    before = crawl.count(verdicts)
+    decision = crawl.see(COPY, text(UPDATED))
+    assert crawl.count(verdicts) == before + 1
+    assert decision.lost.words == 80
+
+
+def test_the_report_says_so(crawl: Crawl) -> None:
+    crawl.see(UPDATE, text(UPDATED))
+    crawl.see(COPY, text([*STORY, *words(9, "few")]))
+    with open_report(crawl.database, Selection()) as report:
+        rows = list(report.duplicates)
+    assert [(row.kept, row.lost) for row in rows] == [("says more", 80), (None, 9)]
+    lost = report.totals[Verdict.NEAR_DUPLICATE].lost_bytes
+    assert lost == len("".join(words(9, "few")))
+    stream = io.StringIO()
+    write_report(replace(report, duplicates=iter(rows), similar=iter([]), skipped=iter([])), Format.TABLE, stream)
+    shown = stream.getvalue()
+    assert "jaccard +80 words" in shown
+    assert "* 1 duplicate was kept: since they say more" in shown
+    assert f"lost {lost} B of text that nothing stored has" in shown
+
+
+def test_a_better_copy_that_has_the_place_of_the_leader_is_what_is_stored(database_url: str) -> None:
+    crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
+    crawl.see(FERRY, text(STORY))
+    assert crawl.see(UPDATE, text(UPDATED)).outcome.kept is Kept.KEEPER
+    assert crawl.see(COPY, text(UPDATED[3:])).is_dropped
+    crawl.database.close()
