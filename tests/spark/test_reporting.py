@@ -10,7 +10,7 @@ import pytest
 from dedup.corpus.reading.documents import CorpusDocument, Position, Rejected
 from dedup.report.contents import RelatedRow
 from dedup.report.html import doubt
-from dedup.rules.decision import Verdict
+from dedup.rules.decision import Kept, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.signature import extraction
@@ -24,20 +24,32 @@ def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
 
     random = Random(1)
     columns = "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
+    columns += "rule string, kept string, lost int"
     related = [
-        (number, str(number), "o", "o", verdict.value, random.randrange(5), random.randrange(60, 90) / 100, rule)
-        for number, (verdict, rule) in enumerate(
-            (verdict, rule)
+        (
+            number,
+            str(number),
+            "o",
+            "o",
+            verdict.value,
+            random.randrange(5),
+            random.randrange(60, 90) / 100,
+            rule,
+            kept,
+            1,
+        )
+        for number, (verdict, rule, kept) in enumerate(
+            (verdict, rule, kept)
             for verdict in (Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.SIMILAR)
             for rule in (Rule.SHORT_ALIKE.short, Rule.JACCARD.short, None)
-            for _ in range(20)
+            for kept in (None, Kept.SAYS_MORE.value)
+            for _ in range(10)
         )
     ]
-    frame = spark.createDataFrame(related, f"{columns}rule string").repartition(3)
+    frame = spark.createDataFrame(related, columns).repartition(3)
     found = [row_of(row.asDict(), "") for row in frame.orderBy(*order_of_doubt(), "id").collect()]
     rows: list[RelatedRow] = [
-        row_of(dict(zip([each.split()[0] for each in f"{columns}rule string".split(", ")], row, strict=True)), "")
-        for row in related
+        row_of(dict(zip([each.split()[0] for each in columns.split(", ")], row, strict=True)), "") for row in related
     ]
     assert found == sorted(rows, key=doubt.order_of_doubt)
     expected = {row.dropped for row in rows if doubt.is_doubtful(row)}
@@ -72,7 +84,7 @@ def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
     ]
     signed = [(1, 2, 5, None), (2, 0, 0, None), (3, 0, 0, "ValueError: odd"), (4, 0, 0, None)]
     kept = spark.createDataFrame(documents, columns)
-    dropped = spark.createDataFrame([], "verdict string, distance int, similarity double")
+    dropped = spark.createDataFrame([], "verdict string, distance int, similarity double, kept string, lost_bytes int")
     written = Written(
         documents=kept,
         signed=spark.createDataFrame(signed, "id long, tokens long, fingerprint long, reason string"),
