@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.processes import Usage, run_measured
 from benchmarks.texts import english
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.decision import DUPLICATES
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
@@ -252,8 +253,8 @@ def _run_peer(documents: Path, output: Path, processes: int) -> Usage:
 
 
 def _figures(count: int, usage: Usage, output: Path, families: NDArray[np.int64]) -> dict[str, Any]:
-    """Return rate, memory and quality; a document is dropped rightly because of any of its family."""
-    dropped = {int(row["key"]): int(row["original"]) for row in _rows(output / "dropped.jsonl")}
+    """Return rate, memory and quality; a document is rightly a duplicate of any of its family."""
+    dropped = {int(row["key"]): int(row["original"]) for row in _duplicates(output)}
     right = sum(families[number] == families[original] for number, original in dropped.items())
     planted = int((families[:count] != np.arange(count)).sum())
     return {
@@ -275,7 +276,7 @@ def _check_against_crawl(folder: Path, count: int) -> None:
     Raises:
         ValueError: a verdict is another one.
     """
-    found = {row["key"]: row for row in islice(_rows(folder / "own" / "dropped.jsonl"), count)}
+    found = {row["key"]: row for row in _duplicates(folder / "own")}
     deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{folder / 'crawl.db'}"))
     run_id = deduplicator.open_run("benchmark")
     rows = islice(_rows(folder / "documents.jsonl"), count)
@@ -292,6 +293,13 @@ def _check_against_crawl(folder: Path, count: int) -> None:
             if tuple(own.get(name) for name in names) != expected:
                 raise ValueError(f"document {row['id']}: {own} instead of {decision}")
     deduplicator.database.close()
+
+
+def _duplicates(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the duplicates that were found: those that were dropped, and those that are kept as they say more."""
+    yield from _rows(folder / "dropped.jsonl")
+    if (folder / "similar.jsonl").exists():
+        yield from (row for row in _rows(folder / "similar.jsonl") if row["verdict"] in DUPLICATES)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -87,6 +87,7 @@ class _KnownDocuments:
         self._own_id = own_id
         self._leaders: dict[int, int] = {}
         self._stored: dict[int, StoredDocument] = {}
+        self._words: dict[int, bytes] = {}
 
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
@@ -125,7 +126,9 @@ class _KnownDocuments:
 
     def words(self, document: StoredDocument) -> bytes:
         """Return the words of a document; nothing where they are not stored."""
-        return document_rows.find_words(self._connection, document.text_digest)
+        if document.id not in self._words:
+            self._words[document.id] = document_rows.find_words(self._connection, document.text_digest)
+        return self._words[document.id]
 
     def passed_on(self, match: Match) -> Iterator[StoredDocument]:
         """Yield the documents of a match's cluster that were passed on: what stands for it, and the latest others."""

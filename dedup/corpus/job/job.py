@@ -146,7 +146,7 @@ def _notes(tally: Tally) -> str:
     if tally.similar:
         notes.append(f"{tally.similar:,} similar")
     if tally.says_more:
-        notes.append(f"{counted(tally.says_more, 'copy')} that say more than their originals")
+        notes.append(f"{tally.says_more:,} near that say{'s' * (tally.says_more == 1)} more")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
     if tally.featureless:
