@@ -42,7 +42,7 @@ class Standing:
     has_suspect: bool = False
     is_after_outage: bool = False
     delays: Mapping[str, float] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Departure:
     Attributes:
         left: how many URLs are queued or taken, by whomever.
         goes_on: whether other workers go on with it, or have ended it.
-        counts: the stats of all its workers, added up; empty where there is one.
+        counts: the stats of all processes that were at it, added up; empty where there was one.
         workers: how many there were.
         seconds: since its start.
     """
 
     left: int
     goes_on: bool = False
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, float] = field(default_factory=dict)
     workers: int = 1
     seconds: float = 0.0
 

@@ -53,6 +53,7 @@ POLL_SECONDS = 1.0
 # Any number serves, but for that of the verdicts: neither waits for the other.
 _FRONTIER_WRITERS = 0x66726F6E
 _COUNTED = ("crawler/", "dedup/")
+_SECONDS = "frontier/seconds"
 
 
 class FrontierScheduler(BaseScheduler):
@@ -67,11 +68,12 @@ class FrontierScheduler(BaseScheduler):
     - A URL that `CRAWLER_MAX_ATTEMPTS` processes died with is given up.
     - A run is forgotten when it finishes: a crawl of that name starts anew.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
-      `SharedFrontierStore`. Who ends it gets the stats of all as its own.
+      `SharedFrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
     - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
       `frontier/kept_before` (both of a run that is continued; the latter of other workers too),
-      `frontier/left`, `frontier/is_shared`, `frontier/workers` and `frontier/seconds` (both of a run that was shared).
+      `frontier/left`, `frontier/is_shared`, `frontier/workers` (of a run that was shared) and
+      `frontier/seconds` (of a run that other processes were at, too).
     """
 
     def __init__(self, crawler: Crawler, settings: FrontierSettings) -> None:
@@ -97,6 +99,7 @@ class FrontierScheduler(BaseScheduler):
         return scheduler
 
     def open(self, spider: Spider) -> None:
+        self._started = time.monotonic()
         self._spider = cast("FrontierSpider", spider)
         self._thread = ThreadPoolExecutor(1)
         settings = self._settings
@@ -237,11 +240,13 @@ class FrontierScheduler(BaseScheduler):
     def _standing(self) -> Standing:
         held = frozenset(self._under_way.rows | self._ready.rows)
         has_suspect = self._under_way.has_suspect or self._ready.has_suspect
-        if not self._settings.is_shared:
-            return Standing(held, has_suspect)
         stats = self._crawler.stats.get_stats().items()
-        counts = {name: value for name, value in stats if name.startswith(_COUNTED) and isinstance(value, int)}
-        return Standing(held, has_suspect, delays=read_delays(self._crawler), counts=counts)
+        counts: dict[str, float] = {
+            name: value for name, value in stats if name.startswith(_COUNTED) and isinstance(value, int)
+        }
+        counts[_SECONDS] = time.monotonic() - self._started
+        delays = read_delays(self._crawler) if self._settings.is_shared else {}
+        return Standing(held, has_suspect, delays=delays, counts=counts)
 
     def _share(self, result: Exchange) -> None:
         """Take note of what other workers of the run have, or are to have."""
@@ -260,11 +265,12 @@ class FrontierScheduler(BaseScheduler):
         stats.set_value("frontier/left", departure.left)
         if departure.goes_on:
             stats.set_value(RUN_GOES_ON, True)
-        elif self._settings.is_shared:
-            for name, count in departure.counts.items():
-                stats.set_value(name, count)
+            return
+        for name, count in departure.counts.items():
+            stats.set_value(name, count)
+        if self._settings.is_shared:
             stats.set_value("frontier/workers", departure.workers)
-            stats.set_value("frontier/seconds", departure.seconds)
+            stats.set_value(_SECONDS, departure.seconds)
 
     @property
     def _opened_store(self) -> FrontierStore:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,12 +15,10 @@ from crawler.frontier.entries import Taken
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
 from crawler.frontier.hosts import HostLeases, next_urls
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS
-from crawler.frontier.store import DELETED_AT_ONCE, FrontierStore
+from crawler.frontier.store import DELETED_AT_ONCE, WORKERS, FrontierStore, sum_of_counts
 from crawler.frontier.table import QUEUED_BY_HOST, hosts, runs, urls, workers
-from dedup.sql.engines import insert_into
 
 _OF_RUN = workers.c.run_id == bindparam("run")
-_WORKERS = select(workers).where(_OF_RUN)
 _RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
 _ME = (_OF_RUN, workers.c.name == bindparam("me"))
 _SUSPECT_OF = statements.NEXT_SUSPECT.where(urls.c.host.in_(bindparam("hosts", expanding=True)))
@@ -48,9 +45,6 @@ class SharedFrontierStore(FrontierStore):
         self._delay = delay
         self._kept = 0
         self._kept_unregistered = 0
-        adding = insert_into(workers, self._database.engine.dialect.name)
-        said = {name: adding.excluded[name] for name in ("lease_until", "kept", "counts")}
-        self._say = adding.on_conflict_do_update(index_elements=[workers.c.run_id, workers.c.name], set_=said)
 
     def is_over(self) -> bool:
         """Say whether the run of this name has finished; forget what is left of it if its last worker could not.
@@ -173,13 +167,10 @@ class SharedFrontierStore(FrontierStore):
         return departure
 
     def _departure(self, connection: Connection) -> Departure:
-        rows = connection.execute(_WORKERS, self._names).all()
+        rows = connection.execute(WORKERS, self._names).all()
         started = connection.execute(_RUN, self._names).one().started
         has_closed = any(row.has_closed for row in rows if row.name == self._me)
-        counts: Counter[str] = Counter()
-        for row in rows:
-            counts.update(json.loads(row.counts))
-        return Departure(0, not has_closed, dict(counts), len(rows), self._clock() - started)
+        return Departure(0, not has_closed, sum_of_counts(rows), len(rows), self._clock() - started)
 
     def _forget_urls(self) -> None:
         """Forget the URLs and hosts of a run that has finished, but not the run."""
@@ -207,17 +198,16 @@ class SharedFrontierStore(FrontierStore):
         run = connection.execute(_RUN, {"run": self._run}).first()
         return run is None or run.finished is not None
 
-    def _say_that_i_am_here(self, connection: Connection, counts: Mapping[str, int], kept: int = 0) -> None:
-        row = {"run_id": self._run, "name": self._me, "has_closed": 0, "kept": kept, "counts": json.dumps(dict(counts))}
-        connection.execute(self._say, {**row, "lease_until": self._clock() + LEASE_SECONDS})
+    def _say_that_i_am_here(self, connection: Connection, counts: Mapping[str, float], kept: int = 0) -> None:
+        self._note_counts(connection, counts, kept, self._clock() + LEASE_SECONDS)
 
     def _living(self, connection: Connection) -> list[str]:
         """Return the names of the workers whose leases have not ended."""
-        rows = connection.execute(_WORKERS, {"run": self._run}).all()
+        rows = connection.execute(WORKERS, {"run": self._run}).all()
         return [row.name for row in rows if row.lease_until is not None and row.lease_until >= self._clock()]
 
     def _kept_elsewhere(self, connection: Connection) -> int:
-        rows = connection.execute(_WORKERS, {"run": self._run}).all()
+        rows = connection.execute(WORKERS, {"run": self._run}).all()
         return self._kept_unregistered + sum(int(row.kept) for row in rows if row.name != self._me)
 
     def _still_there(self, names: Sequence[str]) -> list[str]:
@@ -225,7 +215,7 @@ class SharedFrontierStore(FrontierStore):
 
     def _take_back(self, connection: Connection, *, is_expired: bool = True) -> list[str]:
         given_up = super()._take_back(connection, is_expired=is_expired)
-        rows = connection.execute(_WORKERS, {"run": self._run}).all()
+        rows = connection.execute(WORKERS, {"run": self._run}).all()
         gone = [row.name for row in rows if row.name != self._me and self._is_gone(row, is_expired=is_expired)]
         if gone:
             self._hosts.free_of(connection, self._clock(), gone)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
 
 from crawler.frontier import statements
 from crawler.frontier.entries import Taken
@@ -20,6 +22,8 @@ from dedup.sql.table_sets import open_tables
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
+
+WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
 
 
 class FrontierStore:
@@ -62,6 +66,9 @@ class FrontierStore:
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
         # Only thus do both databases say how many were new.
         self._add = statement.returning(urls.c.host)
+        saying = insert_into(workers, database.engine.dialect.name)
+        said = {name: saying.excluded[name] for name in ("lease_until", "kept", "counts")}
+        self._say = saying.on_conflict_do_update(index_elements=[workers.c.run_id, workers.c.name], set_=said)
         open_tables(database, TABLES)
         register_rows(database, ROWS_OF_RUNS)
 
@@ -104,6 +111,7 @@ class FrontierStore:
             added = len(self._write(connection, changes))
             if standing.is_after_outage:
                 self._put_back_unknown(connection, standing.held)
+            self._note_counts(connection, standing.counts)
             given_up = self._keep_leases(connection)
             taken = self._next(connection, room, suspect=not standing.has_suspect) if room else []
             is_left = len(taken) >= room or self._is_left(connection)
@@ -126,9 +134,11 @@ class FrontierStore:
         self.exchange(changes, 0, standing)
         self.release()
         left = self.count_left()
+        with self._database.read() as connection:
+            rows = connection.execute(WORKERS, {"run": self._run}).all()
         if is_finished and not left:
             self.finish()
-        return Departure(left)
+        return Departure(left, counts=sum_of_counts(rows) if len(rows) > 1 else {})
 
     def release(self) -> None:
         """Put everything that this worker has taken and not done back into the queue.
@@ -205,6 +215,13 @@ class FrontierStore:
             connection.execute(statements.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
         return added
 
+    def _note_counts(
+        self, connection: Connection, counts: Mapping[str, float], kept: int = 0, lease_until: float | None = None
+    ) -> None:
+        """Write how far this worker is; a single one has no lease of its own."""
+        row = {"run_id": self._run, "name": self._me, "has_closed": 0, "kept": kept, "counts": json.dumps(dict(counts))}
+        connection.execute(self._say, {**row, "lease_until": lease_until})
+
     def _put_back(self, connection: Connection, rows: Sequence[int]) -> None:
         connection.execute(statements.PUT_BACK, [{"row": row, "me": self._me} for row in rows])
 
@@ -263,3 +280,11 @@ class FrontierStore:
                 change.values(state=state.value, attempts=urls.c.attempts + 1, **statements.FREE), values
             )
         return given_up
+
+
+def sum_of_counts(rows: Sequence[Row[Any]]) -> dict[str, float]:
+    """Return the stats of all workers of a run, added up."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(json.loads(row.counts))
+    return dict(counts)

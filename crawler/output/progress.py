@@ -31,7 +31,8 @@ class Progress:
     """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
 
     The live line goes to standard error, the summary to standard output, unless a feed is written there. A crawl
-    that fetched nothing at all ends with status 1. Of a run that workers share the last one tells, of all.
+    that fetched nothing at all ends with status 1. Of a run that workers share the last one tells, of all; who goes
+    on with a run tells of the whole run.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -78,7 +79,7 @@ class Progress:
             line = progress_line(stats, seconds)
             logger.info("this worker ends, the summary is that of the whole run by the last one: %s", line)
             return
-        if stats.get_value("frontier/workers"):
+        if stats.get_value("frontier/seconds"):
             take_verdicts_of_run(self._crawler)
             seconds = stats.get_value("frontier/seconds")
         # A feed may be written there.

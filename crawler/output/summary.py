@@ -89,7 +89,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
 def take_verdicts_of_run(crawler: Crawler) -> None:
     """Let the stats of verdicts be those of the whole run, as they stand in the database.
 
-    The stats of workers that were killed tell of some pages that others fetched again.
+    The stats of processes that were killed tell of some pages that others fetched again.
     """
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:

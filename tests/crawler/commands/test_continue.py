@@ -113,15 +113,36 @@ def test_command_of_the_summary_goes_on_with_feeds_and_settings(tmp_path: Path) 
     assert sorted(set(urls)) == kept(database)
 
 
+def test_summary_of_a_crawl_that_was_killed_and_goes_on_is_that_of_the_whole_run(tmp_path: Path) -> None:
+    database, pages = tmp_path / "crawl.db", forty_pages()
+    copies: dict[str, Page] = {f"/copy/{number}": article(number) for number in (1, 2, 38)}
+    links = ["/missing/early", *copies, *pages, "/missing/late"]
+    with LocalSite({**pages, **copies, "/": article("front", links)}) as site:
+        site.answers = 20
+        interrupt(begin(database, site), site, lambda: done(database) > 10, signal.SIGKILL)
+        before = len(site.asked)
+        summary = go_on(database)
+    assert len(site.asked) - before < 38
+    assert summary.summed_up("kept") == 41
+    assert summary.summary["kept"].endswith("41 new")
+    assert summary.summed_up("dropped") == 3
+    assert summary.summary["skipped"] == "2 pages   2 http 404"
+    # What was under way when the process died was fetched twice.
+    assert 44 <= summary.summed_up("fetched") <= 48
+    saved = ask(url_of(database), "SELECT sum(text_bytes) AS bytes FROM dedup_documents")[0]["bytes"]
+    assert summary.summary["saved"].endswith(f"of {saved / 1000:,.0f} kB of text")
+
+
 def test_limit_of_pages_is_raised_by_the_printed_command_until_all_are_there(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site:
         result = crawl(database, url=f"{site.url}/", max_pages=12)
-        counts = [len(kept(database))]
+        counts, told = [len(kept(database))], [result.summed_up("kept")]
         while "continue" in result.summary:
             result = run(printed(result), database_url=url_of(database))
             counts.append(len(kept(database)))
-    assert counts == [12, 24, 41]
+            told.append(result.summed_up("kept"))
+    assert counts == told == [12, 24, 41]
 
 
 def test_limit_that_is_reached_is_refused_before_anything_is_fetched(tmp_path: Path) -> None:
