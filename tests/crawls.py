@@ -38,10 +38,11 @@ class Crawls:
     def __init__(self, database_url: str) -> None:
         self.deduplicator = Deduplicator(DedupSettings(database_url=database_url))
 
-    def run(self, name: str, *pages: tuple[str, str]) -> None:
+    def run(self, name: str, *pages: tuple[str, str], outcome: str | None = "finished") -> None:
         run_id = self.deduplicator.open_run(name)
         self.deduplicator.decide([document(key, text) for key, text in pages], run_id)
-        self.deduplicator.close_run(run_id, "finished")
+        if outcome is not None:
+            self.deduplicator.close_run(run_id, outcome)
 
 
 def crawl_twice(crawls: Crawls) -> None:

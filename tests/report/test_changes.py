@@ -18,7 +18,7 @@ from dedup.report.changes.render import write_changes
 from dedup.report.render import Format
 from dedup.rules.decision import Verdict
 from dedup.sql.database import open_existing_database
-from tests.crawling import crawl_site_here
+from tests.crawling import ask, crawl_site_here
 from tests.crawls import Crawls, text_of
 from tests.localsite import LocalSite, Reply, article, redirect
 from tests.terminals import Terminal, seen
@@ -206,6 +206,27 @@ def test_pages_that_a_crawl_does_not_meet_are_not_called_removed(site: Site) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("status", [301, 302])
+def test_page_that_redirects_to_one_that_is_not_found_is_removed_as_the_database_says(site: Site, status: int) -> None:
+    site.site.pages |= {"/same": redirect("/nothing", status), "/nothing": NOT_FOUND}
+    site.crawl("tuesday", recrawl="true")
+    gone = ask(site.database_url, "SELECT url FROM pages WHERE gone IS NOT NULL")
+    assert [row["url"] for row in gone] == [f"{site.site.url}/same"]
+    row = site.changes()["/same"]
+    assert (row.change, row.now, row.why) == (Change.REMOVED, None, "redirects to a page that is gone")
+
+
+@pytest.mark.slow
+def test_page_that_comes_back_is_added_and_one_that_failed_once_is_not(site: Site) -> None:
+    site.site.pages |= {"/gone": NOT_FOUND, "/busy": BUSY}
+    site.crawl("tuesday", recrawl="true")
+    site.site.pages |= {path: BEFORE[path] for path in ("/gone", "/busy")}
+    site.crawl("wednesday", recrawl="true")
+    changes = {path: (row.change, row.now) for path, row in site.changes().items()}
+    assert changes == {"/gone": (Change.ADDED, Verdict.NEW)}
+
+
+@pytest.mark.slow
 def test_a_host_confines_it(changed: Site) -> None:
     assert changed.changes(host="other.example") == {}
     assert set(changed.changes(host="127.0.0.1")) == set(changed.changes())
@@ -287,9 +308,50 @@ def test_the_runs_that_nobody_names_are_the_last_two_that_decided(crawls: Crawls
     assert told(database_url) == {"b": Change.ADDED}
 
 
+def test_runs_that_nobody_names_are_of_one_site_and_whole(crawls: Crawls, database_url: str) -> None:
+    here, there = "https://here.example/", "https://there.example/"
+    crawls.run("monday", (here, text_of(1)), (here + "a", text_of(2)))
+    crawls.run("elsewhere on monday", (there, text_of(5)))
+    crawls.run("stopped", (here, text_of(1)), outcome="shutdown")
+    crawls.run("failed", (here, text_of(1)), outcome="database_error")
+    crawls.run("tuesday", (here, text_of(1)), (here + "a", text_of(3)), outcome="max_pages")
+    crawls.run("elsewhere on tuesday", (there, text_of(5)), (there + "b", text_of(6)))
+    crawls.run("killed", (there, text_of(5)), outcome=None)
+    assert told(database_url) == {there + "b": Change.ADDED}
+    assert told(database_url, "monday") == {here + "a": Change.CHANGED}
+    assert told(database_url, "", "tuesday") == {here + "a": Change.CHANGED}
+    assert told(database_url, "stopped", "tuesday") == {here + "a": Change.CHANGED}
+    assert told(database_url, "monday", "stopped") == {here + "a": Change.NOT_SEEN}
+    with pytest.raises(DedupError, match="no run of the same site before 'elsewhere on monday' that came to its end"):
+        told(database_url, "", "elsewhere on monday")
+
+
+def test_what_an_earlier_run_knows_is_not_added_by_a_run_that_was_passed_by(crawls: Crawls, database_url: str) -> None:
+    crawls.run("monday", ("a", text_of(1)), ("same", text_of(2)), ("edited", text_of(3)), ("copy", text_of(1)))
+    crawls.run("short", ("a", text_of(1)))
+    crawls.run("between", ("a", text_of(1)), ("late", text_of(4)), ("later", text_of(5)))
+    crawls.run(
+        "tuesday",
+        ("a", text_of(1)),
+        ("same", text_of(2)),
+        ("edited", text_of(3, 2)),
+        ("copy", text_of(1)),
+        ("late", text_of(4)),
+        ("later", text_of(5, 2)),
+    )
+    rows = {row.key: row for row in read(database_url, "short", "tuesday")}
+    assert {key: (row.change, row.before, row.now) for key, row in rows.items()} == {
+        "edited": (Change.CHANGED, Verdict.NEW, Verdict.UPDATED),
+        "late": (Change.ADDED, None, Verdict.NEW),
+        "later": (Change.ADDED, None, Verdict.NEW),
+    }
+    with closing(open_existing_database(database_url)) as database, open_changes(database, "short") as changes:
+        assert changes.unchanged == 3
+
+
 def test_runs_that_cannot_be_compared_are_refused(crawls: Crawls, database_url: str) -> None:
     crawls.run("monday", ("a", text_of(1)))
-    with pytest.raises(DedupError, match="holds no run before 'monday': crawl once more"):
+    with pytest.raises(DedupError, match="holds no two runs of one site that came to their end: crawl once more"):
         read(database_url)
     crawls.run("tuesday", ("a", text_of(1)))
     with pytest.raises(DedupError, match="holds no run 'x': the last ones are 'tuesday', 'monday'"):

@@ -14,10 +14,11 @@ from dedup.rules.decision import Verdict
 class Change(StrEnum):
     """What became of a document from one run to a later one.
 
-    ADDED: only the second run has seen it. CHANGED: it has another text. MOVED: it has another key, since its text is
-    found there now, or its old address leads there for good. REMOVED: it is gone, or asks not to be stored. DROPPED: it
-    was kept, and is a duplicate now. KEPT: it was a duplicate, and is kept now. NOT_SEEN: the second run has not come
-    across it, or could not fetch it, which says nothing about whether it is there.
+    ADDED: up to the first run none has seen it, or it was gone then. CHANGED: it has another text. MOVED: it has
+    another key, since its text is found there now, or its old address leads there for good. REMOVED: it is gone, or
+    asks not to be stored. DROPPED: it was kept, and is a duplicate now. KEPT: it was a duplicate, and is kept now.
+    NOT_SEEN: the second run has not come across it, or could not fetch it, which says nothing about whether it is
+    there.
     """
 
     ADDED = "added"
@@ -36,8 +37,10 @@ class ChangeRow(NamedTuple):
         change: what.
         key: its key, the new one where it has moved.
         moved_from: the key that it had; None where it has not moved.
-        before: the last verdict of the first run; None where that has not seen it.
-        now: the last verdict of the second run; None where that has not seen it.
+        before: the last verdict of the first run, or of those before it where that has not come across it; None where
+            none has seen it.
+        now: the last verdict of the second run, `new` where it is added and is no duplicate; None where that has not
+            seen it.
         original: the key of the document that it is a duplicate of now, or resembles; None for none.
         why: why the second run could not take it, such as `http 404`; empty where it could, or nobody knows.
         decided: when the last verdict named here was given, in seconds since 1970.

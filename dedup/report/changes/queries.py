@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, and_, func, literal, null, or_, select, union_all
+from sqlalchemy import Connection, Select, and_, func, literal, null, or_, select, union_all
 
 from dedup.errors import DedupError, InputError
-from dedup.ledger.document_rows import CANCELLING
+from dedup.ledger.document_rows import CANCELLING, LOADED
 from dedup.ledger.runs.listing import no_run
 from dedup.progress import track
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.changes.texts import StoredTexts, portions
 from dedup.report.explanation.stored import read_made_with
 from dedup.report.explanation.words import WordDiff, are_too_long, diff_words, tokens_of
-from dedup.report.noted import is_of_host, last_run
+from dedup.report.noted import is_of_host
 from dedup.rules.decision import Verdict
+from dedup.rules.scope import host_of
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest
 from dedup.sql.database import Database
@@ -37,7 +38,7 @@ def find_moves(
 
     A document has moved where its old address leads to the new one for good; where the text that is stored of
     the new one is that of the old one; and where the new one was dropped as an exact duplicate of the old one.
-    One whose address leads to a page that was there before is removed.
+    One whose address leads to a page that was there before is removed, and so is one that the crawl calls gone.
 
     Args:
         rows: what became of documents, nothing of it moved yet.
@@ -47,7 +48,8 @@ def find_moves(
     """
     left = {row.key: row for row in rows if row.change in _LEFT}
     added = {row.key: row for row in rows if row.change is Change.ADDED}
-    redirects = texts.moved(left, set(runs_now) - set(runs_before))
+    later = set(runs_now) - set(runs_before)
+    redirects = texts.moved(left, later)
     moved: dict[str, str] = {}
     gone: set[str] = set()
     # What a server says itself counts most.
@@ -59,12 +61,15 @@ def find_moves(
         if new not in moved and old not in gone:
             moved[new] = old
             gone.add(old)
+    no_more = texts.gone([key for key, row in left.items() if row.change is Change.NOT_SEEN], later)
     settled = []
     for row in rows:
         if row.change is Change.ADDED and row.key in moved:
             settled.append(_moved(row, left[moved[row.key]]))
         elif row.change in _LEFT and row.key in redirects and row.key not in gone:
             settled.append(row._replace(change=Change.REMOVED, why=f"redirects to {redirects[row.key]}"))
+        elif row.key in no_more and row.key not in gone:
+            settled.append(row._replace(change=Change.REMOVED, why=row.why or "redirects to a page that is gone"))
         elif not (row.change in _LEFT and row.key in gone):
             settled.append(row)
     return settled
@@ -115,6 +120,18 @@ def _digest(text: str) -> bytes:
 # What a crawler calls a page that is gone, or asks not to be stored.
 _GONE = ("http 404", "http 410", "noindex")
 _NEWLY_DECIDED = (Verdict.NEW, Verdict.SIMILAR)
+_KNOWN = (Verdict.UNCHANGED, Verdict.UPDATED)
+# How a run ends that was stopped by hand or by an error: it has not seen all that it was to see.
+_BROKEN_OFF = (
+    CANCELLING,
+    LOADED,
+    "shutdown",
+    "stopped",
+    "database_error",
+    "feed_failed",
+    "keeper_rule_failed",
+    "memusage_exceeded",
+)
 _ROWS_AT_ONCE = 1000
 _ROWS_COMPARED_AT_ONCE = 100
 _ORDER = tuple(Change)
@@ -131,11 +148,15 @@ class _Run(NamedTuple):
 
 @dataclass(frozen=True)
 class _Span:
-    """Two runs, and what a database knows of runs at their time; names are those of the runs up to each of the two."""
+    """Two runs, and what a database knows of runs at their time; names are those of the runs up to each of the two.
+
+    `earlier` has the ids of those before the first.
+    """
 
     first: _Run
     second: _Run
     between: Sequence[_Run]
+    earlier: Sequence[int]
     names_first: frozenset[str]
     names_second: frozenset[str]
 
@@ -147,7 +168,8 @@ def open_changes(database: Database, first: str = "", second: str = "", host: st
     Args:
         database: an existing database with verdicts.
         first: the name of the earlier run; empty: the one before the second.
-        second: the name of the later run; empty: the last one.
+        second: the name of the later run; empty: the last one. Runs that are not named are of one site, have come to
+            their end, and have decided something.
         host: only documents of this host; empty: of all.
 
     Yields:
@@ -155,7 +177,7 @@ def open_changes(database: Database, first: str = "", second: str = "", host: st
 
     Raises:
         InputError: the second run started before the first.
-        DedupError: there is no such run, or none before the second.
+        DedupError: there is no such run, or there are no two of one site.
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
@@ -185,33 +207,69 @@ def _span(connection: Connection, database_name: str, first: str, second: str) -
     for name in filter(None, (first, second)):
         if name not in places:
             raise no_run(database_name, name, [row.name for row in known])
-    end = places[second or last_run(connection)]
-    start = places[first] if first else _run_before(connection, known[:end])
+    sites = _Sites(connection, known)
+    ends = [places[second]] if second else [place for place in reversed(range(len(known))) if sites.is_whole(place)]
+    if first and not second:
+        ends = [place for place in ends if place != places[first] and sites.are_one(places[first], place)]
+    pairs = ((places[first] if first else sites.run_before(end), end) for end in ends)
+    start, end = next(((start, end) for start, end in pairs if start is not None), (None, 0))
     if start is None:
-        raise DedupError(f"database {database_name} holds no run before {known[end].name!r}: crawl once more")
+        what = (
+            f"run of the same site before {second!r} that came to its end"
+            if second
+            else "two runs of one site that came to their end"
+        )
+        raise DedupError(
+            f"database {database_name} holds no {what}: crawl once more, or name two runs (dedup runs lists them)"
+        )
     if start >= end:
         raise InputError(f"run {known[start].name!r} did not start before {known[end].name!r}: name the earlier first")
     return _Span(
         first=_Run(known[start].id, known[start].name),
         second=_Run(known[end].id, known[end].name),
         between=[_Run(row.id, row.name) for row in known[start + 1 : end]],
+        earlier=[row.id for row in known[:start]],
         names_first=frozenset(row.name for row in known[: start + 1]),
         names_second=frozenset(row.name for row in known[: end + 1]),
     )
 
 
-def _run_before(connection: Connection, earlier: Sequence[Any]) -> int | None:
-    """Return the place of the last of some runs that has decided anything."""
-    for place in range(len(earlier) - 1, -1, -1):
-        any_verdict = select(verdicts.c.id).where(verdicts.c.run_id == earlier[place].id).limit(1)
-        if earlier[place].outcome != CANCELLING and connection.scalar(any_verdict) is not None:
-            return place
-    return None
+class _Sites:
+    """Tells which runs are whole, and of the same site: that of most of what each decided first."""
+
+    def __init__(self, connection: Connection, known: Sequence[Any]) -> None:
+        self._connection = connection
+        self._known = known
+        self._hosts: dict[int, Counter[str]] = {}
+
+    def is_whole(self, place: int) -> bool:
+        """Say whether a run has come to its end and has decided anything."""
+        outcome = self._known[place].outcome
+        return outcome is not None and outcome not in _BROKEN_OFF and bool(self._hosts_of(place))
+
+    def are_one(self, first: int, second: int) -> bool:
+        """Say whether two runs are of the same site."""
+        hosts = self._hosts_of(first), self._hosts_of(second)
+        mains = [each.most_common(1)[0][0] if each else None for each in hosts]
+        return mains[0] in hosts[1] and mains[1] in hosts[0]
+
+    def run_before(self, end: int) -> int | None:
+        """Return the place of the last whole run of the same site before another run."""
+        return next((each for each in reversed(range(end)) if self.is_whole(each) and self.are_one(each, end)), None)
+
+    def _hosts_of(self, place: int) -> Counter[str]:
+        if place not in self._hosts:
+            decided = verdicts.join(documents, documents.c.id == verdicts.c.document_id)
+            first = select(documents.c.key).select_from(decided).where(verdicts.c.run_id == self._known[place].id)
+            keys = self._connection.scalars(first.order_by(verdicts.c.id).limit(_KEYS_AT_ONCE))
+            self._hosts[place] = Counter(map(host_of, keys))
+        return self._hosts[place]
 
 
 def _read(connection: Connection, span: _Span, host: str) -> tuple[list[ChangeRow], int]:
     """Return what became of the documents whose fate is not the same, and how many others both runs have seen."""
     found, unchanged = [], 0
+    passed_by: dict[bytes, Any] = {}
     later = {span.second.id, *(run.id for run in span.between)}
     of_both = verdicts.c.run_id.in_([span.first.id, span.second.id])
     total = connection.scalar(select(func.count()).select_from(verdicts).where(of_both)) or 0
@@ -219,17 +277,40 @@ def _read(connection: Connection, span: _Span, host: str) -> tuple[list[ChangeRo
     for _, group in groupby(track(rows, "comparing", total), key=lambda row: bytes(row.digest)):
         said = list(group)
         before, now = _last(said, span.first.id), _last(said, span.second.id)
-        if row := _compare(said, before, now, later):
+        was_gone = _why(said, span.first) in _GONE
+        if before is None and now is not None and now.first_run_id not in later and not was_gone:
+            passed_by[bytes(now.digest)] = said
+        elif row := _compare(said, before, now, span, later):
             found.append(row)
         elif before is not None:
             unchanged += 1
+    for some in portions(list(passed_by), _KEYS_AT_ONCE):
+        known = _known_before(connection, span, some)
+        for each in some:
+            said = passed_by[each]
+            before, now = known.get(each), _last(said, span.second.id)
+            if row := _compare(said, before, now, span, later):
+                found.append(row)
+            else:
+                unchanged += 1
     return found, unchanged
 
 
-def _statement(span: _Span, host: str) -> Any:
-    """Select what the two runs say of each document, in the order of the documents and of time."""
-    between = [run.id for run in span.between]
-    decided = (
+def _known_before(connection: Connection, span: _Span, digests: Sequence[bytes]) -> dict[bytes, Any]:
+    """Return the last verdicts on some documents that the first run has not come across, of the runs before it."""
+    statement = (
+        _decided()
+        .where(
+            or_(documents.c.key_digest.in_(digests), documents.c.given_digest.in_(digests)),
+            verdicts.c.run_id.in_(span.earlier),
+        )
+        .order_by(verdicts.c.id)
+    )
+    return {bytes(row.digest): row for row in connection.execute(statement)}
+
+
+def _decided() -> Select[Any]:
+    return (
         select(
             _given.label("digest"),
             verdicts.c.id.label("place"),
@@ -240,46 +321,55 @@ def _statement(span: _Span, host: str) -> Any:
             verdicts.c.decided,
             _originals.c.key.label("original"),
             documents.c.content_run_id,
+            documents.c.first_run_id,
             null().label("reason"),
         )
         .select_from(verdicts.join(documents, documents.c.id == verdicts.c.document_id))
         .outerjoin(_originals, _originals.c.id == verdicts.c.original_id)
-        .where(
-            or_(
-                verdicts.c.run_id.in_([span.first.id, span.second.id]),
-                and_(verdicts.c.run_id.in_(between), verdicts.c.verdict == Verdict.UPDATED.value),
-            ),
-            is_of_host(documents.c.key, host),
-        )
+    )
+
+
+def _statement(span: _Span, host: str) -> Any:
+    """Select what the two runs say of each document, in the order of the documents and of time."""
+    between = [run.id for run in span.between]
+    decided = _decided().where(
+        or_(
+            verdicts.c.run_id.in_([span.first.id, span.second.id]),
+            and_(verdicts.c.run_id.in_(between), verdicts.c.verdict == Verdict.UPDATED.value),
+        ),
+        is_of_host(documents.c.key, host),
     )
     noted = select(
         skipped.c.key_digest,
         literal(0),
         skipped.c.run_id,
         skipped.c.key,
-        *(null() for _ in range(5)),
+        *(null() for _ in range(6)),
         skipped.c.reason,
-    ).where(skipped.c.run_id == span.second.id, is_of_host(skipped.c.key, host))
+    ).where(skipped.c.run_id.in_([span.first.id, span.second.id]), is_of_host(skipped.c.key, host))
     both = union_all(decided, noted).subquery()
     return select(both).order_by(both.c.digest, both.c.place)
 
 
-def _compare(rows: Sequence[Any], before: Any, now: Any, later: set[int]) -> ChangeRow | None:
+def _compare(rows: Sequence[Any], before: Any, now: Any, span: _Span, later: set[int]) -> ChangeRow | None:
     """Return what became of a document; None where nothing did, or neither of the two runs has seen it.
 
     Args:
         rows: the verdicts and notes on it.
-        before: the last verdict of the first run, if any.
+        before: the last verdict up to the first run, if any.
         now: that of the second.
+        span: the two runs.
         later: the runs behind the first one.
     """
     if before is None and now is None:
         return None
     if now is None:
-        why = next((row.reason for row in rows if row.reason is not None), "")
+        why = _why(rows, span.second)
         return _row(Change.REMOVED if why in _GONE else Change.NOT_SEEN, before, None)._replace(why=why)
     if before is None:
-        return _row(Change.ADDED, None, now)
+        row = _row(Change.ADDED, None, now)
+        # A run that is not compared may have met it first.
+        return row._replace(now=Verdict.NEW) if row.now in _KNOWN else row
     if _is_dropped(before) != _is_dropped(now):
         return _row(Change.DROPPED if _is_dropped(now) else Change.KEPT, before, now)
     has_new_content = any(row.verdict == Verdict.UPDATED and row.run_id in later for row in rows)
@@ -288,6 +378,11 @@ def _compare(rows: Sequence[Any], before: Any, now: Any, later: set[int]) -> Cha
     if _is_dropped(now) or not (has_new_content or may_have):
         return None
     return _row(Change.CHANGED, before, now)
+
+
+def _why(rows: Sequence[Any], run: _Run) -> str:
+    """Return why a run could not take a document; empty where it could, or nobody knows."""
+    return next((row.reason for row in rows if row.reason is not None and row.run_id == run.id), "")
 
 
 def _last(rows: Sequence[Any], run_id: int) -> Any:

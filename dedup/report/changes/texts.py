@@ -12,7 +12,7 @@ from dedup.ledger.document_rows import key_digest
 # The crawl's; this library stands without them, and other projects keep no texts here.
 _PAGES = table("pages", column("url_digest"), column("text"), column("run"))
 _VERSIONS = table("page_versions", column("id"), column("url_digest"), column("text"), column("run"))
-_VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("moved_to_digest"))
+_VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("gone"), column("moved_to_digest"))
 _KEYS_AT_ONCE = 500
 _MOST_STEPS = 10
 
@@ -54,6 +54,19 @@ class StoredTexts:
                     if run is None or run in runs:
                         found[by_digest[bytes(digest)]] = text
         return found
+
+    def gone(self, keys: Iterable[str], runs: Collection[str]) -> set[str]:
+        """Return those of some pages that some runs found gone, whether they or what they redirect to."""
+        if not self._has_visits:
+            return set()
+        by_digest = {key_digest(key): key for key in keys}
+        statement = select(_VISITS.c.url_digest, _VISITS.c.run).where(_VISITS.c.gone.is_not(None))
+        return {
+            by_digest[bytes(digest)]
+            for some in portions(sorted(by_digest), _KEYS_AT_ONCE)
+            for digest, run in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
+            if run in runs
+        }
 
     def moved(self, keys: Iterable[str], runs: Collection[str]) -> dict[str, str]:
         """Return where those of some pages have moved that some runs found redirecting for good: keys by old keys."""

@@ -61,7 +61,8 @@ class Command(ScrapyCommand):
             "--changes",
             nargs="*",
             metavar="RUN",
-            help="instead: what changed from a run to a later one (default: from the one before the last to the last)",
+            help="instead: what changed from a run to a later one "
+            "(default: the last two of the same site that came to their end)",
         )
         parser.add_argument(
             "--watch", action="store_true", help="show the run again and again, while it goes on; Ctrl-C ends it"
