@@ -204,6 +204,62 @@ def test_fields_can_be_named(tmp_path: Path) -> None:
     ]
 
 
+NESTED: list[dict[str, object]] = [
+    {"article": {"body": "a", "meta": {"doi": "1"}}},
+    {"article": {"body": None, "page": "<p>", "meta": {"doi": "2"}}},
+    {"article": {"body": "", "meta": {"doi": "3"}}},
+    {"article": {"body": "inside", "meta": {"doi": "4"}}, "article.body": "of this very name"},
+]
+
+
+def test_fields_inside_of_others_are_named_with_dots(tmp_path: Path) -> None:
+    options = ReadOptions(text_field="article.body", html_field="article.page", key_field="article.meta.doi")
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in NESTED), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(NESTED[:3]), tmp_path / "b.parquet")
+    flat = {"article.body": ["of this very name"], "article.meta.doi": ["4"], "article": [{"body": "inside"}]}
+    pq.write_table(pa.table(flat), tmp_path / "c.parquet")
+    (tmp_path / "d.csv").write_text("article.meta.doi,article.body\n5,of a column\n", encoding="utf-8")
+    three = [("1", "a", None), ("2", None, b"<p>"), ("3", "", None)]
+    found = [(each.key, each.text, each.html) for each in read(tmp_path, options=options)]
+    named = ("4", "of this very name", None)
+    assert found == [*three, named, *three, named, ("5", "of a column", None)]
+
+
+def test_lists_on_the_way_are_gone_through(tmp_path: Path) -> None:
+    rows = [{"parts": [{"p": {"text": "a"}}, {"p": None}, {"p": {"text": "b"}}]}, {"parts": [{"p": {"text": "c"}}]}]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
+    options = ReadOptions(text_field="parts.p.text")
+    assert [each.text for each in read(tmp_path, options=options)] == ["a\nb", "c"] * 2
+
+
+def test_other_fields_of_a_struct_do_not_spoil_a_text(tmp_path: Path) -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, *pa.array([b"\xff"]).buffers()[1:]])
+    article = pa.StructArray.from_arrays([pa.array(["a"]), broken], ["body", "title"])
+    pq.write_table(pa.table({"article": article}), tmp_path / "a.parquet")
+    assert [each.text for each in read(tmp_path, options=ReadOptions(text_field="article.body"))] == ["a"]
+    with pytest.raises(AssertionError, match="not UTF-8"):
+        read(tmp_path, options=ReadOptions(text_field="article.title"))
+
+
+def test_fields_inside_of_others_are_named_where_the_text_is_not_found(tmp_path: Path) -> None:
+    rows = [{"article": {"body": "a", "meta": {"doi": 1}}, "n": 1}]
+    (tmp_path / "a.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "b.parquet")
+    for field in ("text", "article.text", "article.meta.doi.x", "n.x", "article."):
+        found = list(read_documents([tmp_path], ReadOptions(text_field=field)))
+        reasons = [each.reason for each in found if isinstance(each, Rejected)]
+        assert len(reasons) == 2
+        told = f"{field!r} or 'html'; there are 'article.body', 'article.meta.doi', 'n'; name that of the text"
+        assert told in reasons[0].replace(" nor ", " or ")
+        assert told in reasons[1]
+    found = list(read_documents([tmp_path], ReadOptions(text_field="article.meta")))
+    assert [each.reason for each in found if isinstance(each, Rejected)] == [
+        "'article.meta' is not a string",
+        "the column 'article.meta' is of type struct<doi: int64>, not of strings",
+    ]
+
+
 def test_a_line_is_kept_byte_for_byte(tmp_path: Path) -> None:
     lines = [b'{ "text" : "a\\u00e9" }\r', b'{"x":1e400,"text":"b"}', b'\t{"text":"c"}  ']
     (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join(lines))

@@ -56,7 +56,7 @@ class ReadOptions:
     """How documents are found in what files hold.
 
     Attributes:
-        text_field: the field or column with the text.
+        text_field: the field or column with the text; with dots, as `article.body`, inside of another one.
         html_field: the one with HTML, used where there is no text.
         key_field: the one with the key; None: the first of `url`, `id` and `key` that is there, and
             where none is, the file's name and the line.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions
@@ -38,6 +38,29 @@ def document_of(
     return CorpusDocument(key, None if text is None else storable(text), html, file.name, position, record)
 
 
+def value_at(fields: Mapping[str, Any], path: str) -> Any:
+    """Return the value of a field; None where there is none.
+
+    Args:
+        fields: values by name.
+        path: the field's name, or with dots `article.body`: the field `body` of what is in the field `article`, or of
+            each of the elements of a list there. A field that has this very name wins.
+    """
+    value = fields.get(path)
+    if value is not None or "." not in path:
+        return value
+    first, _, rest = path.partition(".")
+    return inside(fields.get(first), rest)
+
+
+def inside(value: Any, path: str) -> Any:
+    """Return what is at a path in a value, see `value_at`; of a list the list of what its elements have there."""
+    if isinstance(value, list):
+        found = [each for each in (inside(element, path) for element in value) if each is not None]
+        return found or None
+    return value_at(value, path) if isinstance(value, Mapping) else None
+
+
 def require_columns(names: Sequence[str], options: ReadOptions) -> None:
     """Refuse a table in which the columns are not that are needed.
 
@@ -63,11 +86,13 @@ def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | N
     Raises:
         BadRecordError: there is neither, or it is of another type.
     """
-    text = fields.get(options.text_field)
+    text = value_at(fields, options.text_field)
+    if isinstance(text, list) and all(isinstance(each, str) for each in text):
+        text = "\n".join(text)
     if text is not None and not isinstance(text, str):
         raise BadRecordError(f"{options.text_field!r} is not a string")
     if not text:
-        html = fields.get(options.html_field)
+        html = value_at(fields, options.html_field)
         if html and isinstance(html, str | bytes):
             return None, as_bytes(html)
         if html:
@@ -76,8 +101,16 @@ def content_of(fields: Mapping[str, Any], options: ReadOptions) -> tuple[str | N
             reason = f"has neither {options.text_field!r} nor {options.html_field!r}"
             if options.text_field in fields or options.html_field in fields:
                 raise BadRecordError(reason)
-            raise BadRecordError(f"{reason}; {others_there(fields)}")
+            raise BadRecordError(f"{reason}; {others_there(_paths(fields))}")
     return text, None
+
+
+def _paths(fields: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in fields.items():
+        if isinstance(value, Mapping) and value:
+            yield from (f"{name}.{each}" for each in _paths(value))
+        else:
+            yield name
 
 
 def others_there(names: Iterable[str]) -> str:
@@ -100,7 +133,7 @@ def key_of(fields: Mapping[str, Any], options: ReadOptions) -> str | None:
         BadRecordError: the field that was named is missing, or is no string and no whole number.
     """
     if options.key_field is not None:
-        key = fields.get(options.key_field)
+        key = value_at(fields, options.key_field)
         if key is None or key == "":
             raise BadRecordError(f"has no {options.key_field!r}")
         return _as_key(options.key_field, key)

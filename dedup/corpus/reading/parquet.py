@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from dedup.corpus.reading.documents import (
     MEGABYTE,
@@ -14,7 +14,7 @@ from dedup.corpus.reading.documents import (
     ReadOptions,
     Rejected,
 )
-from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, require_columns
+from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, inside, require_columns
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
 from dedup.corpus.reading.streams import why_damaged
@@ -75,27 +75,74 @@ def read(
             first += rows
 
 
-def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[str]:
+class _Column(NamedTuple):
+    """Where the values of a field stand: in a column, in a field of its structs, or in what is behind a list there."""
+
+    name: str
+    root: str
+    steps: tuple[str, ...]
+    behind_list: str
+    kind: Any
+
+    def values(self, batch: Any, start: int) -> list[Any]:
+        """Return the values of a batch from the row `start` on."""
+        column = batch.column(batch.schema.get_field_index(self.root)).slice(start)
+        for step in self.steps:
+            column = column.flatten()[column.type.get_field_index(step)]
+        values = _values(column)
+        return [inside(value, self.behind_list) for value in values] if self.behind_list else values
+
+
+def _used_columns(arrow: Any, schema: Any, options: ReadOptions) -> list[_Column]:
     """Return the columns that key and content are taken from.
 
     Raises:
         BadRecordError: a column that is needed is not there, or its type cannot be used.
     """
-    require_columns(schema.names, options)
     keys = KEY_FIELDS if options.key_field is None else (options.key_field,)
     names = dict.fromkeys((options.text_field, options.html_field, *keys))
-    for name in names:
-        if len(schema.get_all_field_indices(name)) > 1:
-            raise BadRecordError(f"the column {name!r} is there twice")
-    is_string, is_large_string = arrow.types.is_string, arrow.types.is_large_string
-    for name in (options.text_field, options.html_field):
-        if name in schema.names:
-            kind = schema.field(name).type
-            kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
-            is_bytes = name == options.html_field and (arrow.types.is_binary(kind) or arrow.types.is_large_binary(kind))
-            if not (is_string(kind) or is_large_string(kind) or arrow.types.is_string_view(kind) or is_bytes):
-                raise BadRecordError(f"the column {name!r} is of type {str(kind)[:100]}, not of strings")
-    return [name for name in names if name in schema.names]
+    columns = [column for name in names if (column := _find(arrow, schema, name))]
+    there = [path for field in schema for path in _paths(arrow, field)]
+    require_columns([*there, *(column.name for column in columns)], options)
+    for column in columns:
+        if len(schema.get_all_field_indices(column.root)) > 1:
+            raise BadRecordError(f"the column {column.root!r} is there twice")
+        if column.name in (options.text_field, options.html_field) and not column.behind_list:
+            _require_text(arrow, column, may_be_bytes=column.name == options.html_field)
+    return columns
+
+
+def _find(arrow: Any, schema: Any, name: str) -> _Column | None:
+    """Find a field as `value_at` does; None where there is none."""
+    root, rest = (name, "") if name in schema.names else name.partition(".")[::2]
+    if root not in schema.names or (root != name and not rest):
+        return None
+    steps: list[str] = []
+    kind = schema.field(schema.get_all_field_indices(root)[0]).type
+    while rest and arrow.types.is_struct(kind):
+        step, rest = (rest, "") if kind.get_field_index(rest) >= 0 else rest.partition(".")[::2]
+        if kind.get_field_index(step) < 0:
+            return None
+        steps.append(step)
+        kind = kind.field(step).type
+    is_list = arrow.types.is_list(kind) or arrow.types.is_large_list(kind)
+    return _Column(name, root, tuple(steps), rest, kind) if is_list or not rest else None
+
+
+def _paths(arrow: Any, field: Any) -> list[str]:
+    if not arrow.types.is_struct(field.type):
+        return [field.name]
+    return [f"{field.name}.{path}" for each in field.type for path in _paths(arrow, each)]
+
+
+def _require_text(arrow: Any, column: _Column, *, may_be_bytes: bool) -> None:
+    types, kind = arrow.types, column.kind
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    is_list = types.is_list(kind) or types.is_large_list(kind)
+    kind = kind.value_type if is_list and not may_be_bytes else kind
+    is_bytes = may_be_bytes and (types.is_binary(kind) or types.is_large_binary(kind))
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or is_bytes):
+        raise BadRecordError(f"the column {column.name!r} is of type {str(column.kind)[:100]}, not of strings")
 
 
 def _batches(table: Any, group: int, skipped: int) -> Iterator[tuple[Any, int]]:
@@ -109,10 +156,11 @@ def _batches(table: Any, group: int, skipped: int) -> Iterator[tuple[Any, int]]:
         skipped = max(0, skipped - batch.num_rows)
 
 
-def _fields(batch: Any, columns: list[str], start: int) -> Iterator[dict[str, Any]]:
-    """Yield the values by column of each row from `start` on."""
-    used = [_values(batch.column(batch.schema.get_field_index(name)).slice(start)) for name in columns]
-    return (dict(zip(columns, row, strict=True)) for row in zip(*used, strict=True))
+def _fields(batch: Any, columns: list[_Column], start: int) -> Iterator[dict[str, Any]]:
+    """Yield the values by field of each row from `start` on."""
+    names = [column.name for column in columns]
+    used = [column.values(batch, start) for column in columns]
+    return (dict(zip(names, row, strict=True)) for row in zip(*used, strict=True))
 
 
 def _values(column: Any) -> list[Any]:
