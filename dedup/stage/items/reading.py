@@ -25,6 +25,12 @@ _MARKUP = re.compile(r"</[a-z][a-z0-9]*+\s*+>|<(br|hr|img|p)\b[^<>]*+>", re.IGNO
 _BLOCK = re.compile(r"</?(p|div|br|hr|li|td|th|tr|dt|dd|h[1-6]|blockquote|section|article|figcaption)\b", re.IGNORECASE)
 _NO_TEXT = re.compile(r"<(script|style|noscript|template)\b", re.IGNORECASE)
 _NAMED_BYTES = 6
+# What programs write where a text is missing, or will stand once a later pipeline has filled it in.
+_PLACEHOLDERS = frozenset(
+    "null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无".split()  # noqa: SIM905
+)
+_LONGEST_PLACEHOLDER = 20
+_NO_LETTER = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +175,21 @@ def _key(value: Any) -> str:
 def _text_or_page(value: Any) -> tuple[str, bytes | str]:
     """Return a text without markup, or the page that a text is to be taken from."""
     value = _joined(value)
-    if not isinstance(value, (bytes, str)) or not value.strip():
+    if not isinstance(value, (bytes, str)) or not value.strip() or _is_placeholder(value):
         return "", ""
     if isinstance(value, bytes):
         return "", value
     if _WHOLE_PAGE.match(value):
         return "", value
     return (_without_markup(value) if _MARKUP.search(value) else value), ""
+
+
+def _is_placeholder(value: bytes | str) -> bool:
+    """Say whether a value stands for a text that is missing: `NULL`, `N/A`, `-`, `loading...`."""
+    if len(value) > _LONGEST_PLACEHOLDER or isinstance(value, bytes):
+        return False
+    letters = _NO_LETTER.sub("", value).casefold()
+    return not letters or letters in _PLACEHOLDERS
 
 
 def _without_markup(text: str) -> str:

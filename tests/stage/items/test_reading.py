@@ -158,6 +158,21 @@ def test_what_is_no_text_is_none(value: Any) -> None:
     assert read({"text": value}).content.source == ""
 
 
+@pytest.mark.parametrize(
+    "value", ["NULL", "null", "None", " N/A ", "n.a.", "-", "--", "...", "Loading…", "loading...", "TBD", "NaN", "暂无"]
+)
+def test_what_stands_for_a_missing_text_is_none(value: str) -> None:
+    assert read({"text": value}).content.text == ""
+    assert read({"text": [value], "html": HTML}).content.html == HTML
+    assert read({"title": value, "text": "A text"}).content.text == "A text"
+    assert ItemReader(ItemSettings(), "shop").empty_fields({"text": value}) == ["text"]
+
+
+@pytest.mark.parametrize("value", ["none of them", "No", "0", "+1", "null and void", "无人机"])
+def test_a_short_text_is_one(value: str) -> None:
+    assert read({"text": value}).content.text == value
+
+
 def test_classes_that_are_said_to_have_no_text_are_exempt() -> None:
     reader = ItemReader(ItemSettings.read({"DEDUP_TEXT_FIELD": {"Story": None}}.get), "shop")
     assert reader.is_exempt(Story("c"))
