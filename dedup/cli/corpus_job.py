@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from dedup.cli.files import read_options
+from dedup.cli.files import read_options, status_of
 from dedup.cli.settings_options import rule_settings
 from dedup.cli.warm_up import say
 from dedup.corpus.job.job import Job, summary_lines, summary_object
@@ -27,7 +27,7 @@ _INTERRUPTED = 130
 
 
 def deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
-    """Deduplicate and print the report; return the exit status, 130 if the user stopped it."""
+    """Deduplicate and print the report; return the exit status, 3 if some were rejected, 130 if the user stopped it."""
     job = _job(options, found, outputs)
     # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
     gc.freeze()
@@ -44,13 +44,16 @@ def deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[st
     if not result.tally.documents:
         say("files", "there are no documents in the inputs: what is written is empty")
     seconds = time.monotonic() - started
+    rejected = result.tally.rejected
     if options.json:
-        print(json.dumps(summary_object(result, seconds)))
-        return 0
-    written = [*job.outputs.values(), *([job.save_index] if job.save_index else [])]
-    for line in summary_lines(result, len(job.files), written, seconds, result.tally.documents - before):
-        print(line)
-    return 0
+        print(json.dumps(summary_object(result, seconds)), flush=True)
+    else:
+        written = [path for name, path in job.outputs.items() if name != "rejected" or rejected]
+        written += [job.save_index] if job.save_index else []
+        for line in summary_lines(result, len(job.files), written, seconds, result.tally.documents - before):
+            print(line)
+        sys.stdout.flush()
+    return status_of("files", rejected, job.outputs.get("rejected"), are_allowed=options.allow_rejects)
 
 
 def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> Job:
@@ -76,7 +79,8 @@ def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path
 
 def _state(outputs: dict[str, Path], save_index: Path | None) -> Path | None:
     """Return the folder of the state: beside the first output, hidden, so that it is never read as an input."""
-    first = next(iter(outputs.values()), save_index)
+    documents = [path for name, path in outputs.items() if name != "rejected"]
+    first = next(iter(documents), save_index or outputs.get("rejected"))
     return None if first is None else first.with_name(f".{first.name}.state")
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dedup.cli.settings_options import add_settings_arguments
-from dedup.cli.warm_up import compile_first
+from dedup.cli.warm_up import compile_first, say
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import KNOWN, find_files
@@ -16,21 +16,24 @@ from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
 
-OUTPUTS = ("kept", "dropped", "similar", "clusters")
+OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
+
+_REJECTED = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar and clusters into DIR"
+        "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
     parser.add_argument("--kept", type=Path, metavar="FILE", help="write kept documents as they came; .jsonl, .parquet")
     parser.add_argument("--dropped", type=Path, metavar="FILE", help="write dropped ones, with original and similarity")
     parser.add_argument("--similar", type=Path, metavar="FILE", help="write kept ones that are similar to others")
     parser.add_argument("--clusters", type=Path, metavar="FILE", help="write clusters: leader and keys")
+    parser.add_argument("--rejected", type=Path, metavar="FILE", help="write what could not be read, and why")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
@@ -60,6 +63,7 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html-field", default=defaults.html_field, metavar="NAME", help="of HTML without a text")
     parser.add_argument("--key-field", metavar="NAME", help="of the key; default: url, id or key, else file and line")
     parser.add_argument("--max-bytes", type=int, default=defaults.max_bytes, metavar="N", help="reject longer records")
+    parser.add_argument("--allow-rejects", action="store_true", help="status 0, and not 3, if some cannot be read")
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
@@ -67,8 +71,25 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
     return ReadOptions(options.text_field, options.html_field, options.key_field, options.max_bytes)
 
 
+def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -> int:
+    """Name the file of what was rejected, if anything was; return the exit status.
+
+    Args:
+        command: the name of the command.
+        rejected: how many lines, rows, records and rests of files.
+        path: the file or folder; None: there is none.
+        are_allowed: whether the status is 0 all the same.
+    """
+    if not rejected:
+        return 0
+    where = f"{path} says which and why" if path is not None else "--rejected FILE writes which and why"
+    way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
+    say(command, f"{rejected:,} rejected: {where}{way_out}")
+    return 0 if are_allowed else _REJECTED
+
+
 def run(options: argparse.Namespace) -> int:
-    """Deduplicate and print the report; the status is 130 if the user stopped it."""
+    """Deduplicate and print the report; the status is 3 if some were rejected, 130 if the user stopped it."""
     for name in ("limit", "processes", "max_bytes", "checkpoint"):
         value = getattr(options, name)
         if value is not None and not value > 0:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from dedup.cli.files import add_field_arguments, read_options, require_page
+from dedup.cli.files import add_field_arguments, read_options, require_page, status_of
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
 from dedup.corpus.job.job import summary_lines, summary_object
@@ -73,23 +75,38 @@ def run(options: argparse.Namespace) -> int:
     compile_first("spark", *SIGNATURES, "files")
     started = time.monotonic()
     try:
-        with session(conf) as spark:
-            done = run_job(spark, job, partial(say, "spark"))
+        with ExitStack() as stack:
+            with _telling("starting Spark"):
+                spark = stack.enter_context(session(conf))
+            done = run_job(spark, job, partial(say, "spark"), _telling)
     except KeyboardInterrupt:
         say("spark", "stopped; the same command goes on behind the last step that was done")
         return _INTERRUPTED
     except SparkError as error:
         raise SparkError(f"{error}; the same command goes on, --force begins anew") from None
     seconds = time.monotonic() - started
+    paths = {name: f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS}
     if options.json:
-        print(json.dumps(summary_object(done.result, seconds)))
-        return 0
-    written = [f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS]
-    written += [str(each) for each in (options.report, options.save_index) if each]
-    documents = 0 if done.went_on else done.result.tally.documents
-    for line in summary_lines(done.result, done.files, written, seconds, documents):
-        print(line)
-    return 0
+        print(json.dumps(summary_object(done.result, seconds)), flush=True)
+    else:
+        written = [*paths.values(), *(str(each) for each in (options.report, options.save_index) if each)]
+        documents = 0 if done.went_on else done.result.tally.documents
+        for line in summary_lines(done.result, done.files, written, seconds, documents):
+            print(line)
+        sys.stdout.flush()
+    return status_of("spark", done.result.tally.rejected, paths["rejected"], are_allowed=options.allow_rejects)
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """Say what was done and how long it took; on a terminal also that it is being done."""
+    started = time.monotonic()
+    if sys.stderr.isatty():
+        # The line that says how long it took takes its place.
+        sys.stderr.write(f"dedup spark: {what} ...\r")
+        sys.stderr.flush()
+    yield
+    say("spark", f"{what}: {time.monotonic() - started:,.1f} s")
 
 
 def _report(path: Path | None) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from dedup.spark.contents import contents_of, copies_of, named_by
 from dedup.spark.deciding import decide
 from dedup.spark.known import Known
 from dedup.spark.signing import sign
-from dedup.spark.steps import Steps
+from dedup.spark.steps import Steps, Telling
 
 _RELATED = ("id", *(name for name in RELATED if name != "source"))
 _IDENTITY = "identity"
@@ -62,6 +63,8 @@ def deduplicate(
     settings: RuleSettings | None = None,
     against: DataFrame | None = None,
     about: Mapping[str, Any] | None = None,
+    *,
+    telling: Telling = nullcontext,
 ) -> Deduplicated:
     """Find the duplicates among documents: the same ones as `dedup files` finds among them in the order of their ids.
 
@@ -76,6 +79,7 @@ def deduplicate(
         about: what says which documents and which index they are, such as names and times of files; all of it can be
             JSON. Where an earlier call with the same one, and the same settings, has failed, this one goes on with the
             steps in `work` that are done. None: it begins anew.
+        telling: is given what each step does, in a few words, and entered while it does.
 
     Raises:
         InputError: a column is missing or of another type, or an id comes twice or is null; or an unfinished call with
@@ -85,7 +89,7 @@ def deduplicate(
     settings = settings or RuleSettings()
     require_checked(settings)
     _require_columns(documents)
-    steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about))
+    steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about), telling)
     signed = steps.keep("signed", sign(documents, settings))
     _require_ids(signed)
     known = Known.before(against, signed)

@@ -25,7 +25,7 @@ from dedup.spark.index import copy_index, index_marks, load_index, require_free_
 from dedup.spark.reading import read
 from dedup.spark.remote import RemoteFile, find_remote_files, read_remote
 from dedup.spark.reporting import Written, result_of, write_report_of_job
-from dedup.spark.steps import Steps, about_of
+from dedup.spark.steps import Steps, Telling, about_of
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """The folders that are written."""
@@ -92,13 +92,14 @@ class Done(NamedTuple):
     went_on: bool
 
 
-def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> Done:
+def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], telling: Telling) -> Done:
     """Do a job, or go on with it behind the last step that was done before it failed.
 
     Args:
         spark: the session.
         job: what is to be done.
         tell: is given a line that a user shall read.
+        telling: told of each step that is done.
 
     Raises:
         InputError: an input cannot be read, or an output cannot be written, or is that of another unfinished job.
@@ -118,7 +119,7 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
     about = _about(spark, job, files)
     if before is not None:
         require_same_index(before, about, work)
-    steps = Steps.of(spark, work, about_of_job(job.settings, about))
+    steps = Steps.of(spark, work, about_of_job(job.settings, about), telling)
     if before is not None:
         tell("going on with the unfinished job of this output: steps that are done are not done again")
     # Pages are extracted once, however many steps need their texts.
@@ -131,16 +132,19 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None]) -> 
     except InputError:
         _remove(spark, root)
         raise
-    result = deduplicate(documents, work, job.settings, known, about)
-    written = _write(result, read_documents, rejected, known, root)
-    found = result_of(written, job.settings)
+    result = deduplicate(documents, work, job.settings, known, about, telling=telling)
+    written = _write(result, read_documents, rejected, known, Steps(root, telling=telling))
+    with telling("counting"):
+        found = result_of(written, job.settings)
     if job.report is not None:
         names = [file.name if isinstance(file, CorpusFile) else file.path for file in files]
-        write_report_of_job(job.report, names, written, found.tally, job.settings.scheme)
+        with telling("writing the report"):
+            write_report_of_job(job.report, names, written, found.tally, job.settings.scheme)
     if index:
-        if known is not None and index != against:
-            copy_index(known, index, job.settings)
-        save_index(result, index, job.settings)
+        with telling("saving the index"):
+            if known is not None and index != against:
+                copy_index(known, index, job.settings)
+            save_index(result, index, job.settings)
     _remove(spark, root)
     return Done(found, len(files), before is not None)
 
@@ -223,10 +227,10 @@ def _require_documents(documents: DataFrame, rejected: DataFrame) -> None:
 
 
 def _write(
-    result: Deduplicated, documents: DataFrame, rejected: DataFrame, known: DataFrame | None, root: str
+    result: Deduplicated, documents: DataFrame, rejected: DataFrame, known: DataFrame | None, steps: Steps
 ) -> Written:
     """Write the outputs; return them as they are read from there."""
     dropped, similar = (frame.drop("record") for frame in (result.dropped, result.similar))
     frames = (result.kept, dropped, similar, result.clusters, rejected)
-    outputs = {name: Steps(root).keep(name, frame) for name, frame in zip(OUTPUTS, frames, strict=True)}
+    outputs = {name: steps.keep(name, frame) for name, frame in zip(OUTPUTS, frames, strict=True)}
     return Written(documents=documents, signed=result.signed, known=known, **outputs)

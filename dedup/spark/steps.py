@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,20 +18,42 @@ _ABOUT, _STEPS = "about", "steps"
 _COMPLETE = "_SUCCESS"
 
 
+Telling = Callable[[str], AbstractContextManager[object]]
+"""Is given what is being done, in a few words, and entered while it is."""
+
+_SAID = {
+    "read": "reading documents",
+    "signed": "making signatures",
+    "equal": "finding texts that are known",
+    "contents": "finding equal texts",
+    "shared": "finding documents that share keys",
+    "candidates": "ranking candidates",
+    "components-": "following chains of candidates, round ",
+    "in-doubt": "gathering what candidates connect",
+    "needed": "finding known documents among the candidates",
+    "decided": "comparing candidates word by word",
+    "copied": "placing copies of equal texts",
+}
+
+
 class Steps:
     """Keeps what steps return.
 
     Args:
         folder: where, a path that Spark can write and all executors can read.
         reuse: whether a step that has left all of its result there is not done again; else that is overwritten.
+        telling: told of each step that is done.
     """
 
-    def __init__(self, folder: str, *, reuse: bool = False) -> None:
+    def __init__(self, folder: str, *, reuse: bool = False, telling: Telling = nullcontext) -> None:
         self._folder = folder.rstrip("/")
         self._reuse = reuse
+        self._telling = telling
 
     @classmethod
-    def of(cls, spark: SparkSession, folder: str, about: Mapping[str, Any] | None) -> Steps:
+    def of(
+        cls, spark: SparkSession, folder: str, about: Mapping[str, Any] | None, telling: Telling = nullcontext
+    ) -> Steps:
         """Return the steps of a job, with those that are done where it goes on.
 
         Args:
@@ -38,6 +61,7 @@ class Steps:
             folder: where they are kept.
             about: what must be the same for a job to go on, `settings` among it; all of it can be JSON. None: it begins
                 anew.
+            telling: told of each step that is done.
 
         Raises:
             InputError: an unfinished job with something else is there.
@@ -46,7 +70,7 @@ class Steps:
         if about is None:
             # What is overwritten belongs to nothing that could go on.
             hadoop.remove(spark, f"{folder}/{_ABOUT}")
-            return cls(f"{folder}/{_STEPS}")
+            return cls(f"{folder}/{_STEPS}", telling=telling)
         saved = about_of(spark, folder)
         if saved is None:
             hadoop.remove(spark, f"{folder}/{_STEPS}")
@@ -54,7 +78,7 @@ class Steps:
             rows.coalesce(1).write.mode("overwrite").text(f"{folder}/{_ABOUT}")
         else:
             require_same(saved, json.loads(json.dumps(about)), folder)
-        return cls(f"{folder}/{_STEPS}", reuse=True)
+        return cls(f"{folder}/{_STEPS}", reuse=True, telling=telling)
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
         """Have a frame computed and kept, unless it is there already; return it as it is read from there.
@@ -65,8 +89,14 @@ class Steps:
         """
         path = f"{self._folder}/{name}"
         if not (self._reuse and hadoop.exists(frame.sparkSession, f"{path}/{_COMPLETE}")):
-            frame.write.mode("overwrite").parquet(path)
+            with self._telling(_said(name)):
+                frame.write.mode("overwrite").parquet(path)
         return frame.sparkSession.read.schema(frame.schema).parquet(path)
+
+
+def _said(name: str) -> str:
+    step = name.rstrip("0123456789")
+    return _SAID.get(step, f"writing {step}") + name[len(step) :]
 
 
 def about_of(spark: SparkSession, folder: str) -> dict[str, Any] | None:

@@ -151,8 +151,9 @@ def test_pages_and_frontier_in_another_database(database_url: str, tmp_path: Pat
     also = tmp_path / "pages.db"
     done = run_dedup("runs", "cancel", "run", "--database", database_url, "--also", also, folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-2:] == [
+    assert done.stdout.splitlines()[-3:] == [
         "rows        1 of table frontier deleted",
+        "rows        1 of table frontier_workers deleted",
         "rows        1 of table frontier_runs deleted",
     ]
     assert ask(other, "SELECT r.name FROM frontier f JOIN frontier_runs r ON r.id = f.run_id") == [{"name": "another"}]

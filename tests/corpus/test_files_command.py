@@ -93,7 +93,9 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
         timeout=HANG,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 3
+    named = "dedup files: 1 rejected: out/rejected.jsonl says which and why; --allow-rejects ends with status 0\n"
+    assert done.stderr == named
     lines = (tmp_path / "in.jsonl").read_text(encoding="utf-8").splitlines()
     assert (tmp_path / "out/kept.jsonl").read_text(encoding="utf-8").splitlines() == [lines[0], lines[2]]
     near, exact = rows_of(tmp_path / "out/dropped.jsonl")
@@ -108,8 +110,10 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
         "clusters.jsonl",
         "dropped.jsonl",
         "kept.jsonl",
+        "rejected.jsonl",
         "similar.jsonl",
     ]
+    assert rows_of(tmp_path / "out/rejected.jsonl") == [{"source": "in.jsonl:5", "reason": "'text' is not a string"}]
     report = done.stdout.splitlines()
     assert report[0] == "read        4 documents of 1 file"
     assert report[2] == "kept        2 documents"

@@ -1,4 +1,4 @@
-"""`dedup files` where all was rejected: an error that names the way out, and nothing that stands in it."""
+"""`dedup files` where all was rejected, or some: errors that name the way out, and files of what was rejected."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from dedup.cli.main import main
+from tests.commands import run_dedup
 from tests.corpus.test_files_command import dedup, rows_of, stopped, write
 from tests.texts import document
 
 pytestmark = pytest.mark.slow
 
 BODIES: list[dict[str, Any]] = [{"link": f"http://a/{n}", "body": document(100, n)} for n in range(3)]
+ALLOWED = "; --allow-rejects ends with status 0\n"
 OUTPUTS: list[list[str]] = [
     ["-o", "out"],
     ["-o", "out", "--format", "parquet"],
@@ -125,9 +127,61 @@ def test_a_run_that_was_stopped_comes_to_the_same_end(stop: signal.Signals, tmp_
 def test_one_document_is_enough(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
     done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 3
+    assert done.stderr == f"dedup files: 3 rejected: out/rejected.jsonl says which and why{ALLOWED}"
     assert "rejected    3     in.jsonl:1: has neither" in done.stdout
     assert rows_of(tmp_path / "out/kept.jsonl") == [{"text": "one"}]
+    assert [row["source"] for row in rows_of(tmp_path / "out/rejected.jsonl")] == [f"in.jsonl:{n}" for n in (1, 2, 3)]
+
+
+def test_status_of_a_run_with_rejected_records_is_three_unless_they_are_allowed(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
+    allowed = dedup("in.jsonl", "-o", "out", "--allow-rejects", folder=tmp_path)
+    assert allowed.returncode == 0
+    assert allowed.stderr == "dedup files: 3 rejected: out/rejected.jsonl says which and why\n"
+    unnamed = dedup("in.jsonl", "--dry-run", "--json", folder=tmp_path)
+    assert (unnamed.returncode, json.loads(unnamed.stdout)["rejected"]) == (3, 3)
+    assert unnamed.stderr == f"dedup files: 3 rejected: --rejected FILE writes which and why{ALLOWED}"
+    named = dedup("in.jsonl", "--rejected", "no.parquet", folder=tmp_path)
+    assert named.returncode == 3
+    assert [row["source"] for row in pq.read_table(tmp_path / "no.parquet").to_pylist()] == [
+        f"in.jsonl:{number}" for number in (1, 2, 3)
+    ]
+
+
+def test_file_of_what_was_rejected_is_there_only_where_something_was(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
+    assert dedup("in.jsonl", "-o", "out", folder=tmp_path).returncode == 3
+    write(tmp_path / "in.jsonl", [{"text": "one"}])
+    done = dedup("in.jsonl", "-o", "out", "--force", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert files_of(tmp_path) == {
+        "in.jsonl",
+        *(f"out/{name}.jsonl" for name in ("kept", "dropped", "similar", "clusters")),
+    }
+    assert "rejected" not in done.stdout
+
+
+def test_index_of_some_records_names_the_others_beside_it(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", [*BODIES, {"text": "one"}])
+    done = run_dedup("index", "build", "in.jsonl", "-o", "known", folder=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr.endswith(f"3 rejected: known.rejected.jsonl says which and why{ALLOWED}")
+    assert len(rows_of(tmp_path / "known.rejected.jsonl")) == 3
+    assert run_dedup("index", "info", "known", folder=tmp_path).returncode == 0
+
+
+def test_rejected_records_of_a_run_that_was_killed_are_written_once(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": f"text number {number}"}) if number % 3 else "{" for number in range(6000)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    arguments = ["in.jsonl", "-o", "out", "--processes", "1", "--checkpoint", "0.001"]
+    status, _ = stopped(signal.SIGKILL, arguments, tmp_path)
+    assert status == -signal.SIGKILL
+    done = dedup(*arguments, folder=tmp_path)
+    assert done.returncode == 3
+    assert "going on behind" in done.stderr
+    found = [row["source"] for row in rows_of(tmp_path / "out/rejected.jsonl")]
+    assert found == [f"in.jsonl:{number + 1}" for number in range(0, 6000, 3)]
 
 
 @pytest.mark.parametrize(("name", "data"), [("in.jsonl", ""), ("in.jsonl", "\n\n"), ("in.csv", "id,text\n")])

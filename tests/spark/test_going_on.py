@@ -50,6 +50,8 @@ def test_a_job_that_was_killed_goes_on(tmp_path: Path) -> None:
     done = run_spark("in.jsonl", "-o", "out", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "dedup spark: going on with the unfinished job" in done.stderr
+    assert "reading documents" not in done.stderr
+    assert "dedup spark: writing kept: " in done.stderr
     assert f"kept        {len(rows(tmp_path / 'out' / 'kept'))} documents" in done.stdout
     assert not (tmp_path / "out" / "_work").exists()
     assert rows(tmp_path / "out" / "rejected") == []

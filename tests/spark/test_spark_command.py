@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,9 +70,28 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
     write_table(pa.table({"id": ["a", "b"], "text": [ENGLISH, document(90)]}), inputs / "3.parquet")
     (inputs / "4.txt").write_text(ENGLISH.upper(), encoding="utf-8")
     done = run_spark("in", "-o", "out", "--report", "spark.html", "--json", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    told = ("--report", "files.html", "--json")
-    expected = run_dedup("files", "in", "-o", "expected", "--format", "parquet", *told, folder=tmp_path)
+    assert done.returncode == 3, done.stderr
+    told = [line.removeprefix("dedup spark: ") for line in done.stderr.splitlines() if line.startswith("dedup spark: ")]
+    steps = [re.sub(r": [\d.,]+ s$", "", line) for line in told]
+    rounds = [step for step in steps if "round" in step]
+    assert rounds[0] == "following chains of candidates, round 1"
+    assert [step for step in steps if step not in rounds] == [
+        "starting Spark",
+        "reading documents",
+        "making signatures",
+        "finding equal texts",
+        "finding documents that share keys",
+        "ranking candidates",
+        "gathering what candidates connect",
+        "comparing candidates word by word",
+        "placing copies of equal texts",
+        *(f"writing {name}" for name in OUTPUTS),
+        "counting",
+        "writing the report",
+        "1 rejected: out/rejected says which and why; --allow-rejects ends with status 0",
+    ]
+    report = ("--report", "files.html", "--json", "--allow-rejects")
+    expected = run_dedup("files", "in", "-o", "expected", "--format", "parquet", *report, folder=tmp_path)
     assert expected.returncode == 0, expected.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(OUTPUTS)
     for name in ("dropped", "similar"):

@@ -25,7 +25,8 @@ class Job:
         files: what documents are read from.
         options: how documents are found in them.
         settings: how they are decided.
-        outputs: where `kept`, `dropped`, `similar`, `clusters` and `report` are written, those that are wanted.
+        outputs: where `kept`, `dropped`, `similar`, `clusters`, `rejected` and `report` are written, those that are
+            wanted.
         state: the folder that an interrupted run goes on from; None: it cannot.
         processes: how many make signatures.
         limit: how many documents at most are read.

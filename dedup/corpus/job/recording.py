@@ -18,6 +18,7 @@ from dedup.corpus.writing.tables import (
     ClusterWriter,
     KeptWriter,
     Members,
+    RejectedWriter,
     RelatedDocument,
     RelatedWriter,
     common_schema,
@@ -55,6 +56,12 @@ class Recorder:
             self._dropped, self._similar = (
                 self._open_related(stack, job.outputs.get(name), outputs.get(name)) for name in ("dropped", "similar")
             )
+            self._rejected_path = job.outputs.get("rejected")
+            # Nothing may be left of a file that was empty and was removed when the run was killed.
+            resume_at = outputs.get("rejected") or None
+            self._rejected = self._rejected_path and RejectedWriter(self._rejected_path, resume_at)
+            if self._rejected:
+                stack.callback(self._rejected.suspend)
             # A report is made of both once all is decided, whether they are outputs or not.
             reported = folder / REPORTED if "report" in job.outputs else None
             self._reported = self._open_related(stack, reported, outputs.get("report"))
@@ -64,6 +71,8 @@ class Recorder:
         """Record what was read; all documents but the duplicates among them are new, some of them similar to others."""
         for rejected in batch.rejected:
             self.tally.count_rejected(rejected.source, rejected.reason)
+            if self._rejected:
+                self._rejected.write(rejected.source, rejected.reason)
         for place, reason in batch.unanalysed.items():
             self.tally.count_unanalysed(batch.source(place), reason)
         is_new = np.ones(len(batch), np.bool_)
@@ -105,14 +114,22 @@ class Recorder:
 
     def checkpoint_outputs(self) -> dict[str, int]:
         """Make safe what was written to the outputs; return where to go on, by what goes into them."""
-        outputs = {"kept": self._kept, "dropped": self._dropped, "similar": self._similar, "report": self._reported}
+        outputs = {
+            "kept": self._kept,
+            "dropped": self._dropped,
+            "similar": self._similar,
+            "rejected": self._rejected,
+            "report": self._reported,
+        }
         return {name: writer.checkpoint() for name, writer in outputs.items() if writer}
 
     def finish(self) -> None:
-        """Give the outputs their names."""
-        for writer in (self._kept, self._dropped, self._similar, self._reported):
+        """Give the outputs their names; a file of what was rejected is there only where something was."""
+        for writer in (self._kept, self._dropped, self._similar, self._rejected, self._reported):
             if writer:
                 writer.close()
+        if self._rejected_path and not self.tally.rejected:
+            self._rejected_path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close all files; what was not checkpointed is lost."""

@@ -37,6 +37,7 @@ RELATED = {
     "source": "string",
 }
 """The columns of documents that were dropped, or are similar to others."""
+_REJECTED = {"source": "string", "reason": "string"}
 _CLUSTERS = {"leader": "string", "keys": "strings"}
 
 
@@ -129,6 +130,16 @@ class _TableWriter:
             self.close()
         else:
             self.suspend()
+
+
+class RejectedWriter(_TableWriter):
+    """Writes what could not be read as a document: where it stands, and why."""
+
+    columns = _REJECTED
+
+    def write(self, source: str, reason: str) -> None:
+        """Write a line, row, record or the rest of a file."""
+        self._output.write({"source": source, "reason": reason})
 
 
 class KeptWriter(_TableWriter):
