@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from random import SystemRandom
 
 from sqlalchemy import Connection, bindparam, or_, select
 
 from dedup.display import counted
-from dedup.ledger import document_rows, notes
+from dedup.ledger import document_rows, notes, refused
 from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.cluster_joins import Joining
@@ -21,6 +21,7 @@ from dedup.ledger.key_table import KeyTable, Looked
 from dedup.ledger.notes import Known, Skipped, Unexamined
 from dedup.ledger.originals import OriginalFinder
 from dedup.ledger.recognition import Arriving, recognise
+from dedup.ledger.refused import Orphan
 from dedup.ledger.store import DocumentStore
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
@@ -130,12 +131,16 @@ class Deduplicator:
         """Return the digest of bytes together with the scope of their document."""
         return self.scopes.mixed(key, body_digest, self.scopes.space_of(spider, run_id))
 
-    def decide(self, documents: Sequence[Document], run_id: int) -> list[Decision | None]:
+    def decide(
+        self, documents: Sequence[Document], run_id: int, withdrawn: Collection[int] = ()
+    ) -> list[Decision | None]:
         """Decide documents one after the other, and write what follows, in one transaction.
 
         Args:
             documents: the documents, in the order in which they count as seen.
             run_id: the run that the verdicts belong to.
+            withdrawn: numbers of those among them that were dropped in this run because of an original that is
+                forgotten: as they are decided once more, these verdicts go.
 
         Returns:
             A decision for each document; None where neither signature nor bytes are known, so
@@ -147,6 +152,8 @@ class Deduplicator:
         if not documents:
             return []
         with self._brakes.batch(), self.database.write() as connection:
+            if withdrawn:
+                refused.withdraw(connection, run_id, withdrawn)
             plain_class = self._plain_class
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
@@ -178,6 +185,23 @@ class Deduplicator:
                     document = document_rows.find_with_leaders(connection, [found.id])[found.id]
                     leader = self._clusters.leader_replaced_by(connection, document)
                     self._store.let_go(connection, leader or document)
+
+    def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
+        """Forget documents that were passed on and that nobody has stored, in one transaction.
+
+        Returns:
+            What this run has dropped because of them, and is decided anew when it is seen again.
+
+        Raises:
+            DatabaseError: nothing of it was written.
+        """
+        with self.database.write() as connection:
+            gone = set(document_ids)
+            for document in document_rows.find_with_leaders(connection, document_ids).values():
+                if document.id in gone:
+                    leader = self._clusters.leader_replaced_by(connection, document) or document
+                    gone.update(self._store.let_go(connection, leader))
+            return refused.find_orphans(connection, run_id, gone)
 
     def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
         """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""
@@ -211,7 +235,7 @@ class Deduplicator:
         identity, content, relatives, is_again = found
         known = relatives.same_key
         answer = NOTHING_ALIKE
-        may_be_unstored = False
+        may_be_unstored = True
         if known is not None and _is_unchanged(known, content):
             verdict = Verdict.UNCHANGED
             if known.leader_id is not None:
@@ -250,6 +274,7 @@ class Deduplicator:
             key=identity.key,
             is_separate=identity.is_separate,
             may_be_unstored=may_be_unstored,
+            document_id=document_id,
         )
         # A page that was under way when its crawl was killed comes again; its verdict stands already.
         if not is_unchanged or known is None or known.last_run_id != run_id or is_again:

@@ -99,12 +99,14 @@ class DocumentStore:
             self._keys.add(connection, document_id, content.keys)
         return document_id
 
-    def let_go(self, connection: Connection, document: StoredDocument) -> None:
+    def let_go(self, connection: Connection, document: StoredDocument) -> list[int]:
         """Take a document that is there no more out of the index; its duplicates are to be decided anew.
 
-        Its row stays, for the verdicts that speak of it.
+        Its row stays, for the verdicts that speak of it. Returns the numbers of all of them.
         """
-        self._free(connection, [*document_rows.find_led_by(connection, document.id), document])
+        freed = [*document_rows.find_led_by(connection, document.id), document]
+        self._free(connection, freed)
+        return [each.id for each in freed]
 
     def _has_words(self, content: Content) -> bool:
         is_compared = self._settings.mode is not Mode.PAPER and self._is_comparable(content)

@@ -92,8 +92,9 @@ class Decision:
         outcome: who is the keeper of its cluster, and whether it is passed on.
         key: the key that it is known by.
         is_separate: whether that is one of its own, because other texts came under its key.
-        may_be_unstored: whether it is unchanged, but only since runs that have not ended, and another process:
-            they may have been killed before it was stored.
+        may_be_unstored: whether nobody may have stored what it holds: it is new, or unchanged only since runs that
+            have not ended, and another process, which may have been killed before.
+        document_id: its number in the database; 0 where there is none.
     """
 
     verdict: Verdict
@@ -108,10 +109,11 @@ class Decision:
     key: str = field(default="", compare=False)
     is_separate: bool = field(default=False, compare=False)
     may_be_unstored: bool = field(default=False, compare=False)
+    document_id: int = field(default=0, compare=False)
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the document is a copy of another one, and is not passed on."""
+        """Whether the document is a duplicate, and nothing lets it pass all the same."""
         return self.verdict.is_duplicate and self.outcome.kept is None
 
     @property

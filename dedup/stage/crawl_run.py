@@ -17,6 +17,7 @@ from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.brake import Alarm
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.notes import Skipped
+from dedup.ledger.refused import Orphan
 from dedup.ledger.runs.listing import name_by_time
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
@@ -25,6 +26,7 @@ from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.failures import outages_of
 from dedup.stage.items.unexamined import UnexaminedItems
+from dedup.stage.passed import PATIENCE, PassedItems
 from dedup.stage.project import make_database_folder
 
 logger = logging.getLogger(__name__)
@@ -32,6 +34,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _SKIPPED_AT_ONCE = 100
+_NONE = 0
 _NAME_IN_JOB = "dedup.run"
 
 
@@ -39,6 +42,9 @@ class CrawlRun:
     """Decides the documents of a crawl, in batches, in threads, and whatever its database goes through.
 
     The run begins with the first item, so that a crawl without any leaves none behind.
+
+    Attributes:
+        passed: what was passed on, until it is known what became of it.
     """
 
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
@@ -49,6 +55,7 @@ class CrawlRun:
         self._failure: DedupError | None = None
         self._beginning: asyncio.Task[int] | None = None
         self._run_id: int | None = None
+        self.passed = PassedItems(self._refuse, crawler.stats, settings.batch_size)
         self._skipped: list[Skipped] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -100,13 +107,19 @@ class CrawlRun:
     async def decide(self, document: Document) -> Decision | None:
         """Return the decision on a document; None if its bytes are not known any more.
 
+        What is to be dropped waits for its original, if that is under way, see `PassedItems`.
+
         Raises:
             DatabaseError: the database failed.
             KeeperRuleError: a rule for keepers failed.
         """
         if self._run_id is None:
             await self.begin()
-        return await self._deciding.submit(document)
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        decision = await self._deciding.submit((document, _NONE))
+        while decision is not None and decision.is_dropped and await self.passed.loses_original(decision, deadline):
+            decision = await self._deciding.submit((document, decision.document_id))
+        return decision
 
     async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
         """Say whether a page with these bytes was analysed before, in this run or an earlier one."""
@@ -134,9 +147,11 @@ class CrawlRun:
             self._writing = asyncio.create_task(self._write_skipped())
 
     async def stop_deciding(self) -> None:
-        """Wait for what is being decided."""
+        """Wait for what is being decided, and note what has lost its original."""
         await self._recognising.close()
         await self._deciding.close()
+        for orphan in await self.passed.close():
+            self.note_skipped(Skipped(orphan.key, "original refused", orphan.original))
 
     async def end(self, outcome: str, unexamined: UnexaminedItems, *, goes_on: bool) -> None:
         """Write what is left to be written, and end the run, if it has begun or there is something to say of it.
@@ -170,10 +185,15 @@ class CrawlRun:
         slot = engine.scraper.slot if engine is not None else None
         return slot is not None and not engine.downloader.active and len(slot.active) + len(slot.queue) <= waiting
 
-    def _decide(self, documents: list[Document]) -> list[Decision | None]:
+    def _refuse(self, document_ids: list[int]) -> list[Orphan]:
         assert self._run_id is not None
+        return self._outages.survive(partial(self._deduplicator.refuse, document_ids, self._run_id))
+
+    def _decide(self, asked: list[tuple[Document, int]]) -> list[Decision | None]:
+        assert self._run_id is not None
+        documents, withdrawn = [document for document, _ in asked], {number for _, number in asked} - {_NONE}
         # What was decided though the connection broke is found unchanged, and its verdict stands.
-        return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id))
+        return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id, withdrawn))
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
         known = self._outages.survive(partial(self._deduplicator.known_bodies, body_digests))

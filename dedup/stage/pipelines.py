@@ -87,6 +87,7 @@ class NearDuplicatePipeline:
         self._workers = WorkerPool(self._items.workers)
         close_when_forced(self._workers)
         self._is_open = False
+        self._told: set[str] = set()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -96,6 +97,9 @@ class NearDuplicatePipeline:
         require_asyncio()
         pipeline = cls(crawler, settings)
         crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
+        crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
+        crawler.signals.connect(pipeline.item_refused, signals.item_dropped)
+        crawler.signals.connect(pipeline.item_refused, signals.item_error)
         return pipeline
 
     async def open_spider(self) -> None:
@@ -106,14 +110,16 @@ class NearDuplicatePipeline:
             await self._run.open()
             self._is_open = True
         except DedupError as error:
-            refuse_to_open(self._crawler, error)
+            if not self._lets_pass(error):
+                refuse_to_open(self._crawler, error)
 
     async def open_run(self) -> None:
         """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
         try:
             await self._run.begin()
         except DedupError as error:
-            refuse_to_start(error)
+            if not self._lets_pass(error):
+                refuse_to_start(error)
 
     async def close_spider(self) -> None:
         self._workers.close()
@@ -131,7 +137,7 @@ class NearDuplicatePipeline:
             if not goes_on:
                 await self._write_report()
         except DatabaseError as error:
-            self._stopper.stop(error, "database_error")
+            self._fail(error, "the end of the run is not written")
         finally:
             await self._run.close()
 
@@ -149,21 +155,40 @@ class NearDuplicatePipeline:
         response = self._origins.response_of(item)
         is_duplicate = is_dropped = False
         try:
+            if not self._is_open:
+                self._crawler.stats.inc_value("dedup/not_decided")
+                return item
             examined = await self._examiner.examine(item, response)
             if examined is not None:
                 dropped = self._settle(item, examined.decision, response)
-                if dropped is not None:
+                if dropped is None:
+                    self._run.passed.note(examined.decision)
+                else:
                     is_dropped = True
                     is_duplicate = examined.decision.verdict.is_duplicate and examined.reading.is_page
                     raise dropped
         except DatabaseError as error:
-            self._pass_or_stop(error)
+            self._crawler.stats.inc_value("dedup/not_decided")
+            self._fail(error)
+            if self._items.on_error is OnError.STOP:
+                raise Undecided("not decided: the database failed", "") from error
         except KeeperRuleError as error:
             self._stopper.stop(error, "keeper_rule_failed")
             raise Undecided("not decided: a rule for keepers failed", "") from error
         finally:
             self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
         return item
+
+    def item_scraped(self) -> None:
+        """Handle the signal: an item is through all pipelines."""
+        self._run.passed.store()
+
+    async def item_refused(self) -> None:
+        """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
+        try:
+            await self._run.passed.refuse()
+        except DatabaseError as error:
+            self._fail(error, "what a later pipeline has refused stays known, and its copies are dropped")
 
     async def knows_bytes(self, body_digest: bytes, key: str) -> bool:
         """Say whether a page of these bytes was analysed before, in this run or an earlier one.
@@ -183,18 +208,20 @@ class NearDuplicatePipeline:
 
     async def forget(self, keys: list[str]) -> None:
         """Take pages, by their URLs, that are there no more out of the index; their duplicates are decided anew."""
-        await self._run.forget(keys)
+        if self._is_open:
+            await self._run.forget(keys)
 
     def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
         """Return ids and URLs of pages whose content has to be seen again: what they were copies of is gone.
 
         At most so many, behind an id; where asked for, those of this run alone.
         """
-        return self._run.find_undecided(after, most, of_this_run=of_this_run)
+        return self._run.find_undecided(after, most, of_this_run=of_this_run) if self._is_open else []
 
     def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
         """Note a page that brought no item, for the report: why, in a few words, and which page links to it."""
-        self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
+        if self._is_open:
+            self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
 
     def _settle(self, item: Any, decision: Decision, response: Response | None) -> DroppedByDedup | None:
         """Do what follows from a decision; return the exception that drops the item, if it is dropped."""
@@ -211,18 +238,24 @@ class NearDuplicatePipeline:
         )
         return dropped
 
-    def _pass_or_stop(self, error: DatabaseError) -> None:
-        """Let an item pass that could not be decided, or stop the crawl, as the project wants."""
-        self._crawler.stats.inc_value("dedup/not_decided")
+    def _fail(self, error: DatabaseError, what_then: str = "items pass undecided") -> None:
+        """Stop the crawl, or say once what becomes of its items, as the project wants."""
         if self._items.on_error is OnError.STOP:
             self._stopper.stop(error, "database_error")
-            raise Undecided("not decided: the database failed", "") from error
-        if self._crawler.stats.get_value("dedup/not_decided") == 1:
-            logger.error("%s; items pass undecided, as DEDUP_ON_ERROR is 'pass'", error)
+        else:
+            self._tell(error, what_then)
 
-    def _fail(self, error: DatabaseError) -> None:
-        if self._items.on_error is OnError.STOP:
-            self._stopper.stop(error, "database_error")
+    def _lets_pass(self, error: DedupError) -> bool:
+        """Say whether items pass, and say so, though the stage could not be opened."""
+        if self._items.on_error is OnError.STOP or not isinstance(error, DatabaseError):
+            return False
+        self._tell(error, "items pass undecided")
+        return True
+
+    def _tell(self, error: DatabaseError, what_then: str) -> None:
+        if what_then not in self._told:
+            self._told.add(what_then)
+            logger.error("%s; %s, as DEDUP_ON_ERROR is 'pass'", error, what_then)
 
     def _count(self, decision: Decision) -> None:
         stats, outcome = self._crawler.stats, decision.outcome
