@@ -12,6 +12,7 @@
 # make bench DATA=DIR                  those on labelled documents too
 # make bench NAME=signatures           one of them
 # make clean-kernels                   forget what was compiled
+# make help                            say this
 # ARGS="..." adds arguments to any of them
 
 PYTHON ?= python3
@@ -22,7 +23,14 @@ WORKERS ?= 4
 # Not ?=: some systems have a variable NAME of their own.
 NAME := all
 
-.PHONY: crawl continue cluster cluster-report spark-demo test test-fast check docs bench clean clean-kernels
+# ULR=... would crawl the demo site.
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(findstring command,$(origin $(name))),$(name)))
+UNKNOWN := $(filter-out URL ARGS WORKERS NAME DATA PYTHON VENV BIN SHELL MAKE%,$(GIVEN))
+ifneq ($(strip $(UNKNOWN)),)
+$(error $(UNKNOWN): no such variable; known are URL, ARGS, WORKERS, NAME, DATA and PYTHON, see `make help`)
+endif
+
+.PHONY: help crawl continue cluster cluster-report spark-demo test test-fast check docs bench clean clean-kernels
 
 ifdef URL
 crawl: $(VENV)/crawl
@@ -31,6 +39,9 @@ else
 crawl: $(VENV)/crawl
 	@$(BIN)/python -m crawler.demo crawl -L WARNING $(ARGS)
 endif
+
+help:
+	@sed -n '/^# make/,/^# ARGS/s/^# //p' Makefile
 
 continue: $(VENV)/crawl
 	@$(BIN)/scrapy continue $(ARGS)

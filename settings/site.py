@@ -16,6 +16,8 @@ DEDUP_HTML_FIELD = "unread"
 DEDUP_TITLE_FIELD = ""
 # A page that is visited again in the same run has changed, and the paper's crawler follows no links of duplicates.
 DEDUP_SAME_KEY = "update"
+# Pages of a few words, as of errors, are no comments of people.
+DEDUP_SHORT_TEXTS = "drop"
 DEDUP_FOLLOW_DUPLICATES = False
 
 DEDUP_AFTER = ["crawler.pages.limit.PageLimitPipeline"]

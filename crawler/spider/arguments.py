@@ -27,6 +27,8 @@ KNOWN = (
 
 _AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
 _WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+# What people type for a server of their own; of another one a port says nothing of the scheme.
+_LOCAL = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(?::[0-9]+)?(?:/.*)?", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"[^\s,/\\]+")
 
 
@@ -118,7 +120,11 @@ def _split(text: str) -> tuple[str, ...]:
 def _split_urls(text: str) -> tuple[str, ...]:
     # A comma can be part of an address: what follows it is another one only if it has a scheme.
     parts = (part.strip(" \t,") for part in re.split(r",(?=\s*[a-z]+:)", text, flags=re.IGNORECASE))
-    return tuple(part for part in parts if part)
+    return tuple(map(_with_scheme, filter(None, parts)))
+
+
+def _with_scheme(url: str) -> str:
+    return f"http://{url}" if _LOCAL.fullmatch(url) else url
 
 
 def _read_urls_file(name: str) -> tuple[str, ...]:
@@ -128,7 +134,7 @@ def _read_urls_file(name: str) -> tuple[str, ...]:
         lines = Path(name).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise ArgumentError(f"urls_file {name!r} cannot be read: {error}") from None
-    urls = tuple(line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    urls = tuple(_with_scheme(line.strip()) for line in lines if line.strip() and not line.lstrip().startswith("#"))
     if not urls:
         raise ArgumentError(f"urls_file {name!r} holds no URL; write one a line")
     return urls

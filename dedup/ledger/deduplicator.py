@@ -248,7 +248,7 @@ class Deduplicator:
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
-            answer = self._originals.find(batch, identity, document.signature, content, relatives)
+            answer = self._originals.find(batch, identity, document, content, relatives)
             match = answer.match
             document_id = self._store.write(batch, identity, content, relatives=relatives, match=match)
             if known is not None or match is not None:

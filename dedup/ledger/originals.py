@@ -12,13 +12,12 @@ from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.document_rows import Relatives
 from dedup.ledger.identity import Identity
 from dedup.ledger.key_table import KeyTable
-from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Match, StoredDocument
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
 from dedup.rules.matcher import MOST_PASSED_ON, Asked, Candidate, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens, has_features
-from dedup.signature.signature import Signature
 from dedup.signature.sketch import Sketch
 from dedup.sql.schema import to_unsigned
 
@@ -40,11 +39,12 @@ class OriginalFinder:
         self,
         batch: Batch,
         identity: Identity,
-        signature: Signature | None,
+        document: Document,
         content: Content,
         relatives: Relatives,
     ) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
+        signature = document.signature
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
         twin = relatives.same_text if content.sketch.tokens and signature else relatives.same_body
@@ -53,8 +53,10 @@ class OriginalFinder:
             if content.sketch.tokens:
                 twin = document_rows.find_by_text_outside_cluster(batch.connection, content.text_digest, own_id)
         if twin is not None:
-            rule = Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES
-            return Answer(Match(document_rows.leader_of(batch.connection, twin), twin, rule=rule))
+            leader = document_rows.leader_of(batch.connection, twin)
+            if document.keeps_short and 0 < content.sketch.tokens < self.settings.min_tokens:
+                return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
+            return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
         if not has_features(signature.fingerprint, self.settings):

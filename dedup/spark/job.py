@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -92,7 +93,7 @@ class Done(NamedTuple):
     went_on: bool
 
 
-def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], telling: Telling) -> Done:
+def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], telling: Telling = nullcontext) -> Done:
     """Do a job, or go on with it behind the last step that was done before it failed.
 
     Args:

@@ -30,7 +30,7 @@ _SAID = {
     "candidates": "ranking candidates",
     "components-": "following chains of candidates, round ",
     "in-doubt": "gathering what candidates connect",
-    "needed": "finding known documents among the candidates",
+    "needed": "finding known documents to compare",
     "decided": "comparing candidates word by word",
     "copied": "placing copies of equal texts",
 }

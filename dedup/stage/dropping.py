@@ -69,7 +69,7 @@ def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | 
         return Unchanged("unchanged since it was last seen", key, decision) if is_dropped else None
     if decision.is_similar:
         original = logged(str(decision.original))
-        logger.info("kept %s: similar to %s%s: %s", shown, original, _how_close(decision), decision.rule)
+        logger.debug("kept %s: similar to %s%s: %s", shown, original, _how_close(decision), decision.rule)
     if not decision.verdict.is_duplicate:
         return None
     original = "an earlier item of this key" if decision.original == key else logged(str(decision.original))

@@ -12,7 +12,7 @@ from scrapy.http import Response
 
 from dedup.display import logged, readable
 from dedup.errors import DatabaseError
-from dedup.rules.decision import Decision, Verdict
+from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
@@ -54,7 +54,6 @@ class Examiner:
         self._reader = ItemReader(items, spider)
         self._signer = ItemSigner(items, find_scheme(settings.scheme), workers, run, spider)
         self._sources: set[tuple[str, str, str]] = set()
-        self._has_told_of_short = False
         self._reasons_told: set[str] = set()
 
     async def examine(self, item: Any, response: Response | None) -> Examined | None:
@@ -75,7 +74,6 @@ class Examiner:
         if document is None or (self._passes_short and self._is_short(document)):
             self._stats.inc_value("dedup/not_examined")
             return None
-        is_short = self._is_short(document)
         decision = await self._run.decide(document)
         if decision is None:
             # Its bytes were known when the page was looked at, and are not any more.
@@ -86,8 +84,6 @@ class Examiner:
             return None
         self.examined += 1
         self._tell_source(reading)
-        if is_short and decision.verdict is Verdict.EXACT_DUPLICATE:
-            self._tell_of_short()
         return Examined(reading, decision)
 
     def _read(self, item: Any, response: Response | None) -> Reading | None:
@@ -125,15 +121,6 @@ class Examiner:
     def _is_short(self, document: Document) -> bool:
         signature = document.signature
         return signature is not None and 0 < signature.sketch.tokens < self._min_tokens
-
-    def _tell_of_short(self) -> None:
-        """Name, once, the way out where equal short texts are different things."""
-        if not self._has_told_of_short:
-            self._has_told_of_short = True
-            logger.info(
-                "texts under %d tokens are copies where they are equal; to pass them all: DEDUP_SHORT_TEXTS = 'pass'",
-                self._min_tokens,
-            )
 
     def _tell_source(self, reading: Reading) -> None:
         source = (reading.item_class, reading.content.source, reading.key_field)

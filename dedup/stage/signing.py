@@ -15,7 +15,7 @@ from dedup.signature.signature import Signature, digest, make_signature
 from dedup.stage.crawl_run import CrawlRun
 from dedup.stage.items.fields import value_of
 from dedup.stage.items.reading import ItemContent, Reading
-from dedup.stage.items.settings import ItemSettings, SameKey
+from dedup.stage.items.settings import ItemSettings, SameKey, ShortTexts
 from dedup.warming import SIGNATURES
 from dedup.workers.pool import WorkerPool
 
@@ -57,6 +57,7 @@ class ItemSigner:
             spider=self._spider,
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,
+            keeps_short=settings.short_texts is ShortTexts.SIMILAR,
         )
         signature = value_of(adapter, settings.signature_field)
         if isinstance(signature, Signature):

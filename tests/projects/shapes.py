@@ -61,6 +61,7 @@ def quotes() -> Project:
         settings="quotes/settings.py",
         place="duplicates are dropped before QuotesPipeline, the feeds",
         found=frozenset({"text: text; key: the response's URL and the text"}),
+        more='DEDUP_SHORT_TEXTS = "drop"\n',
     )
 
 
@@ -97,11 +98,7 @@ def shop() -> Project:
             )
             for item in products
         ]
-        short = ("Great kettle!", "Love it")
-        return found + [
-            Stored(f"review {item['id_']}", "" if item["content"] in short else f"products:{item['id_']}")
-            for item in reviews
-        ]
+        return found + [Stored(f"review {item['id_']}", f"products:{item['id_']}") for item in reviews]
 
     return Project(
         folder=_EXAMPLES / "shop",
@@ -124,8 +121,6 @@ def shop() -> Project:
                 "text: content; key: id_; items of Review",
             }
         ),
-        more='DEDUP_SHORT_TEXTS = "pass"\n',
-        named=("DEDUP_SHORT_TEXTS = 'pass'",),
     )
 
 

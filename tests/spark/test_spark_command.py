@@ -83,6 +83,7 @@ def test_files_of_all_formats_are_decided_as_by_dedup_files(tmp_path: Path) -> N
         "finding documents that share keys",
         "ranking candidates",
         "gathering what candidates connect",
+        "finding known documents to compare",
         "comparing candidates word by word",
         "placing copies of equal texts",
         *(f"writing {name}" for name in OUTPUTS),

@@ -199,7 +199,8 @@ def test_item_without_a_url_is_compared_all_the_same(nothing: dict[str, Any], pa
 
 def test_short_texts_are_duplicates_only_if_they_are_equal(pass_on: Callable[..., Outcome]) -> None:
     texts = ["Three words here", "three  WORDS here", "Three words hare", "港口大桥", "港口大桥。"]
-    outcome = pass_on([{"url": url(n), "text": text} for n, text in enumerate(texts)])
+    items = [{"url": url(n), "text": text} for n, text in enumerate(texts)]
+    outcome = pass_on(items, {"DEDUP_SHORT_TEXTS": "drop"})
     assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
 
 

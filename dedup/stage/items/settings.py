@@ -76,7 +76,8 @@ class SameKey(StrEnum):
 class ShortTexts(StrEnum):
     """What becomes of texts that are too short for anything but an exact comparison."""
 
-    EXACT = "exact"
+    SIMILAR = "similar"
+    DROP = "drop"
     PASS = "pass"  # noqa: S105 -- no password
 
 
@@ -113,8 +114,8 @@ class ItemSettings:
             item that is dropped, if it has shown two clusters to be one; empty: none.
         same_key: what another text is under a key that the same process has decided before in the same run:
             `separate`, another document, which gets a key of its own; `update`, the document has changed.
-        short_texts: what becomes of texts with fewer than DEDUP_MIN_TOKENS tokens: `exact`, they are compared
-            exactly; `pass`, they are not examined.
+        short_texts: what becomes of texts with fewer than DEDUP_MIN_TOKENS tokens: `similar`, one that is
+            equal to another one is similar to it, and passes; `drop`, it is a copy; `pass`, they are not examined.
         drop_unchanged: whether an item whose key had the same text before is dropped.
         follow_duplicates: whether the links of a duplicate are followed.
         on_error: what happens when the database fails for good: `stop`, the crawl ends; `pass`, what cannot be
@@ -135,7 +136,7 @@ class ItemSettings:
     mark_field: str = ""
     replaces_field: str = ""
     same_key: SameKey = SameKey.SEPARATE
-    short_texts: ShortTexts = ShortTexts.EXACT
+    short_texts: ShortTexts = ShortTexts.SIMILAR
     drop_unchanged: bool = False
     follow_duplicates: bool = True
     on_error: OnError = OnError.STOP

@@ -4,6 +4,8 @@ SPIDER_MODULES = ["quotes.spiders"]
 NEWSPIDER_MODULE = "quotes.spiders"
 
 ADDONS = {"dedup.DedupAddon": 500}
+# A quote under 20 words that stands on two pages is one quote.
+DEDUP_SHORT_TEXTS = "drop"
 
 ROBOTSTXT_OBEY = True
 

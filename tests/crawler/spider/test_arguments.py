@@ -532,3 +532,16 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
     assert len(result.errors) == 1
     assert result.stdout == ""
     assert not database.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "urls"),
+    [
+        ("localhost:8000", ("http://localhost:8000",)),
+        ("localhost/a,127.0.0.1:80/b,[::1]:8000", ("http://localhost/a,127.0.0.1:80/b,[::1]:8000",)),
+        ("LOCALHOST", ("http://LOCALHOST",)),
+        ("https://localhost:8000/", ("https://localhost:8000/",)),
+    ],
+)
+def test_server_of_this_machine_needs_no_scheme(given: str, urls: tuple[str, ...]) -> None:
+    assert SiteArguments.parse({"url": given}).urls == urls

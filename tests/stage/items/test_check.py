@@ -40,7 +40,7 @@ def test_items_are_checked_with_the_settings_of_the_project_and_nothing_is_kept(
     checked = check(project, name, "--item-class", "shop.items.Review", "--spider", "products")
     assert checked.status == 0, checked.stderr
     assert "text: content; key: id_; items of Review" in checked.stdout
-    assert "2 of 4 documents dropped: 1 exact, 1 near" in checked.stdout
+    assert "2 of 6 documents dropped: 1 exact, 1 near" in checked.stdout
     assert [line.split()[-2:] for line in checked.stdout.splitlines() if line.startswith(("exact  ", "near  "))] == [
         ["products:3", "products:0"],
         ["products:5", "."],

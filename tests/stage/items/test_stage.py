@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable
@@ -219,17 +220,19 @@ def test_short_texts_can_pass_unexamined(pass_on: PassOn) -> None:
     assert urls(pass_on(items, {"DEDUP_SHORT_TEXTS": "pass", **IN_ORDER})) == [url(0), url(1), url(2)]
 
 
-def test_short_texts_are_compared_exactly_by_default(pass_on: PassOn) -> None:
-    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product"))]
-    assert urls(pass_on(items, IN_ORDER)) == [url(0)]
-
-
-def test_way_out_is_named_once_where_short_texts_are_dropped(pass_on: PassOn) -> None:
-    texts = ("Great product", "Great product", "Fine", "Fine", A)
+def test_short_texts_that_are_equal_are_similar_by_default(pass_on: PassOn) -> None:
+    texts = ("Great product", "Great product", "Fine", A, "Great product", A)
     items = [{"url": url(n), "text": text} for n, text in enumerate(texts)]
-    assert len([message for message in pass_on(items).messages if "DEDUP_SHORT_TEXTS = 'pass'" in message]) == 1
-    longer = [{"url": url(n), "text": text} for n, text in enumerate((A, A, "Other"), 10)]
-    assert not any("DEDUP_SHORT_TEXTS" in message for message in pass_on(longer).messages)
+    first = pass_on(items, IN_ORDER)
+    assert (urls(first), first.count("dedup/similar")) == ([url(n) for n in range(5)], 2)
+    assert first.kinds_of_drops == {"ExactDuplicate": 1}
+    second = pass_on(items, IN_ORDER)
+    assert (urls(second), second.count("dedup/unchanged")) == ([url(n) for n in range(5)], 5)
+
+
+def test_short_texts_that_are_equal_can_be_dropped(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "text": text} for n, text in enumerate(("Great product", "Great product"))]
+    assert urls(pass_on(items, {"DEDUP_SHORT_TEXTS": "drop", **IN_ORDER})) == [url(0)]
 
 
 class Breaking:
@@ -291,15 +294,18 @@ def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
     ]
 
 
-def test_what_is_similar_passes_and_one_line_says_what_it_resembles(pass_on: PassOn) -> None:
+def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
+    pass_on: PassOn, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "dedup.stage.dropping")
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
     outcome = pass_on(items, {"DEDUP_VERDICT_FIELD": "verdict", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
     assert [item["verdict"] for item in outcome.items] == ["new", "similar"]
     assert Listening.heard == [("kept", url(0), "new"), ("kept", url(1), "similar")]
     assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (1, 1)
     assert outcome.count("dedup/text_bytes_dropped") == 0
-    [told] = [record for record in outcome.log if "similar to" in record.getMessage()]
-    assert told.levelname == "INFO"
+    [told] = [record for record in caplog.records if "similar to" in record.getMessage()]
+    assert told.levelname == "DEBUG"
     kept = rf"kept {url(1)}: similar to {url(0)} \(distance \d+, similarity 0\.\d\d\): {re.escape(Rule.REPLACED)}"
     assert re.fullmatch(kept, told.getMessage())
 
