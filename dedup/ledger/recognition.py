@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from dedup.ledger import document_rows
 from dedup.ledger.batch import Batch
@@ -69,6 +70,9 @@ def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
     if identity.item_class and relatives.same_key is None and relatives.separate is None:
         batch.flush()
         relatives = relatives._replace(same_key=_of_former_class(batch, identity, content))
+    if document.is_keyless and relatives.same_key is None and _has_moved(batch, identity, content, relatives.same_text):
+        relatives = relatives._replace(same_key=relatives.same_text)
+        return Recognised(identity, content, relatives, is_again=False)
     if not document.separate:
         return Recognised(identity, content, relatives, is_again=False)
     if own is None:
@@ -103,6 +107,13 @@ def _of_former_class(batch: Batch, identity: Identity, content: Content) -> Stor
         if known.space == identity.space and is_same(known, content) and not batch.has_decided(known):
             return known
     return None
+
+
+def _has_moved(batch: Batch, identity: Identity, content: Content, known: StoredDocument | None) -> bool:
+    """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
+    if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
+        return False
+    return known.space == identity.space and urlsplit(known.key).netloc == urlsplit(identity.key).netloc
 
 
 def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:

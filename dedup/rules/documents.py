@@ -27,6 +27,8 @@ class Document:
         separate: whether another text is another document under a key that this `Deduplicator` has decided
             before in this run, with a key of its own; the same text again is then an exact duplicate of itself.
             Else the document has changed.
+        is_keyless: whether its key is made of where it was found and what it says: a list that has moved on has it
+            under another one, and what an earlier run has seen there is unchanged.
         keeps_short: whether a text of fewer tokens than `min_tokens` that is equal to another one is similar to it, and
             no copy: two who write the same few words have written two things.
     """
@@ -40,6 +42,7 @@ class Document:
     spider: str = ""
     item_class: str = ""
     separate: bool = False
+    is_keyless: bool = False
     keeps_short: bool = False
 
 

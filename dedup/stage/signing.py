@@ -57,6 +57,7 @@ class ItemSigner:
             spider=self._spider,
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,
+            is_keyless=not reading.key_field,
             keeps_short=settings.short_texts is ShortTexts.SIMILAR,
         )
         signature = value_of(adapter, settings.signature_field)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import scrapy
@@ -19,7 +19,7 @@ from dedup.rules.rule import Rule
 from dedup.stage.signals import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
-from tests.texts import filled_in
+from tests.texts import document, filled_in
 
 pytestmark = pytest.mark.slow
 
@@ -308,6 +308,38 @@ def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
     assert told.levelname == "DEBUG"
     kept = rf"kept {url(1)}: similar to {url(0)} \(distance \d+, similarity 0\.\d\d\): {re.escape(Rule.REPLACED)}"
     assert re.fullmatch(kept, told.getMessage())
+
+
+class ListSpider(scrapy.Spider):
+    """Yields items without URL, found on pages of a list."""
+
+    name = "list"
+    pages: ClassVar[list[list[str]]]
+
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        for number, texts in enumerate(self.pages):
+            yield scrapy.Request(f"data:text/plain,{number}", self.parse, cb_kwargs={"texts": texts})
+
+    def parse(self, response: Any, texts: list[str]) -> Iterator[Any]:
+        yield from ({"text": text} for text in texts)
+
+
+def test_items_without_url_are_unchanged_where_their_list_has_moved_on(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'dedup.db'}"
+    settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, **IN_ORDER}
+    c, d = document(70, "third"), document(70, "fourth")
+    days = [
+        ([[A, B], [c]], {"new": 3}),
+        ([[d, A], [B, c]], {"new": 1, "unchanged": 3}),
+        # A copy in the same run is one.
+        ([[c, d, A], [A, B]], {"unchanged": 4, "exact_duplicate": 1}),
+        ([[A], [d]], {"unchanged": 2}),
+    ]
+    for pages, expected in days:
+        ListSpider.pages = pages
+        outcome = crawl_here(ListSpider, settings)
+        assert {name: outcome.count(f"dedup/{name}") for name in expected} == expected
+        assert len(outcome.items) == sum(expected.values()) - expected.get("exact_duplicate", 0)
 
 
 # Where it is remembered, and how long
