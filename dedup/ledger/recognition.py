@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from dedup.ledger import document_rows
 from dedup.ledger.batch import Batch
 from dedup.ledger.document_rows import Digests, Relatives
 from dedup.ledger.identity import Identity, is_same
 from dedup.rules.documents import Content, Document, StoredDocument
+from dedup.rules.scope import host_of
 from dedup.signature.normalise import clean
 
 
@@ -113,7 +113,7 @@ def _has_moved(batch: Batch, identity: Identity, content: Content, known: Stored
     """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
     if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
         return False
-    return known.space == identity.space and urlsplit(known.key).netloc == urlsplit(identity.key).netloc
+    return known.space == identity.space and host_of(known.key) == host_of(identity.key)
 
 
 def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+_LOST_LIMIT = re.compile(r"([0-9]*\.[0-9]+) ([0-9]+)-([0-9]+)", re.ASCII)
 
 
 class Caution(StrEnum):
@@ -35,22 +38,19 @@ class LostLimit(NamedTuple):
     most: float
 
     @classmethod
-    def parse(cls, value: Any) -> LostLimit:
+    def parse(cls, text: str) -> LostLimit:
         """Read what `str` writes: a number of tokens, `none` for any number, or `SHARE LEAST-MOST`.
 
         Raises:
-            ValueError: it is none of these.
+            ValueError: it is none of these; the message is what they are.
         """
-        if isinstance(value, cls):
-            return value
-        text = str(value).strip().lower()
         if text == "none":
             return cls(0.0, math.inf, math.inf)
         if text.isdecimal():
             return cls(0.0, int(text), int(text))
-        share, _, ends = text.partition(" ")
-        least, _, most = ends.partition("-")
-        return cls(float(share), int(least), int(most))
+        if found := _LOST_LIMIT.fullmatch(text):
+            return cls(float(found[1]), int(found[2]), int(found[3]))
+        raise ValueError("a number of tokens, 'none', or a share and two numbers as '0.2 20-50'")
 
     def __str__(self) -> str:
         if self.least == math.inf:

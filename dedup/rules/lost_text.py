@@ -43,18 +43,18 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
             long is lost.
         limit: how long a stretch may be.
     """
-    lost, is_shared, most = NOTHING_LOST, b"", 0.0
+    is_shared, most, is_long = b"", 0.0, False
     for number, other in enumerate(stored):
         shared = _shared_tokens(text, other)
         is_shared = bytes(map(max, is_shared, shared)) if number else shared
         most = most if number else limit.of(other.count(b"\n") + 1)
-        own = [token for token, is_there in zip(text.split(b"\n"), is_shared, strict=True) if not is_there]
         stretches = list(map(len, is_shared.split(b"\1")))
         in_sentences = sum(length for length in stretches if length >= _STRETCH)
-        lost = LostText(len(own), sum(map(len, own)), max(stretches) > most or in_sentences > 2 * most)
-        if not lost.is_long:
+        is_long = max(stretches) > most or in_sentences > 2 * most
+        if not is_long:
             break
-    return lost
+    own = [token for token, is_there in zip(text.split(b"\n"), is_shared, strict=False) if not is_there]
+    return LostText(len(own), sum(map(len, own)), is_long)
 
 
 def _shared_tokens(text: bytes, other: bytes) -> bytes:

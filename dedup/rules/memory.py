@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dedup.errors import SettingsError
-
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 """The units of times in settings and arguments."""
 
@@ -31,24 +29,19 @@ class Memory:
         return self.name
 
     @classmethod
-    def parse(cls, value: object) -> Memory:
+    def parse(cls, name: str) -> Memory:
         """Read the setting `DEDUP_MEMORY`: `run`, `for ever`, or a time such as `30d`.
 
         Raises:
-            SettingsError: it is none of these.
+            ValueError: it is none of these; the message is what they are.
         """
-        if isinstance(value, Memory):
-            return value
-        name = " ".join(str(value).lower().split())
         if name == "run":
             return cls(of_run=True, seconds=None, name=name)
         if name in ("for ever", "forever"):
             return FOR_EVER
         if found := _TIME.fullmatch(name):
             return cls(of_run=False, seconds=int(found[1]) * SECONDS[found[2]], name=f"{int(found[1])}{found[2]}")
-        raise SettingsError(
-            f"DEDUP_MEMORY = {value!r}: expected 'run', 'for ever', or a time such as '30d' (s, m, h, d, w)"
-        )
+        raise ValueError("'run', 'for ever', or a time such as '30d' (s, m, h, d, w)")
 
 
 FOR_EVER = Memory(of_run=False, seconds=None, name="for ever")

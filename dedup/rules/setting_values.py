@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from dedup.errors import SettingsError
 
 W = TypeVar("W", bound=StrEnum)
+
+
+class Parsed(Protocol):
+    """A value that is read from text."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read it; raise ValueError with what it is expected to be."""
+
+
+P = TypeVar("P", bound=Parsed)
 
 
 def to_bool(name: str, value: Any) -> bool:
@@ -44,5 +55,19 @@ def to_word(words: type[W]) -> Callable[[str, Any], W]:
             return words(value)
         except ValueError:
             raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(words)}") from None
+
+    return convert
+
+
+def to_parsed(kind: type[P]) -> Callable[[str, Any], P]:
+    """Return a function that gives what `kind.parse` reads, and raises SettingsError for what it refuses."""
+
+    def convert(name: str, value: Any) -> P:
+        if isinstance(value, kind):
+            return value
+        try:
+            return kind.parse(" ".join(str(value).lower().split()))
+        except ValueError as error:
+            raise SettingsError(f"{name} = {value!r}: expected {error}") from None
 
     return convert

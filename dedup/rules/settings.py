@@ -17,7 +17,7 @@ from dedup.rules.cautions import LIMITS, Caution, LostLimit
 from dedup.rules.keepers import KeeperPolicy
 from dedup.rules.memory import FOR_EVER, Memory
 from dedup.rules.scope import Scope
-from dedup.rules.setting_values import to_bool, to_float, to_int, to_word
+from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import find_scheme, with_dictionary
 from dedup.signature.signature import BITS
@@ -249,15 +249,6 @@ def _to_design(name: str, value: Any) -> TableDesign:
         raise SettingsError(f"{name}: {error}") from None
 
 
-def _to_lost_limit(name: str, value: Any) -> LostLimit:
-    try:
-        return LostLimit.parse(value)
-    except ValueError:
-        raise SettingsError(
-            f"{name} = {str(value)!r}: expected a number of tokens, 'none', or a share and two numbers as '0.2 20-50'"
-        ) from None
-
-
 _NUMBERS = ("int", "float")
 _SHARES = (
     *("min_jaccard", "min_containment", "min_length_ratio", "short_jaccard", "max_rewritten"),
@@ -272,8 +263,8 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "Scope": to_word(Scope),
     "Brake": to_word(Brake),
     "Caution": to_word(Caution),
-    "Memory": lambda name, value: Memory.parse(value),
+    "Memory": to_parsed(Memory),
     "KeeperPolicy": lambda name, value: KeeperPolicy.parse(value),
     "TableDesign": _to_design,
-    "LostLimit": _to_lost_limit,
+    "LostLimit": to_parsed(LostLimit),
 }

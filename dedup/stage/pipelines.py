@@ -261,7 +261,7 @@ class NearDuplicatePipeline:
         stats, outcome = self._crawler.stats, decision.outcome
         stats.inc_value(f"dedup/{_counted_as(decision)}")
         stats.inc_value("dedup/text_bytes", decision.text_bytes)
-        if outcome.is_replaced or (decision.verdict.is_duplicate and not outcome.kept):
+        if outcome.is_replaced or decision.is_dropped:
             stats.inc_value("dedup/text_bytes_dropped", decision.text_bytes)
             stats.inc_value("dedup/lost_bytes", decision.lost.bytes)
         if outcome.keeper_changed:

@@ -69,7 +69,7 @@ def test_the_limit_grows_with_the_original_up_to_a_bound() -> None:
     limit = LostLimit(0.2, 20, 50)
     assert [limit.of(tokens) for tokens in (30, 100, 150, 250, 10_000)] == [20, 20, 30, 50, 50]
     assert LostLimit.parse("none").of(5) == math.inf
-    assert LostLimit.parse(0).of(1000) == 0
+    assert LostLimit.parse("0").of(1000) == 0
 
 
 @pytest.mark.parametrize("text", ["none", "0", "137", "0.2 20-50", "0.25 25-100"])
