@@ -119,7 +119,11 @@ class ConditionalMiddleware:
         if not visit.is_stored and (is_front or self._follows_duplicates):
             return False
         dedup = self._crawler.get_item_pipeline(NearDuplicatePipeline)
-        return dedup is None or await dedup.knows_bytes(visit.body_digest, visit.url)
+        if dedup is None:
+            return True
+        # A process can end between verdict and storage: what is neither a copy nor stored has to be seen in full.
+        is_whole = visit.is_stored or await dedup.was_dropped(visit.url)
+        return is_whole and await dedup.knows_bytes(visit.body_digest, visit.url)
 
     @property
     def _revisits(self) -> Revisits | None:

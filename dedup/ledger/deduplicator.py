@@ -127,6 +127,11 @@ class Deduplicator:
         with self.database.read() as connection:
             return document_rows.find_known_bodies(connection, body_digests)
 
+    def was_dropped(self, key: str) -> bool:
+        """Say whether the last document that came under a key was dropped as a copy."""
+        with self.database.read() as connection:
+            return document_rows.was_dropped(connection, key)
+
     def scoped_bytes(self, key: str, body_digest: bytes, run_id: int, spider: str = "") -> bytes:
         """Return the digest of bytes together with the scope of their document."""
         return self.scopes.mixed(key, body_digest, self.scopes.space_of(spider, run_id))

@@ -25,7 +25,7 @@ from sqlalchemy import (
 )
 
 from dedup.errors import DatabaseError
-from dedup.rules.decision import Kept
+from dedup.rules.decision import Kept, Verdict
 from dedup.rules.documents import Match, StoredDocument
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import digest
@@ -94,6 +94,13 @@ _UNDECIDED = (
     .where(documents.c.text_digest.is_(None), documents.c.id > bindparam("after"))
     .order_by(documents.c.id)
     .limit(bindparam("most"))
+)
+_LAST_OF_KEY = (
+    select(verdicts.c.verdict, verdicts.c.kept)
+    .join(documents, documents.c.id == verdicts.c.document_id)
+    .where(or_(documents.c.key_digest == bindparam("key"), documents.c.given_digest == bindparam("key")))
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
 )
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
 _WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
@@ -216,6 +223,12 @@ def find_sketches(connection: Connection, ids: Iterable[int]) -> Sequence[Any]:
 def find_by_given_key(connection: Connection, key: str) -> list[StoredDocument]:
     """Return the documents that came under a key, whatever their class and space, the earliest first."""
     return [_stored(row) for row in connection.execute(_BY_GIVEN_KEY, {"key": key_digest(key)})]
+
+
+def was_dropped(connection: Connection, key: str) -> bool:
+    """Say whether the last document that came under a key was dropped as a copy."""
+    last = connection.execute(_LAST_OF_KEY, {"key": key_digest(key)}).first()
+    return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
 
 
 def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:

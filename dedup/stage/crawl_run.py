@@ -127,6 +127,10 @@ class CrawlRun:
         spider = str(getattr(self._crawler.spider, "name", ""))
         return await self._recognising.submit(self._deduplicator.scoped_bytes(key, body_digest, run_id, spider))
 
+    async def was_dropped(self, key: str) -> bool:
+        """Say whether the last document that came under a key was dropped as a copy."""
+        return await self._in_thread(self._deduplicator.was_dropped, clean(key))
+
     async def forget(self, keys: Sequence[str]) -> None:
         """Take documents that are there no more out of the index; their duplicates are decided anew."""
         await self._in_thread(self._deduplicator.let_go, [clean(key) for key in keys])

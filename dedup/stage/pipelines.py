@@ -206,6 +206,14 @@ class NearDuplicatePipeline:
             self._fail(error)
             return False
 
+    async def was_dropped(self, key: str) -> bool:
+        """Say whether the last page that came under a URL was dropped as a copy."""
+        try:
+            return await self._run.was_dropped(key)
+        except DatabaseError as error:
+            self._fail(error)
+            return False
+
     async def forget(self, keys: list[str]) -> None:
         """Take pages, by their URLs, that are there no more out of the index; their duplicates are decided anew."""
         if self._is_open:

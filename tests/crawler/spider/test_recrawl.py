@@ -641,6 +641,24 @@ def test_a_new_text_that_was_decided_but_not_stored_is_stored_by_the_next_crawl(
         assert inconsistencies(database_url) == []
 
 
+def test_a_copy_that_became_new_in_a_killed_crawl_is_stored_by_the_next_one(database_url: str) -> None:
+    with site_of({"/a": page(text("a")), "/copy": page(text("a"))}) as site:
+        known = Known(database_url, site)
+        known.crawl()
+        with closing(Database(database_url)) as database, database.read() as connection:
+            before = connection.execute(select(visits).where(visits.c.url.like("%/copy"))).mappings().one()
+        site.pages["/a"] = page(text("b"))
+        known.crawl(recrawl="true")
+        assert known.verdicts()["/copy"] == ["new"]
+        # As if the process had been killed between the verdict and the page.
+        with closing(Database(database_url)) as database, database.write() as connection:
+            connection.execute(delete(stored_pages).where(stored_pages.c.url.like("%/copy")))
+            connection.execute(update(visits).where(visits.c.id == before["id"]).values(dict(before)))
+        known.crawl(recrawl="true")
+        assert known.stored()["/copy"] == text("a")
+        assert inconsistencies(database_url) == []
+
+
 def test_bytes_that_are_not_known_any_more_when_the_page_is_decided_are_analysed_then(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
