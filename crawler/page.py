@@ -78,6 +78,11 @@ class Page:
     run: str | None = None
 
 
+# No stat that the processes of a run add up: whoever goes on with it stores the page.
+NOT_STORED = "pages/not_stored"
+"""The stat that counts what passed and could not be stored."""
+
+
 class OverLimit(DropItem):
     """As many pages as `max_pages` allows are kept already."""
 

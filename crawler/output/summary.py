@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 
 from crawler.output.skipping import PREFIX as SKIPPED
 from crawler.output.skipping import ROBOTS_TXT, named_pages
+from crawler.page import NOT_STORED
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
@@ -52,6 +53,8 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
     ]
     if replaced := stats.get_value(_REPLACED, 0):
         kept.append(f"less {replaced:,} replaced by better copies")
+    if lost := stats.get_value(NOT_STORED, 0):
+        kept.append(f"less {lost:,} not stored")
     exact, near = (count_verdicts(stats, verdict) for verdict in DROPPED)
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
@@ -161,10 +164,10 @@ def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
 
 
 def count_kept(stats: StatsCollector) -> int:
-    """Return how many pages a crawl has kept so far: what was passed on, less what a better copy has replaced."""
+    """Return how many pages a crawl has kept so far: passed on, not replaced by a better copy, and stored."""
     # Without the stage nothing has a verdict.
     passed = count_verdicts(stats, *KEPT) or int(stats.get_value("crawler/stored", 0))
-    return passed - int(stats.get_value(_REPLACED, 0))
+    return passed - sum(int(stats.get_value(name, 0)) for name in (_REPLACED, NOT_STORED))
 
 
 def _pages(number: int, parts: list[str]) -> str:

@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from crawler.failures import stopping
-from crawler.page import DESCRIBED, NotStored, Page, Unseen
+from crawler.page import DESCRIBED, NOT_STORED, NotStored, Page, Unseen
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Revisits, RevisitSettings
 from crawler.pages.store import PageStore, Settled
@@ -105,6 +105,7 @@ class StoragePipeline:
                 await self._describe_and_save(item)
         except DatabaseError as error:
             self._stopper.stop(error, "database_error")
+            self._crawler.stats.inc_value(NOT_STORED)
             raise NotStored("not stored: the database failed", log_level="DEBUG") from error
         finally:
             stored.set()
