@@ -283,10 +283,21 @@ def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp
     result = crawl(database, before=limit_files, url=f"{site.url}/")
     fails(result, str(database))
     assert len(result.pages) < len(TEXTS)
-    # At the smaller size not even the tables have room.
-    assert not result.pages or result.summed_up("kept") == len(result.pages)
     assert all(page["text"] for page in result.pages.values())
     completes(database, site)
+
+
+def test_what_could_not_be_stored_does_not_count_as_kept(tmp_path: Path, site: LocalSite) -> None:
+    pages = f"sqlite:///{tmp_path / 'pages.db'}"
+    PageStore(Database(pages), Outages(0)).close()
+    full = "WHEN (SELECT count(*) FROM pages) >= 5 BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+    with closing(sqlite3.connect(tmp_path / "pages.db")) as connection:
+        connection.execute(f"CREATE TRIGGER full BEFORE INSERT ON pages {full}")
+    result = crawl(tmp_path / "verdicts.db", {"CRAWLER_DATABASE_URL": pages}, url=f"{site.url}/")
+    fails(result, "full")
+    [stored] = ask(pages, "SELECT count(*) AS count FROM pages")
+    assert result.summed_up("kept") == stored["count"] < len(TEXTS)
+    assert "not stored" in result.summary["kept"]
 
 
 def test_server_that_goes_away_ends_the_crawl_and_the_next_one_completes(
