@@ -14,6 +14,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dedup.errors import DedupError
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature, make_signature
@@ -32,16 +33,30 @@ _SHARE_OF_PARAGRAPHS = 0.2
 _LINE_OF_A_MENU = 20
 
 
+MOST_MARKUP = 300_000
+"""So many tags and attributes a page may have: each takes up to 2 kB and 70 microseconds."""
+
+
+class MarkupError(DedupError):
+    """A page has more tags and attributes than are read."""
+
+
 def parse_html(html: bytes | str) -> HtmlElement | None:
     """Parse a page; bytes are decoded by what they are, not by what a header says of them.
 
     Returns:
         The tree, or None where there is nothing in it.
+
+    Raises:
+        MarkupError: it has more than `MOST_MARKUP` tags and attributes.
     """
     if isinstance(html, bytes):
         # Of bytes trafilatura asks first whether they are compressed, which pages that were fetched are not.
         with suppress(UnicodeDecodeError):
             html = html.decode()
+    markup = html.count("<") + html.count("=") if isinstance(html, str) else html.count(b"<") + html.count(b"=")
+    if markup > MOST_MARKUP:
+        raise MarkupError(f"{markup:,} tags and attributes, {MOST_MARKUP:,} are read at most")
     return _loader()(html)
 
 

@@ -55,14 +55,25 @@ class WorkerPool:
         seconds: how long a job may take before its worker is killed (not on Windows, nor in
             threads).
         preload: modules that the jobs need; the processes share what they load.
+        memory: how many bytes a worker may take beyond what is preloaded (on Linux); a job that takes more fails. 0:
+            any number.
         bundled: how many jobs that wait for a worker are sent to it at once; 1: each is sent at
             once and alone.
     """
 
-    def __init__(self, workers: int, seconds: float = 60.0, preload: Sequence[str] = PRELOAD, bundled: int = 4) -> None:
+    def __init__(
+        self,
+        workers: int,
+        seconds: float = 60.0,
+        preload: Sequence[str] = PRELOAD,
+        *,
+        memory: int = 700 << 20,
+        bundled: int = 4,
+    ) -> None:
         self._workers = 0 if workers and _is_childless() else workers
         self._preload = preload
         self._seconds = seconds
+        self._memory = memory
         self._bundled = bundled
         self._waiting: deque[_Job] = deque()
         self._bundles = 0
@@ -185,7 +196,7 @@ class WorkerPool:
         if workers == 0:
             return ThreadPoolExecutor(1)
         lists = list(word_lists.registered().values())
-        return ProcessPoolExecutor(workers, process_context(self._preload), prepare_worker, (lists,))
+        return ProcessPoolExecutor(workers, process_context(self._preload), prepare_worker, (lists, self._memory))
 
 
 def _tell(job: _Job, value: Any, error: BaseException | None) -> None:

@@ -6,20 +6,33 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from dedup.signature import word_lists
+
+if sys.platform == "linux":
+    import resource
 
 Result = tuple[Any, Exception | None]
 """What a job returned, or what it raised."""
 
 
-def prepare_worker(lists: Iterable[bytes]) -> None:
-    """Make a process that was just started one that serves its parent alone, knows its word lists, and ends with it."""
+def prepare_worker(lists: Iterable[bytes], memory: int) -> None:
+    """Make a process that was just started one that serves its parent alone, knows its word lists, and ends with it.
+
+    Args:
+        lists: the word lists.
+        memory: how many bytes more than it has it may take (on Linux); 0: any number.
+    """
+    if memory and sys.platform == "linux":
+        used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (used + memory, used + memory))
     word_lists.prepare(lists)
     # What these log of a single page is of no use to the user; the crawl counts what matters.
     for name in ("trafilatura", "htmldate", "courlan"):

@@ -179,7 +179,7 @@ class _Run:
         """Read and decide everything; stopped or not, the state is saved."""
         job = self._job
         progress = CorpusProgress(stream, job.files, self._position)
-        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), bundled=1)
+        pool = WorkerPool(job.processes, _CHUNK_SECONDS, preloads(job.files, job.options), memory=0, bundled=1)
         next_checkpoint = time.monotonic() + job.checkpoint_seconds
         decider = ThreadPoolExecutor(1)
         try:
