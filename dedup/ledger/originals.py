@@ -23,6 +23,9 @@ from dedup.sql.schema import to_unsigned
 
 logger = logging.getLogger(__name__)
 
+_COPIES = 4
+"""Of a text of few words under so many other keys; what has it under one more is kept."""
+
 
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
@@ -54,7 +57,7 @@ class OriginalFinder:
                 twin = document_rows.find_by_text_outside_cluster(batch.connection, content.text_digest, own_id)
         if twin is not None:
             leader = document_rows.leader_of(batch.connection, twin)
-            if document.keeps_short and 0 < content.sketch.tokens < self.settings.min_tokens:
+            if self._is_similar(batch, document, content, leader):
                 return Answer(similar=Match(leader, twin, rule=Rule.SAME_SHORT_TEXT))
             return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
@@ -76,6 +79,14 @@ class OriginalFinder:
                 self.settings.scheme,
                 plain(key),
             )
+
+    def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
+        """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
+        if not 0 < content.sketch.tokens < max(document.similar_below, self.settings.short_tokens):
+            return False
+        if content.sketch.tokens < document.similar_below:
+            return True
+        return document.similar_below > 0 and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
 
 
 class _KnownDocuments:

@@ -29,8 +29,8 @@ class Document:
             Else the document has changed.
         is_keyless: whether its key is made of where it was found and what it says: a list that has moved on has it
             under another one, and what an earlier run has seen there is unchanged.
-        keeps_short: whether a text of fewer tokens than `min_tokens` that is equal to another one is similar to it, and
-            no copy: two who write the same few words have written two things.
+        similar_below: a text of fewer tokens that is equal to another one is similar to it, and no copy: two who write
+            the same few words have written two things. 0: it is a copy, however short.
     """
 
     key: str
@@ -43,7 +43,7 @@ class Document:
     item_class: str = ""
     separate: bool = False
     is_keyless: bool = False
-    keeps_short: bool = False
+    similar_below: int = 0
 
 
 class StoredDocument(NamedTuple):

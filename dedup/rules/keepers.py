@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from dedup.errors import SettingsError
+from dedup.rules.setting_values import from_json
 
 MOST_VOTES = 100
 """Up to so many votes for a copy are counted: what counting costs must not grow with a cluster."""
@@ -105,6 +106,7 @@ class KeeperPolicy:
         """
         if isinstance(value, KeeperPolicy):
             return value
+        value = from_json(_SETTING, value)
         parts = value.split(",") if isinstance(value, str) else [value] if callable(value) else value
         if not isinstance(parts, Iterable):
             raise SettingsError(f"{_SETTING} = {value!r}: expected rules: {', '.join(RULES)}, or functions of your own")

@@ -10,7 +10,7 @@ class Rule(StrEnum):
 
     SAME_TEXT = "the texts are the same once normalised"
     SAME_BYTES = "the pages have no text, and their bytes are the same"
-    SAME_SHORT_TEXT = "the texts are the same, and have too few tokens to say that one is a copy"
+    SAME_SHORT_TEXT = "the texts are the same, but too short, or had by too many, to say that one is a copy"
     TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
     NO_FEATURES = "the scheme finds no feature in a text: only the same text is a copy, and the texts are not the same"
     TOO_FAR = "the fingerprints differ in more than 3 bits, and mode is paper"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from enum import StrEnum
@@ -57,6 +58,20 @@ def to_word(words: type[W]) -> Callable[[str, Any], W]:
             raise SettingsError(f"{name} = {value!r}: expected one of {', '.join(words)}") from None
 
     return convert
+
+
+def from_json(name: str, value: Any) -> Any:
+    """Return the list or mapping that a text is in JSON, as on a command line; any other value as it is.
+
+    Raises:
+        SettingsError: it begins like one of them, and is no JSON.
+    """
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError as error:
+        raise SettingsError(f"{name} = {value!r}: expected names, or a list or mapping in JSON: {error}") from None
 
 
 def to_parsed(kind: type[P]) -> Callable[[str, Any], P]:

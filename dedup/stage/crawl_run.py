@@ -26,6 +26,7 @@ from dedup.signature.normalise import clean
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.failures import outages_of
 from dedup.stage.items.unexamined import UnexaminedItems
+from dedup.stage.origins import Turn
 from dedup.stage.passed import PATIENCE, PassedItems
 from dedup.stage.project import make_database_folder
 
@@ -104,10 +105,10 @@ class CrawlRun:
         self._crawler.stats.set_value("dedup/run", name)
         return self._run_id
 
-    async def decide(self, document: Document) -> Decision | None:
-        """Return the decision on a document; None if its bytes are not known any more.
+    async def decide(self, document: Document, turn: Turn) -> Decision | None:
+        """Return the decision on a document when its turn comes; None, at once, if its bytes are not known any more.
 
-        What is to be dropped waits for its original, if that is under way, see `PassedItems`.
+        What is to be dropped waits for its original, if that is under way, see `PassedItems`, and lets others pass.
 
         Raises:
             DatabaseError: the database failed.
@@ -117,6 +118,8 @@ class CrawlRun:
             await self.begin()
         deadline = asyncio.get_running_loop().time() + PATIENCE
         decision = await self._deciding.submit((document, _NONE))
+        if decision is not None:
+            await turn.come()
         while decision is not None and decision.is_dropped and await self.passed.loses_original(decision, deadline):
             decision = await self._deciding.submit((document, decision.document_id))
         return decision

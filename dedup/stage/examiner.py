@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, NamedTuple
 
 from itemadapter import ItemAdapter
@@ -17,9 +17,11 @@ from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.reading import ItemReader, Reading
 from dedup.stage.items.settings import ItemSettings, ShortTexts
 from dedup.stage.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, UnexaminedItems
+from dedup.stage.origins import Turn
 from dedup.stage.signing import ItemSigner
 from dedup.workers.pool import WorkerPool
 
@@ -38,11 +40,19 @@ class Examined(NamedTuple):
 class Examiner:
     """Reads items, has them signed and decided, and says in the log where it finds what.
 
-    It counts the items that got a decision, and keeps those that could get none.
+    It counts the items that got a decision, and keeps those that could get none. `behind` are the names of the
+    pipelines behind the stage.
     """
 
     def __init__(
-        self, crawler: Crawler, settings: DedupSettings, items: ItemSettings, run: CrawlRun, workers: WorkerPool
+        self,
+        crawler: Crawler,
+        settings: DedupSettings,
+        items: ItemSettings,
+        run: CrawlRun,
+        workers: WorkerPool,
+        *,
+        behind: Sequence[str],
     ) -> None:
         spider = str(getattr(crawler.spider, "name", ""))
         self.examined = 0
@@ -52,12 +62,14 @@ class Examiner:
         self._passes_short = items.short_texts is ShortTexts.PASS
         self._min_tokens = settings.min_tokens
         self._reader = ItemReader(items, spider)
-        self._signer = ItemSigner(items, find_scheme(settings.scheme), workers, run, spider)
+        keeps = items.short_texts is ShortTexts.SIMILAR
+        self._equal = EqualTexts(settings.min_tokens if keeps else 0, behind)
+        self._signer = ItemSigner(items, find_scheme(settings.scheme), workers, run, spider=spider, equal=self._equal)
         self._sources: set[tuple[str, str, str]] = set()
         self._reasons_told: set[str] = set()
 
-    async def examine(self, item: Any, response: Response | None) -> Examined | None:
-        """Return the decision on an item; None where there is none, and it passes.
+    async def examine(self, item: Any, response: Response | None, turn: Turn) -> Examined | None:
+        """Return the decision on an item, when its turn comes; None where there is none, and it passes.
 
         Raises:
             DatabaseError: the database failed.
@@ -74,15 +86,16 @@ class Examiner:
         if document is None or (self._passes_short and self._is_short(document)):
             self._stats.inc_value("dedup/not_examined")
             return None
-        decision = await self._run.decide(document)
+        decision = await self._run.decide(document, turn)
         if decision is None:
             # Its bytes were known when the page was looked at, and are not any more.
             document = await self._signed(reading, self._signer.analysed(document, reading.content))
-            decision = None if document is None else await self._run.decide(document)
+            decision = None if document is None else await self._run.decide(document, turn)
         if decision is None:
             self._stats.inc_value("dedup/not_examined")
             return None
         self.examined += 1
+        self._equal.note(reading.item_class, decision)
         self._tell_source(reading)
         return Examined(reading, decision)
 

@@ -35,6 +35,7 @@ class ItemPage:
         self.has_copy = False
         self.last_news = time.monotonic()
         self._under_way = 0
+        self._last_turn: Turn | None = None
         self._response = ref(response)
         self._settled = asyncio.Event()
 
@@ -86,6 +87,27 @@ class ItemPage:
             self._settled.set()
 
 
+class Turn:
+    """The place of an item among those of its page, which leave the stage in the order in which they came.
+
+    Args:
+        before: that of the item before it; None: it is the first.
+    """
+
+    def __init__(self, before: Turn | None) -> None:
+        self._before = before
+        self._is_over = asyncio.Event()
+
+    async def come(self) -> None:
+        """Wait until the item before has left; those behind this one may leave once this one goes on."""
+        try:
+            if self._before is not None:
+                await self._before._is_over.wait()  # noqa: SLF001 -- one of the same class
+        finally:
+            self._before = None
+            self._is_over.set()
+
+
 class Origins:
     """The responses of the items of a crawl that are under way.
 
@@ -96,6 +118,8 @@ class Origins:
 
     def __init__(self) -> None:
         self._pages: WeakKeyDictionary[Response, ItemPage] = WeakKeyDictionary()
+        # Of items of `start()`, and of those whose page is not known.
+        self._last_turn: Turn | None = None
         # A page that is in `_pages` no more is in neither.
         self._page_of: WeakValueDictionary[int, ItemPage] = WeakValueDictionary()
 
@@ -129,6 +153,12 @@ class Origins:
         """
         page = self._page_of_item(item)
         return None if page is None else page.response
+
+    def turn_of(self, item: Any) -> Turn:
+        """Return the place of an item that comes to the stage now."""
+        place = self._page_of_item(item) or self
+        place._last_turn = turn = Turn(place._last_turn)  # noqa: SLF001 -- of both classes here
+        return turn
 
     def decided(self, item: Any, *, is_duplicate: bool, is_dropped: bool = False) -> None:
         """Take note of an item's verdict, or that it gets none; an item that is not known is no error.

@@ -33,7 +33,7 @@ from dedup.stage.failures import (
 from dedup.stage.items.marking import Marker
 from dedup.stage.items.settings import OnError
 from dedup.stage.origins import Origins
-from dedup.stage.placement import neighbours
+from dedup.stage.placement import names_around, neighbours
 from dedup.stage.reporting import write_report_of_run
 from dedup.stage.signals import document_dropped, document_kept
 from dedup.warming import prepare_crawl
@@ -53,6 +53,8 @@ STAT_OF_KEPT = {
 _WAY_OUT = (
     "if it is a trap, DEDUP_FOLLOW_DUPLICATES = False ends it; if they are no copies, DEDUP_BRAKE = 'stop' keeps them"
 )
+
+_MOMENT = 0.05
 
 RUN_GOES_ON = "dedup/run_goes_on"
 """The stat by which an application says that other processes go on with the run, so that it stays open."""
@@ -87,6 +89,9 @@ class NearDuplicatePipeline:
         self._workers = WorkerPool(self._items.workers)
         close_when_forced(self._workers)
         self._is_open = False
+        self._opening = asyncio.Lock()
+        self._was_opened = False
+        self._inside = 0
         self._told: set[str] = set()
 
     @classmethod
@@ -103,10 +108,23 @@ class NearDuplicatePipeline:
         return pipeline
 
     async def open_spider(self) -> None:
-        logger.info("%s", neighbours(self._crawler.settings, type(self)))
+        if not _is_tried_out(self._crawler):
+            await self._open()
+
+    async def _open(self) -> None:
+        async with self._opening:
+            if not self._was_opened:
+                self._was_opened = True
+                await self._open_now()
+
+    async def _open_now(self) -> None:
+        settings = self._crawler.settings
+        logger.info("%s", neighbours(settings, type(self)))
         try:
             await asyncio.to_thread(prepare_crawl)
-            self._examiner = Examiner(self._crawler, self.settings, self._items, self._run, self._workers)
+            _, behind = names_around(settings, type(self))
+            run, workers = self._run, self._workers
+            self._examiner = Examiner(self._crawler, self.settings, self._items, run, workers, behind=behind)
             await self._run.open()
             self._is_open = True
         except DedupError as error:
@@ -122,6 +140,9 @@ class NearDuplicatePipeline:
                 refuse_to_start(error)
 
     async def close_spider(self) -> None:
+        # `scrapy parse` does not wait for the items that it sends through pipelines.
+        while self._inside:
+            await asyncio.sleep(_MOMENT)
         self._workers.close()
         if self._is_open:
             await self._run.stop_deciding()
@@ -152,13 +173,16 @@ class NearDuplicatePipeline:
             fail_at_the_end(self._crawler)
 
     async def process_item(self, item: Any) -> Any:
-        response = self._origins.response_of(item)
+        response, turn = self._origins.response_of(item), self._origins.turn_of(item)
         is_duplicate = is_dropped = False
+        self._inside += 1
         try:
+            if not self._is_open:
+                await self._open()
             if not self._is_open:
                 self._crawler.stats.inc_value("dedup/not_decided")
                 return item
-            examined = await self._examiner.examine(item, response)
+            examined = await self._examiner.examine(item, response, turn)
             if examined is not None:
                 dropped = self._settle(item, examined.decision, response)
                 if dropped is None:
@@ -176,15 +200,26 @@ class NearDuplicatePipeline:
             self._stopper.stop(error, "keeper_rule_failed")
             raise Undecided("not decided: a rule for keepers failed", "") from error
         finally:
+            self._inside -= 1
+            await turn.come()
             self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
         return item
 
-    def item_scraped(self) -> None:
+    def item_scraped(self, response: Response | None) -> None:
         """Handle the signal: an item is through all pipelines."""
         self._run.passed.store()
+        self._look_whether_idle(response)
 
-    async def item_refused(self) -> None:
+    def _look_whether_idle(self, response: Response | None) -> None:
+        """Let a crawl end behind the last item of `start()`: Scrapy looks by itself only every five seconds."""
+        engine = self._crawler.engine
+        slot = None if engine is None else engine._slot  # noqa: SLF001 -- nothing else tells Scrapy to look
+        if response is None and slot is not None:
+            asyncio.get_running_loop().call_later(_MOMENT, slot.nextcall.schedule)
+
+    async def item_refused(self, response: Response | None) -> None:
         """Handle the signals: an item was dropped by whatever pipeline, or one failed on it."""
+        self._look_whether_idle(response)
         try:
             await self._run.passed.refuse()
         except DatabaseError as error:
@@ -300,3 +335,9 @@ def _counted_as(decision: Decision) -> str:
         return "replaced"
     kept = decision.outcome.kept
     return decision.verdict.value.replace(" ", "_") if kept is None else STAT_OF_KEPT[kept]
+
+
+def _is_tried_out(crawler: Crawler) -> bool:
+    """Say whether `scrapy shell`, `fetch` or `parse` runs a spider, whose items hardly ever reach the pipelines."""
+    start = getattr(type(crawler.spider), "start", None)
+    return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

@@ -11,6 +11,7 @@ from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
 from dedup.errors import SettingsError
+from dedup.rules.setting_values import from_json
 
 AFTER = "DEDUP_AFTER"
 _ALONE = 300.0
@@ -26,7 +27,7 @@ def order_for(settings: BaseSettings) -> float:
     Raises:
         SettingsError: `DEDUP_AFTER` is neither, or names a pipeline that there is not.
     """
-    after, orders = settings.get(AFTER), _orders(settings)
+    after, orders = from_json(AFTER, settings.get(AFTER)), _orders(settings)
     if (number := _number(after)) is not None:
         return number
     first = min((order for pipeline, order in orders.items() if not _is_media(pipeline)), default=None)
@@ -38,12 +39,18 @@ def order_for(settings: BaseSettings) -> float:
     return (last + min(behind)) / 2 if behind else last + 1
 
 
-def neighbours(settings: BaseSettings, stage: type) -> str:
-    """Say in a line what runs before the stage and what after it."""
+def names_around(settings: BaseSettings, stage: type) -> tuple[list[str], list[str]]:
+    """Return the names of the pipelines that run before the stage, and of those that run after it, in their order."""
     orders = _orders(settings)
     names = sorted(orders, key=orders.__getitem__)
     place = names.index(stage)
-    before, after = ([pipeline.__name__ for pipeline in part] for part in (names[:place], names[place + 1 :]))
+    before, behind = ([pipeline.__name__ for pipeline in part] for part in (names[:place], names[place + 1 :]))
+    return before, behind
+
+
+def neighbours(settings: BaseSettings, stage: type) -> str:
+    """Say in a line what runs before the stage and what after it."""
+    before, after = names_around(settings, stage)
     done = "marked, not dropped," if settings.getbool("DEDUP_MARK_ONLY") else "dropped"
     told = f"duplicates are {done} before {', '.join([*after, 'the feeds'])}"
     return f"{told}; after {', '.join(before)}" if before else told

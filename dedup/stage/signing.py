@@ -13,9 +13,10 @@ from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature, digest, make_signature
 from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.fields import value_of
 from dedup.stage.items.reading import ItemContent, Reading
-from dedup.stage.items.settings import ItemSettings, SameKey, ShortTexts
+from dedup.stage.items.settings import ItemSettings, SameKey
 from dedup.warming import SIGNATURES
 from dedup.workers.pool import WorkerPool
 
@@ -27,13 +28,23 @@ _AT_ONCE = 50_000
 class ItemSigner:
     """Makes documents of items; what takes long, as texts of HTML do, is done in worker processes."""
 
-    def __init__(self, settings: ItemSettings, scheme: Scheme, workers: WorkerPool, run: CrawlRun, spider: str) -> None:
+    def __init__(
+        self,
+        settings: ItemSettings,
+        scheme: Scheme,
+        workers: WorkerPool,
+        run: CrawlRun,
+        *,
+        spider: str,
+        equal: EqualTexts,
+    ) -> None:
         self._settings = settings
         self._scheme = scheme
         self._is_compiled = scheme.is_compiled and is_kept(*SIGNATURES)
         self._workers = workers
         self._run = run
         self._spider = spider
+        self._equal = equal
 
     async def document(self, item: Any, reading: Reading) -> Document | None:
         """Return the document of an item; None where there is nothing to compare.
@@ -58,7 +69,7 @@ class ItemSigner:
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,
             is_keyless=not reading.key_field,
-            keeps_short=settings.short_texts is ShortTexts.SIMILAR,
+            similar_below=self._equal.limit(reading.item_class),
         )
         signature = value_of(adapter, settings.signature_field)
         if isinstance(signature, Signature):
@@ -73,14 +84,15 @@ class ItemSigner:
         Raises:
             Exception: what a library makes of a broken page.
         """
-        if content.text:
-            signature = await self._sign(content.text)
-            return replace(document, signature=signature, text_bytes=_size(content.text))
         if content.html:
             html = content.html if isinstance(content.html, bytes) else content.html.encode("utf-8", "replace")
             text, signature = await self._workers.run(analyse_html, content.html, self._scheme)
-            body_digest = document.body_digest or digest(html)
-            return replace(document, signature=signature, text_bytes=_size(text), body_digest=body_digest)
+            if len(text) > len(content.text) or not content.text:
+                body_digest = document.body_digest or digest(html)
+                return replace(document, signature=signature, text_bytes=_size(text), body_digest=body_digest)
+        if content.text:
+            signature = await self._sign(content.compared)
+            return replace(document, signature=signature, text_bytes=_size(content.text))
         if content.checksums:
             # Files are alike only if they are the same to the byte, as pages without text are.
             body_digest = digest("\n".join(content.checksums).encode("utf-8", "replace"))

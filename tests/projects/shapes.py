@@ -94,7 +94,8 @@ def shop() -> Project:
         reviews = [json.loads(line) for line in _lines(folder / "Review.jsonl")]
         found = [
             Stored(
-                f"{item['title']}, {item['category']}", ItemContent(text=f"{item['title']}\n{item['description']}").name
+                f"{item['title']}, {item['category']}",
+                ItemContent(text=f"{item['title']}\n{item['description']}", details=(item["price"],)).name,
             )
             for item in products
         ]
@@ -107,7 +108,6 @@ def shop() -> Project:
         stored=stored,
         copies=(
             ("Kettle for the stove, kitchen", "Kettle for the stove, gifts"),
-            ("Tent for 2, outdoor", "Tent for 2, sale"),
             ("review 102", "review 108"),
             # One of them is shown in both categories of its product, under the same id.
             ("review 107", "review 107", "review 110"),

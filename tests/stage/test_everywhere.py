@@ -228,7 +228,13 @@ def test_spider_that_cannot_run_does_not_end_those_beside_it(project: Project) -
 def test_commands_that_are_no_crawl_leave_no_run_behind(command: list[str], project: Project, site: LocalSite) -> None:
     result = project.scrapy(*(part.replace("SITE", site.url) for part in command))
     assert (result.status, result.errors) == (0, [])
-    assert project.runs() == []
+    assert not (project.folder / "dedup.db").exists()
+
+
+def test_items_that_are_tried_out_in_pipelines_are_decided(project: Project, site: LocalSite) -> None:
+    result = project.scrapy("parse", "--spider=shop", "--pipelines", f"{site.url}/page", accidents=True)
+    assert (result.status, result.errors) == (0, [])
+    assert len(project.runs()) == 1
 
 
 def test_crawl_that_finds_nothing_leaves_no_run_behind(project: Project, site: LocalSite) -> None:

@@ -99,3 +99,9 @@ def test_line_says_what_comes_before_and_after() -> None:
 def test_line_does_not_speak_of_dropping_where_nothing_is_dropped() -> None:
     settings = Settings({"ITEM_PIPELINES": {NearDuplicatePipeline: 50}, "DEDUP_MARK_ONLY": True})
     assert neighbours(settings, NearDuplicatePipeline) == "duplicates are marked, not dropped, before the feeds"
+
+
+def test_pipelines_are_named_in_json_too_as_on_a_command_line() -> None:
+    assert 100 < order({Clean: 100, Store: 101}, DEDUP_AFTER='["Clean"]') < 101
+    with pytest.raises(SettingsError, match=r"DEDUP_AFTER = '\[Clean\]': expected names, or a list"):
+        order({Clean: 100}, DEDUP_AFTER="[Clean]")

@@ -12,6 +12,7 @@ from dedup.rules.documents import Document
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.reading import ItemContent
 from dedup.stage.items.settings import ItemSettings
 from dedup.stage.signing import ItemSigner
@@ -36,7 +37,8 @@ class Workers:
 def test_what_takes_microseconds_is_not_sent_to_a_worker(words: int, scheme: str, sent: int) -> None:
     workers, text = Workers(), document(words)
     run = cast("CrawlRun", None)
-    signer = ItemSigner(ItemSettings(), find_scheme(scheme), cast("WorkerPool", workers), run, "site")
+    pool, equal = cast("WorkerPool", workers), EqualTexts(0, [])
+    signer = ItemSigner(ItemSettings(), find_scheme(scheme), pool, run, spider="site", equal=equal)
     signed = asyncio.run(signer.analysed(Document("key", None), ItemContent(text)))
     assert signed is not None
     assert signed.signature is not None

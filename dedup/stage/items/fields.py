@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from itemadapter import ItemAdapter
 
 from dedup.errors import SettingsError
+from dedup.rules.setting_values import from_json
 
 ItemFunction = Callable[[Any], Any]
 """Takes an item and returns a value of it, or None."""
@@ -55,8 +56,7 @@ class FieldRule:
         """
         if isinstance(value, FieldRule):
             return value
-        if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-            value = _from_json(setting, value)
+        value = from_json(setting, value)
         if isinstance(value, Mapping):
             rules = {
                 _class_name(setting, kind): None if rule is None else cls.parse(setting, rule)
@@ -105,13 +105,6 @@ def _class_name(setting: str, kind: Any) -> str:
     raise SettingsError(f"{setting}: {kind!r} is no item class, nor the name of one")
 
 
-def _from_json(setting: str, value: str) -> Any:
-    try:
-        return json.loads(value)
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"{setting} = {value!r}: expected names, or a list or mapping in JSON: {error}") from None
-
-
 def _import(setting: str, path: str) -> ItemFunction:
     module, _, name = path.partition(":")
     try:
@@ -124,11 +117,23 @@ def _import(setting: str, path: str) -> ItemFunction:
 
 
 def value_of(adapter: ItemAdapter, name: str) -> Any:
-    """Return the value of a field; None where an item has no such field, or has never set it."""
+    """Return the value of a field, in any case; None where an item has no such field, or has never set it."""
+    field = actual_name(adapter, name)
     try:
-        return adapter[name]
+        return None if field is None else adapter[field]
     except (KeyError, AttributeError):  # the latter of dataclasses and attrs, whose fields are there from the start
         return None
+
+
+def actual_name(adapter: ItemAdapter, name: str) -> str | None:
+    """Return a field's name as an item has it, in upper or lower case; None where it has none."""
+    return _actual_names(tuple(adapter)).get(name) or _actual_names(tuple(adapter)).get(name.lower())
+
+
+@lru_cache(maxsize=256)
+def _actual_names(names: tuple[str, ...]) -> dict[str, str]:
+    # The first of those that differ in their case alone, but for the name itself.
+    return {str(name).lower(): name for name in reversed(names)} | {name: name for name in names}
 
 
 def _value_at(adapter: ItemAdapter, path: str) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urljoin
 
@@ -14,7 +15,8 @@ from w3lib.html import remove_tags, replace_entities
 
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
-from dedup.stage.items.settings import TEXT_FIELDS, ItemSettings
+from dedup.stage.items.fields import FieldRule, actual_name
+from dedup.stage.items.settings import DETAIL_FIELDS, TEXT_FIELDS, ItemSettings, ShortTexts
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Sites write what these are asked about: nothing may be tried in more ways than one.
@@ -30,7 +32,13 @@ _PLACEHOLDERS = frozenset(
     "null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无".split()  # noqa: SIM905
 )
 _LONGEST_PLACEHOLDER = 20
+_LONGEST_DETAIL = 100
 _NO_LETTER = re.compile(r"[\W_]+")
+
+SHORT_TEXT = 400
+"""Characters: of a text of fewer than 64 words other fields are looked at, too."""
+
+_DETAIL_FIELDS = FieldRule(DETAIL_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +47,30 @@ class ItemContent:
 
     Attributes:
         text: its text, the title above it; empty where there is none.
-        html: what its text is to be taken from, where it has none.
+        html: what its text is to be taken from, where it has none, or a short one while this brings a longer one.
+        details: what else tells a short text from others, see `DETAIL_FIELDS`.
         checksums: those of its files, where it has neither.
         source: where this stands, such as `title + content`; empty: nowhere.
     """
 
     text: str = ""
     html: bytes | str = ""
+    details: tuple[str, ...] = ()
     checksums: tuple[str, ...] = ()
     source: str = ""
+
+    @property
+    def compared(self) -> str:
+        """The text that is compared: a short one with its details."""
+        return "\n".join([self.text, *self.details])
 
     @property
     def name(self) -> str:
         """A few characters that tell this content from other."""
         html = self.html.encode("utf-8", "replace") if isinstance(self.html, str) else self.html
-        content = self.text.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
+        content = (
+            self.compared.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
+        )
         return f"(text {digest(content)[:_NAMED_BYTES].hex()})"
 
 
@@ -97,6 +114,10 @@ class ItemReader:
         for field, value in self._settings.key_field.find(item):
             if key := _key(value):
                 key = self._full_key(key, page)
+                if not content.source:
+                    content = self._find_title(item)
+                elif key == page and 0 < len(content.text) <= SHORT_TEXT:
+                    content = replace(content, html=self._find_page(item))
                 return Reading(item_class, key, field, key == page, content)
         return Reading(item_class, f"{page or self._spider} {content.name}", "", is_page=False, content=content)
 
@@ -109,8 +130,8 @@ class ItemReader:
         adapter, settings = ItemAdapter(item), self._settings
         rules = (each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field))
         names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
-        there = set(adapter)
-        return [name for name in names if name in there and not any(_text_or_page(adapter[name]))]
+        there = [actual for name in names if (actual := actual_name(adapter, name))]
+        return [name for name in there if not any(_text_or_page(adapter[name]))]
 
     def _full_key(self, key: str, page: str) -> str:
         if _URL.match(key):
@@ -124,7 +145,7 @@ class ItemReader:
             text, page = _text_or_page(value)
             if text:
                 self._seen.setdefault(type(item), set()).add(field)
-                return self._with_title(item, text, field)
+                return self._with_details(item, self._with_title(item, text, field))
             if page and not html.html:
                 html = ItemContent(html=page, source=field)
         for field, value in self._settings.html_field.find(item):
@@ -137,6 +158,17 @@ class ItemReader:
                 return ItemContent(checksums=checksums, source=f"checksums of {field}")
         return ItemContent()
 
+    def _find_page(self, item: Any) -> bytes | str:
+        return next((page for _, value in self._settings.html_field.find(item) if (page := _html(value))), "")
+
+    def _with_details(self, item: Any, content: ItemContent) -> ItemContent:
+        """Return a short text with what else tells an item from others: its price, its author."""
+        if self._settings.short_texts is not ShortTexts.SIMILAR or len(content.text) > SHORT_TEXT:
+            return content
+        found = (_detail(value) for _, value in _DETAIL_FIELDS.find(item))
+        known = content.text.casefold()
+        return replace(content, details=tuple(each for each in dict.fromkeys(found) if each.casefold() not in known))
+
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
         found = self._settings.text_field.find(item)
         rule = self._settings.text_field.rule_for(type(item))
@@ -147,8 +179,23 @@ class ItemReader:
     def _is_second_choice(self, item: Any, field: str) -> bool:
         """Say whether items like this one have their text in a field that comes before this one."""
         better = self._seen.get(type(item), set()).intersection(TEXT_FIELDS[: TEXT_FIELDS.index(field)])
+        if not isinstance(item, dict):
+            return bool(better)
         # Dicts of several kinds have one class.
-        return any(name in item for name in better) if isinstance(item, dict) else bool(better)
+        return any(actual_name(ItemAdapter(item), name) for name in better)
+
+    def _find_title(self, item: Any) -> ItemContent:
+        """Return the title of an item that by its class has nothing else: a short text, if its key is its own."""
+        adapter, settings = ItemAdapter(item), self._settings
+        rules = [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
+        is_named = rules[0] is not None and rules[0].names != TEXT_FIELDS
+        if is_named or any(actual_name(adapter, name) for rule in rules if rule is not None for name in rule.names):
+            return ItemContent()
+        for name, value in settings.title_field.find(item):
+            title, _ = _text_or_page(value)
+            if title:
+                return self._with_details(item, ItemContent(text=title, source=name))
+        return ItemContent()
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
         for name, value in self._settings.title_field.find(item):
@@ -190,6 +237,14 @@ def _is_placeholder(value: bytes | str) -> bool:
         return False
     letters = _NO_LETTER.sub("", value).casefold()
     return not letters or letters in _PLACEHOLDERS
+
+
+def _detail(value: Any) -> str:
+    value = _joined(value)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float, Decimal)):
+        return ""
+    text = " ".join(str(value).split())
+    return "" if len(text) > _LONGEST_DETAIL or _is_placeholder(text) else text
 
 
 def _without_markup(text: str) -> str:

@@ -20,6 +20,7 @@ TEXT_FIELDS = (
     "article_body",
     "articleBody",
     "articleText",
+    "article",
     "maintext",
     "main_text",
     "full_text",
@@ -31,8 +32,15 @@ TEXT_FIELDS = (
     "content_intro",
     "summary",
     "abstract",
+    "motto",
 )
-TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading")
+TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")
+# What tells two things of one short text from each other; no date and no count, which change with every visit.
+DETAIL_FIELDS = (
+    *("price", "sale_price", "brand", "model", "variant", "color", "colour", "size", "seller", "rating", "stars"),
+    *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
+    *TITLE_FIELDS,
+)
 HTML_FIELDS = (
     "html",
     "raw_html",
@@ -52,6 +60,8 @@ KEY_FIELDS = (
     "page_url",
     "source_url",
     "article_url",
+    "news_url",
+    "product_url",
     "permalink",
     "href",
     "guid",

@@ -210,3 +210,36 @@ def test_what_a_site_writes_is_read_in_a_moment(text: str) -> None:
 )
 def test_elements_without_text_are_left_out(text: str, found: str) -> None:
     assert read({"text": text}).content.text == found
+
+
+@pytest.mark.parametrize(
+    ("item", "text", "key"),
+    [
+        ({"Title": "T", "BODY": "b", "Url": "https://example.com/1"}, "T\nb", "https://example.com/1"),
+        ({"article": "a", "news_url": "https://example.com/2"}, "a", "https://example.com/2"),
+        ({"headline": "H", "link": "https://example.com/3"}, "H", "https://example.com/3"),
+        ({"product": "P", "product_url": "https://example.com/4"}, "P", "https://example.com/4"),
+        ({"motto": "m", "id": 7}, "m", "shop:7"),
+    ],
+)
+def test_names_of_fields_are_found_in_any_case_and_a_title_alone_is_a_text(item: Any, text: str, key: str) -> None:
+    found = read(item)
+    assert (found.content.text, found.key) == (text, key)
+
+
+def test_a_title_is_no_text_where_another_field_is_looked_at() -> None:
+    assert read({"title": "T", "url": "https://example.com/1", "text": ""}).content.text == ""
+    assert read({"title": "T", "url": "https://example.com/1"}, text_field="body").content.text == ""
+
+
+def test_a_short_text_is_compared_with_what_else_tells_items_apart() -> None:
+    item = {"id": 1, "text": "Great kettle!", "Author": ["Ann"], "price": 4.5, "date": "2026-01-01", "views": 17}
+    assert read(item).content.compared == "Great kettle!\n4.5\nAnn"
+    assert read(item | {"text": "long " * 100}).content.details == ()
+    assert read(item, short_texts="drop").content.details == ()
+
+
+def test_the_page_of_a_short_text_is_looked_at_if_the_item_stands_for_it() -> None:
+    item = {"text": "The beginning ...", "html": HTML}
+    assert read(item | {"url": PAGE}).content.html == HTML
+    assert not read(item | {"url": f"{PAGE}#comment"}).content.html

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 import scrapy
+from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
 from dedup.rules.rule import Rule
@@ -20,6 +21,7 @@ from dedup.stage.signals import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, filled_in
+from tests.waiting import HANG
 
 pytestmark = pytest.mark.slow
 
@@ -455,3 +457,74 @@ def test_marks_leave_alone_what_a_project_has_in_their_place(sqlite_url: str) ->
     settings = {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": sqlite_url, "DEDUP_MARK_ONLY": True}
     outcome = crawl_here(WithMeta, settings, items=four())
     assert (len(outcome.items), outcome.failed) == (4, 0)
+
+
+def test_items_of_a_page_leave_in_the_order_in_which_they_came(pass_on: PassOn) -> None:
+    long, page = document(10_000, "long"), f"<html><body><p>{document(100, 'page')}</p></body></html>"
+    kinds = ({"text": long}, {"views": 1}, {"html": page}, {"text": "few words"}, {"text": document(30, "short")})
+    items = [
+        {name: f"{value}{n}" if name == "text" else value for name, value in kinds[n % 5].items()} | {"url": url(n)}
+        for n in range(40)
+    ]
+    outcome = pass_on(items, {"DEDUP_WORKERS": 1})
+    numbers = [int(item["url"].rpartition("/")[2]) for item in outcome.items]
+    assert numbers == sorted(numbers)
+    assert len(numbers) == 26
+
+
+SHARED = document(30, "shared by many")
+
+
+def test_a_short_text_with_another_price_or_author_is_no_copy(pass_on: PassOn) -> None:
+    items = [{"url": url(n), "description": SHARED, "price": n // 2, "author": "Ann"} for n in range(6)]
+    outcome = pass_on(items, IN_ORDER)
+    assert [item["price"] for item in outcome.items] == [0, 1, 2]
+    reviews = [{"text": "+1", "author": name} for name in ("Ann", "Bob", "Ann")]
+    assert [item["author"] for item in pass_on(reviews, IN_ORDER).items] == ["Ann", "Bob"]
+
+
+def test_a_text_of_a_few_words_under_many_keys_is_no_copy_from_the_fifth_on(pass_on: PassOn) -> None:
+    outcome = pass_on([{"url": url(n), "text": SHARED} for n in range(9)], IN_ORDER)
+    assert urls(outcome) == [url(n) for n in (0, 5, 6, 7, 8)]
+    assert outcome.count("dedup/similar") == 4
+
+
+class FillIn:
+    """Makes the text, as a project's own pipeline does."""
+
+    def process_item(self, item: Any) -> Any:
+        return item
+
+
+WALL = document(80, "a wall before each story")
+
+
+def test_a_text_of_most_items_is_none_and_the_log_says_where_to_put_the_stage(pass_on: PassOn) -> None:
+    settings = {**IN_ORDER, "ITEM_PIPELINES": {FillIn: 800}}
+    outcome = pass_on([{"url": url(n), "text": WALL} for n in range(30)], settings)
+    [warning] = [message for message in outcome.messages if "no more of them" in message]
+    assert warning.startswith(f"19 of 20 items have the text of {url(0)}: 19 were dropped, and no more of them are")
+    assert "(FillIn): DEDUP_AFTER = ['FillIn']" in warning
+    assert urls(outcome) == sorted(url(n) for n in (0, *range(20, 30)))
+
+
+def test_copies_of_many_texts_are_dropped_however_many_they_are(pass_on: PassOn) -> None:
+    texts = [document(80, f"story {n}") for n in range(8)]
+    outcome = pass_on([{"url": url(n), "text": texts[n % 8]} for n in range(64)], IN_ORDER)
+    assert len(outcome.items) == 8
+    assert not [message for message in outcome.messages if "no more of them" in message]
+
+
+class StartSpider(scrapy.Spider):
+    name = "start"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for item in four():
+            yield item
+
+
+def test_items_without_requests_do_not_wait_for_the_heartbeat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ExecutionEngine, "_SLOT_HEARTBEAT_INTERVAL", HANG)
+    outcome = crawl_here(StartSpider, {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"})
+    assert len(outcome.items) == 2
+    assert float(outcome.stats["elapsed_time_seconds"]) < HANG
