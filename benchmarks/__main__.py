@@ -25,6 +25,7 @@ BENCHMARKS = {
     "crawl": "crawl",
     "long-crawl": "long_crawl",
     "chain": "chain",
+    "light": "light",
     "first-start": "first_start",
     "quality": "quality",
     "curve": "curve",

@@ -37,7 +37,7 @@ def run(*, pages: int = 100, many: int = 1000, latency: int = 20, rounds: int = 
     if min(pages, many, rounds) < 1:
         raise ValueError("--pages, --many and --rounds: expected at least 1")
     measured: dict[str, list[dict[str, float]]] = {name: [] for name in _CASES}
-    with serve(_chain(pages), latency / 1000) as chain, serve(_apart(many)) as star:
+    with serve(_chain(pages), latency / 1000) as chain, serve(many_pages(many)) as star:
         for number in range(rounds + 1):
             for name, case in _CASES.items():
                 seconds = _measure(chain, path_of("0"), pages, case) | _measure(star, INDEX, many, case)
@@ -88,7 +88,8 @@ def _chain(pages: int) -> dict[str, bytes]:
     return {str(number): _page(number, path_of(str(number + 1))) for number in range(pages)}
 
 
-def _apart(pages: int) -> dict[str, bytes]:
+def many_pages(pages: int) -> dict[str, bytes]:
+    """Return so many pages without links, each of other words."""
     return {str(number): _page(number, "") for number in range(pages)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -60,6 +61,7 @@ def main() -> None:
         "fetching": times["fetched"] - times["opened"],
         "all": time.monotonic() - before,
         "cpu": time.process_time() + children,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "items": crawler.stats.get_value("item_scraped_count", 0),
     }
     print(json.dumps(figures))

@@ -36,6 +36,37 @@ def kept_folder() -> Path | None:
     return next((folder for folder in found if _can_be_written(folder)), None)
 
 
+def is_in_use() -> bool:
+    """Say whether compiled code is used: the compiler is installed, its code is kept, and nobody has put it off."""
+    return not _put_off and _can_be_used()
+
+
+def put_off() -> None:
+    """Do without compiled code until `take_up`, unless it is loaded: loading it takes a second."""
+    global _put_off  # noqa: PLW0603 -- of the process, as what is loaded is
+    _put_off = "dedup.compiled" not in sys.modules
+
+
+def take_up() -> None:
+    """Use compiled code from now on, if there is any."""
+    global _put_off  # noqa: PLW0603 -- as above
+    _put_off = False
+
+
+@cache
+def is_installed() -> bool:
+    """Say whether the compiler is installed."""
+    return find_spec("numba") is not None
+
+
+@cache
+def _can_be_used() -> bool:
+    return is_installed() and kept_folder() is not None
+
+
+_put_off = False
+
+
 def named_folder() -> str | None:
     """Return the folder that the user named, if any."""
     return os.environ.get(FOLDER_VARIABLE) or os.environ.get("NUMBA_CACHE_DIR")

@@ -17,10 +17,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from dedup.compiled_cache import FOLDER_VARIABLE, is_kept, kept_folder, mark_kept, named_folder
-from dedup.errors import DedupError
+from dedup.compiled_cache import (
+    FOLDER_VARIABLE,
+    is_installed,
+    is_kept,
+    kept_folder,
+    mark_kept,
+    named_folder,
+    take_up,
+)
+from dedup.errors import DedupError, InputError
 from dedup.progress import Progress
-from dedup.signature.signature import make_signature
 from dedup.warming_parts import PARTS
 from dedup.workers.loading import without_collections
 
@@ -49,8 +56,13 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: Tex
 
     Raises:
         CompilingError: it failed, or there is no folder to keep it in; each process compiles for itself then.
+        InputError: the compiler is not installed, and what is needed beside signatures cannot do without it.
         KeyboardInterrupt: the user stopped it; the process that compiles is gone.
     """
+    if not is_installed():
+        if set(names) <= set(SIGNATURES):
+            return
+        raise InputError("this needs numba, which is not installed: pip install 'scrapy-neardup[fast]'")
     folder = kept_folder()
     if folder is None:
         where = f"{named_folder()}: cannot be written" if named_folder() else "no folder can be written"
@@ -68,17 +80,21 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: Tex
 
 
 def prepare_crawl() -> None:
-    """Compile what the item pipeline needs before its first item comes, and say so in the log.
+    """Compile what makes signatures, load it, and use it from now on; say so in the log.
 
     Where that cannot be kept, or cannot be compiled, the log says so, and the crawl goes on without it. What was
     compiled is loaded, and never looked at again by the garbage collector, which would take a millisecond of CPU
     for each page of a crawl. It waits for a process: call it in a thread.
     """
     prepare(SIGNATURES, logger.info)
-    if is_kept(*SIGNATURES) and "dedup.signature.analysis" not in sys.modules:
-        with without_collections():
-            make_signature("Whatever is compiled is loaded.")
-        gc.freeze()
+    if is_installed() and is_kept(*SIGNATURES):
+        if "dedup.signature.analysis" not in sys.modules:
+            with without_collections():
+                from dedup.signature.analysis import analyse  # noqa: PLC0415 -- loads the compiler
+
+                analyse("Whatever is compiled is loaded.")
+            gc.freeze()
+        take_up()
 
 
 def prepare(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from dedup.compiled_cache import kept_folder
+from dedup.compiled_cache import is_installed, kept_folder
 from dedup.display import plain
 from dedup.warming import SIGNATURES, CompilingError, compile_ahead
 from dedup.warming_parts import PARTS
@@ -37,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compile, and say where it is kept."""
+    if not (is_installed() or options.files):
+        say(_COMMAND, "there is nothing to compile: numba is not installed (scrapy-neardup[fast])")
+        return 0
     compile_ahead(tuple(PARTS) if options.files else SIGNATURES, lambda line: say(_COMMAND, line), sys.stderr)
     sys.stdout.write(f"compiled code is kept in {kept_folder()}\n")
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dedup.compiled_cache import kept_folder
+from dedup.compiled_cache import is_in_use
 from dedup.rules.cautions import LostLimit
 from dedup.signature.sketch import SHINGLE_WORDS
 
@@ -59,7 +59,7 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
 
 def _shared_tokens(text: bytes, other: bytes) -> bytes:
     """Return a byte for each token of a text: 1 where it stands in a shingle that the other text has, else 0."""
-    if kept_folder() is None:
+    if not is_in_use():
         return plain_shared_tokens(text, other)
     # The compiler takes a third of a second to load, and many processes never compare words.
     from dedup.rules.shared_shingles import shared_tokens  # noqa: PLC0415

@@ -6,7 +6,7 @@ is a near-duplicate only where the words of both texts say so: by the shingles t
 
 from __future__ import annotations
 
-from dedup.compiled_cache import kept_folder
+from dedup.compiled_cache import is_in_use
 from dedup.index.keys import Keys
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
@@ -91,7 +91,7 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
 
 
 def _bounds(ours: bytes, theirs: bytes) -> Bounds:
-    if kept_folder() is None:
+    if not is_in_use():
         return plain_bounds(ours, theirs)
     # The compiler takes a third of a second to load, and many processes never compare words.
     from dedup.rules.shared_shingles import bounds  # noqa: PLC0415

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled_cache import kept_folder
+from dedup.compiled_cache import is_in_use
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import make_signature
 from dedup.signature.sketch import BANDS
@@ -87,7 +87,7 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
         scheme: the way to make them, with fingerprints of 64 bits.
         with_words: whether their words are wanted.
     """
-    if scheme.is_compiled and kept_folder() is not None:
+    if scheme.is_compiled and is_in_use():
         from dedup.signature.analysis import analyse_texts  # noqa: PLC0415 -- loads the compiler
 
         return analyse_texts(texts, scheme, with_words=with_words)
@@ -112,7 +112,7 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
 
 def words_of(text: str, scheme: Scheme) -> bytes:
     """Return the words of a text as its signature has them, without the rest of it."""
-    if kept_folder() is None:
+    if not is_in_use():
         return make_signature(text, scheme).words
     from dedup.signature.analysis import find_words  # noqa: PLC0415 -- loads the compiler
 
@@ -121,7 +121,7 @@ def words_of(text: str, scheme: Scheme) -> bytes:
 
 def bands_of_words(words: bytes) -> NDArray[np.uint64]:
     """Return the bands of a text by the words that its signature has, shape (24,)."""
-    if kept_folder() is None:
+    if not is_in_use():
         from dedup.signature.plain import plain_bands_of  # noqa: PLC0415
 
         return plain_bands_of(words)

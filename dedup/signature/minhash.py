@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from dedup.compiled import compiled, inner
 from dedup.compiled.bits import signed
-from dedup.signature.sketch import BANDS, BITS_OF_A_MINIMUM, MINIMA, MINIMA_OF_A_BAND, SHINGLE_WORDS
-
-# Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
-# the same on every machine. They are part of every scheme.
-_PCG = np.random.Generator(np.random.PCG64(20070512))
-MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
-OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
+from dedup.signature.sketch import (
+    BANDS,
+    BITS_OF_A_MINIMUM,
+    MINIMA,
+    MINIMA_OF_A_BAND,
+    MINIMUM,
+    MULTIPLIERS,
+    NUMBER,
+    OFFSETS,
+    SHINGLE_WORDS,
+)
 
 _MINIMA_A_WORD = 64 // BITS_OF_A_MINIMUM
-# What numbers and minima are multiplied by to make a band.
-NUMBER, MINIMUM = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
 
 
 @inner

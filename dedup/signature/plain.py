@@ -1,12 +1,12 @@
-"""Text to signature without compiled code: the same signatures, in a millisecond or some.
+"""Text to signature by NumPy: the same signatures as compiled code makes, in a millisecond or two.
 
-For processes whose machine code can be kept nowhere: to compile it would take each of them ten seconds.
+For installations without the compiler, and processes whose machine code can be kept nowhere.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import mmh3
 import numpy as np
@@ -14,14 +14,25 @@ from numpy.typing import NDArray
 
 from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.signature.dictionaries import tokenizer_of
-from dedup.signature.minhash import MINIMUM, MULTIPLIERS, NUMBER, OFFSETS
 from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import Signature, digest
-from dedup.signature.sketch import BANDS, BITS_OF_A_MINIMUM, MINIMA, MINIMA_OF_A_BAND, SHINGLE_WORDS, Sketch
+from dedup.signature.sketch import (
+    BANDS,
+    BITS_OF_A_MINIMUM,
+    MINIMA,
+    MINIMA_OF_A_BAND,
+    MINIMUM,
+    MULTIPLIERS,
+    NUMBER,
+    OFFSETS,
+    SHINGLE_WORDS,
+    Sketch,
+)
 from dedup.signature.sums import fingerprint_of, sums_of
 from dedup.signature.tokens import Tokens, is_chinese
 
+_C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 # Their permutations take 4 MB.
 _SHINGLES_AT_ONCE = 1 << 13
 _UTF32 = f"utf-32-{sys.byteorder[0]}e"
@@ -33,10 +44,11 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     """Make the signature of a text; see `dedup.signature.signature.make_signature`."""
     scheme = scheme or default_scheme()
     tokens, have_digits = _tokenise(normalise(text), scheme)
-    hashes = _hashes_of(tokens.parts())
-    sums = sums_of(scheme.weighted(clean(text), tokens), scheme)
+    parts = tokens.parts()
+    hashes = _hashes_of(parts)
+    sums = _sums_of_bigrams(hashes) if scheme.is_compiled else sums_of(scheme.weighted(clean(text), tokens), scheme)
     sketch, bands = make_sketch(hashes, hashes[have_digits])
-    return Signature(digest(tokens.data), fingerprint_of(sums, scheme.tie), sketch, bands, tokens.joined())
+    return Signature(digest(tokens.data), fingerprint_of(sums, scheme.tie), sketch, bands, b"\n".join(parts))
 
 
 def plain_bands_of(words: bytes) -> NDArray[np.uint64]:
@@ -49,23 +61,59 @@ def _hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
     return np.array([mmh3.hash64(token, signed=False)[0] for token in tokens], np.uint64)
 
 
+def _sums_of_bigrams(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Add up the distinct pairs of neighbouring tokens, each with the weight 1; see `dedup.signature.sums.fold`."""
+    bigrams = np.unique(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
+    ones = np.unpackbits(bigrams.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    sums: NDArray[np.int64] = 2 * ones.sum(axis=0, dtype=np.int64) - len(bigrams)
+    return sums
+
+
+def _murmur3_of_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash pairs of numbers as `mmh3.hash64(..., signed=False)[0]` does their 16 bytes: MurmurHash3 x64 128."""
+    h1 = _rotated(_rotated(first * _C1, 31) * _C2, 27) * np.uint64(5) + np.uint64(0x52DCE729)
+    h2 = (_rotated(_rotated(second * _C2, 33) * _C1, 31) + h1) * np.uint64(5) + np.uint64(0x38495AB5)
+    h1, h2 = h1 ^ np.uint64(16), h2 ^ np.uint64(16)
+    h1 = h1 + h2
+    return _mixed(h1) + _mixed(h2 + h1)
+
+
+def _rotated(values: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
+    return (values << np.uint64(bits)) | (values >> np.uint64(64 - bits))
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return values ^ (values >> np.uint64(33))
+
+
 def _tokenise(text: str, scheme: Scheme) -> tuple[Tokens, NDArray[np.bool_]]:
     """Split a normalised text into tokens as `tokenise` does; say of each whether it has a decimal digit."""
     points = np.frombuffer(text.encode(_UTF32), np.uint32)
     classes: NDArray[np.uint8] = character_classes()[points]
-    spans = np.array(list(_spans(text, classes & np.uint8(KIND), scheme)), np.int64).reshape(-1, 2)
-    starts, ends = spans[:, 0], spans[:, 1]
+    starts, ends = _spans(text, classes & np.uint8(KIND), scheme)
     places = np.concatenate(([0], np.cumsum(1 + _LONGER.searchsorted(points, "right"))))
     digits = np.concatenate(([0], np.cumsum(classes & DIGIT != 0)))
     tokens = Tokens(text.encode(), places[starts].astype(np.int32), places[ends].astype(np.int32))
     return tokens, digits[ends] > digits[starts]
 
 
-def _spans(text: str, kinds: NDArray[np.uint8], scheme: Scheme) -> Iterator[tuple[int, int]]:
-    """Yield where each token starts and ends, in characters."""
+def _spans(text: str, kinds: NDArray[np.uint8], scheme: Scheme) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each token starts and ends, in characters."""
+    starts, ends, of = _runs(kinds)
+    is_token = of == START
+    if not ((of == HAN) | (of == UNSPACED)).any():
+        return starts[is_token], ends[is_token]
     han, kana = (int(np.count_nonzero(kinds == kind)) for kind in (HAN, KANA))
     is_cut = scheme.segmenter and is_chinese(han + kana, kana)
-    for start, end, kind in _runs(kinds):
+    runs = zip(starts.tolist(), ends.tolist(), of.tolist(), strict=True)
+    spans = np.array(list(_cut(text, runs, scheme, is_cut=is_cut)), np.int64).reshape(-1, 2)
+    return spans[:, 0], spans[:, 1]
+
+
+def _cut(text: str, runs: Iterable[tuple[int, int, int]], scheme: Scheme, *, is_cut: bool) -> Iterator[tuple[int, int]]:
+    for start, end, kind in runs:
         if kind == START:
             yield start, end
         elif kind == HAN and is_cut:
@@ -78,16 +126,14 @@ def _spans(text: str, kinds: NDArray[np.uint8], scheme: Scheme) -> Iterator[tupl
                 yield at, min(at + 2, end)
 
 
-def _runs(kinds: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
-    """Yield start, end and kind of what belongs together; kana count as Han, and marks as what they follow."""
-    if not len(kinds):
-        return
+def _runs(kinds: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """Return start, end and kind of what belongs together; kana count as Han, and marks as what they follow."""
     is_mark = kinds == CONTINUE
     kinds = np.where(kinds == KANA, np.uint8(HAN), kinds)
     before = kinds[np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(kinds))))]
     kinds = np.where(is_mark, np.where(before == START, np.uint8(START), np.uint8(SEPARATOR)), kinds)
-    edges = [0, *(np.flatnonzero(np.diff(kinds)) + 1).tolist(), len(kinds)]
-    yield from zip(edges[:-1], edges[1:], kinds[edges[:-1]].tolist(), strict=True)
+    starts = np.flatnonzero(np.diff(kinds, prepend=np.uint8(255)))
+    return starts, np.append(starts[1:], len(kinds))[: len(starts)], kinds[starts]
 
 
 def make_sketch(hashes: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> tuple[Sketch, NDArray[np.uint64]]:

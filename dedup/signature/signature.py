@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.compiled_cache import is_in_use
 from dedup.signature.sketch import Sketch
 
 if TYPE_CHECKING:
@@ -58,15 +59,13 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
     Returns:
         The signature; by default that of a text without any pair of tokens has fingerprint 0.
     """
-    return _analyser()(text, scheme)
+    return _analyser(is_compiled=is_in_use())(text, scheme)
 
 
 @cache
-def _analyser() -> Callable[[str, Scheme | None], Signature]:
-    # The compiler takes a third of a second to load, and most processes only pass signatures on.
-    from dedup.compiled_cache import kept_folder  # noqa: PLC0415
-
-    if kept_folder() is None:
+def _analyser(*, is_compiled: bool) -> Callable[[str, Scheme | None], Signature]:
+    # The compiler takes a second to load, and most processes only pass signatures on.
+    if not is_compiled:
         from dedup.signature.plain import analyse_plainly  # noqa: PLC0415
 
         return analyse_plainly

@@ -11,11 +11,21 @@ import struct
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 SHINGLE_WORDS = 3
 MINIMA = 128
 BITS_OF_A_MINIMUM = 4
 BANDS = 24
 MINIMA_OF_A_BAND = 4
+
+# Any odd multipliers and any offsets permute 2**32; these come from a fixed seed, so that they are
+# the same on every machine. They are part of every scheme.
+_PCG = np.random.Generator(np.random.PCG64(20070512))
+MULTIPLIERS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32) | np.uint32(1)
+OFFSETS = _PCG.integers(0, 2**32, MINIMA, dtype=np.uint32)
+# What numbers and minima are multiplied by to make a band.
+NUMBER, MINIMUM = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9
 
 _FORMAT = struct.Struct("<64sQII")
 SKETCH_BYTES = _FORMAT.size

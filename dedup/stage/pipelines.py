@@ -11,6 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
+from dedup.compiled_cache import put_off
 from dedup.display import logged
 from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.notes import Skipped
@@ -34,9 +35,7 @@ from dedup.stage.items.marking import Marker
 from dedup.stage.items.settings import OnError
 from dedup.stage.origins import Origins
 from dedup.stage.placement import names_around, neighbours
-from dedup.stage.reporting import write_report_of_run
 from dedup.stage.signals import document_dropped, document_kept
-from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -121,7 +120,7 @@ class NearDuplicatePipeline:
         settings = self._crawler.settings
         logger.info("%s", neighbours(settings, type(self)))
         try:
-            await asyncio.to_thread(prepare_crawl)
+            put_off()
             _, behind = names_around(settings, type(self))
             run, workers = self._run, self._workers
             self._examiner = Examiner(self._crawler, self.settings, self._items, run, workers, behind=behind)
@@ -134,6 +133,7 @@ class NearDuplicatePipeline:
     async def open_run(self) -> None:
         """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
         try:
+            await self._open()
             await self._run.begin()
         except DedupError as error:
             if not self._lets_pass(error):
@@ -167,6 +167,8 @@ class NearDuplicatePipeline:
         run = self._crawler.stats.get_value("dedup/run")
         if not self.settings.report or not run:
             return
+        from dedup.stage.reporting import write_report_of_run  # noqa: PLC0415 -- most crawls write none
+
         error = await asyncio.to_thread(write_report_of_run, self.settings, run)
         if error is not None:
             logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
@@ -186,7 +188,9 @@ class NearDuplicatePipeline:
             if examined is not None:
                 dropped = self._settle(item, examined.decision, response)
                 if dropped is None:
-                    self._run.passed.note(examined.decision)
+                    # Of items that are tried out nobody says what becomes of them.
+                    if not _is_tried_out(self._crawler):
+                        self._run.passed.note(examined.decision)
                 else:
                     is_dropped = True
                     is_duplicate = examined.decision.verdict.is_duplicate and examined.reading.is_page
@@ -236,6 +240,7 @@ class NearDuplicatePipeline:
             key: its URL.
         """
         try:
+            await self._open()
             return await self._run.knows_bytes(body_digest, key)
         except DatabaseError as error:
             self._fail(error)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
 from itemadapter import ItemAdapter
 
-from dedup.compiled_cache import is_kept
 from dedup.rules.documents import Document
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme
@@ -17,16 +18,20 @@ from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.fields import value_of
 from dedup.stage.items.reading import ItemContent, Reading
 from dedup.stage.items.settings import ItemSettings, SameKey
-from dedup.warming import SIGNATURES
+from dedup.warming import prepare_crawl
 from dedup.workers.pool import WorkerPool
 
-# Characters: a signature of compiled code takes .02 ms for a page, a few for so many of them; to send a text to another
-# process and wait for it, half a millisecond.
-_AT_ONCE = 50_000
+# Characters: two milliseconds without compiled code.
+_AT_ONCE = 10_000
+# To load compiled code takes a second of CPU, and saves one for each so many pages of 500 words.
+_BEFORE_LOADING = 2_000
 
 
 class ItemSigner:
-    """Makes documents of items; what takes long, as texts of HTML do, is done in worker processes."""
+    """Makes documents of items: of long texts in a thread, of HTML and by published schemes in worker processes.
+
+    Compiled code is loaded where many texts are signed.
+    """
 
     def __init__(
         self,
@@ -40,7 +45,7 @@ class ItemSigner:
     ) -> None:
         self._settings = settings
         self._scheme = scheme
-        self._is_compiled = scheme.is_compiled and is_kept(*SIGNATURES)
+        self._texts = 0
         self._workers = workers
         self._run = run
         self._spider = spider
@@ -100,9 +105,14 @@ class ItemSigner:
         return None
 
     async def _sign(self, text: str) -> Signature:
-        if self._is_compiled and len(text) <= _AT_ONCE:
+        self._texts += 1
+        if self._texts == _BEFORE_LOADING:
+            Thread(target=prepare_crawl, daemon=True).start()
+        if not self._scheme.is_compiled:
+            return await self._workers.run(make_signature, text, self._scheme)
+        if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
-        return await self._workers.run(make_signature, text, self._scheme)
+        return await asyncio.to_thread(make_signature, text, self._scheme)
 
 
 def _size(text: str) -> int:

@@ -20,7 +20,6 @@ TEXT_FIELDS = (
     "article_body",
     "articleBody",
     "articleText",
-    "article",
     "maintext",
     "main_text",
     "full_text",
@@ -32,6 +31,8 @@ TEXT_FIELDS = (
     "content_intro",
     "summary",
     "abstract",
+    # In shops it is a number.
+    "article",
     "motto",
 )
 TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")

@@ -1,0 +1,91 @@
+"""An installation without the compiler: the stage works, compiles nothing, and files say what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.crawling import ROOT
+from tests.texts import document, edited
+from tests.waiting import HANG
+
+pytestmark = pytest.mark.slow
+
+MISSING = "import sys\nsys.modules['numba'] = sys.modules['llvmlite'] = None\n"
+CRAWL = """
+import json, sys
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+
+
+class Items(scrapy.Spider):
+    name = "items"
+
+    async def start(self):
+        for item in json.load(open("items.json")):
+            yield item
+
+
+if __name__ == "__main__":
+    settings = {"ADDONS": {"dedup.DedupAddon": 500}, "DEDUP_DATABASE_URL": "sqlite:///dedup.db", "LOG_LEVEL": "INFO"}
+    process = AsyncCrawlerProcess(settings)
+    crawler = process.create_crawler(Items)
+    process.crawl(crawler)
+    process.start()
+    stats = crawler.stats.get_stats()
+    print(json.dumps([stats.get(f"dedup/{name}") for name in ("new", "exact_duplicate", "near_duplicate")]))
+"""
+
+
+def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    (folder / "sitecustomize.py").write_text(MISSING)
+    paths = os.pathsep.join([str(folder), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths, "DEDUP_CACHE_DIR": str(folder / "compiled")}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG,
+    )
+
+
+def test_stage_works_and_compiles_nothing(tmp_path: Path) -> None:
+    story, other = document(300, "story"), document(300, "other")
+    texts = {"text": [story, other, story, edited(story, 5)], "html": [f"<html><body><p>{other}</p></body></html>"]}
+    items = [
+        {"url": f"https://example.com/{kind}{n}", kind: text} for kind in texts for n, text in enumerate(texts[kind])
+    ]
+    (tmp_path / "items.json").write_text(json.dumps(items))
+    (tmp_path / "crawl.py").write_text(CRAWL)
+    done = run(tmp_path, "crawl.py")
+    assert done.returncode == 0, done.stderr
+    new, exact, near = json.loads(done.stdout.splitlines()[-1])
+    # What is extracted of HTML may differ from the text that was put in.
+    assert (new, exact + near) == (2, 3)
+    assert "ERROR" not in done.stderr
+    assert "WARNING" not in done.stderr
+    assert not (tmp_path / "compiled").exists()
+
+
+def test_signatures_of_pairs_are_made_without_it(tmp_path: Path) -> None:
+    code = "from dedup import similarity; print(similarity('the ferry leaves', 'the ferry leaves').rule.short)"
+    done = run(tmp_path, "-c", code)
+    assert (done.returncode, done.stdout) == (0, "same_text\n")
+
+
+def test_files_say_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "texts.jsonl").write_text('{"text": "a"}\n')
+    done = run(tmp_path, "-m", "dedup", "files", "texts.jsonl", "--dry-run")
+    assert done.returncode not in {0, 1}
+    assert "this needs numba, which is not installed: pip install 'scrapy-neardup[fast]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = run(tmp_path, "-m", "dedup", "warm-up")
+    assert (done.returncode, "there is nothing to compile" in done.stderr) == (0, True)
