@@ -78,7 +78,7 @@ def is_kept(part: str) -> bool:
     Args:
         part: a name in `dedup.warming_parts.PARTS`.
     """
-    folder = kept_folder()
+    folder = kept_folder() if is_installed() else None
     return folder is not None and (folder / _mark(part)).exists()
 
 

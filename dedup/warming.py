@@ -87,7 +87,7 @@ def prepare_crawl() -> None:
     for each page of a crawl. It waits for a process: call it in a thread.
     """
     prepare(SIGNATURES, logger.info)
-    if is_installed() and is_kept(*SIGNATURES):
+    if is_kept(*SIGNATURES):
         if "dedup.signature.analysis" not in sys.modules:
             with without_collections():
                 from dedup.signature.analysis import analyse  # noqa: PLC0415 -- loads the compiler
