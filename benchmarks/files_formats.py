@@ -17,6 +17,7 @@ from benchmarks.processes import run_measured
 from benchmarks.texts import chinese_words
 
 _FLAT = "documents.jsonl"
+_NESTED = "nested.jsonl"
 _CHINESE = "chinese.jsonl"
 
 
@@ -62,16 +63,16 @@ def _write_others(folder: Path) -> dict[str, str]:
     import pyarrow as pa  # noqa: PLC0415 -- an optional package
     from pyarrow import parquet  # noqa: PLC0415
 
-    with (folder / "nested.jsonl").open("w", encoding="utf-8") as nested:
+    with (folder / _NESTED).open("w", encoding="utf-8") as nested:
         for row in _rows(folder):
-            meta = {"language": "en", "tags": ["a", "b"], "numbers": [row["id"], {"x": 1.5}]}
-            nested.write(json.dumps({"id": row["id"], "meta": meta, "text": row["text"]}) + "\n")
+            article = {"language": "en", "tags": ["a", "b"], "numbers": [row["id"], {"x": 1.5}], "body": row["text"]}
+            nested.write(json.dumps({"id": row["id"], "article": article}) + "\n")
     with (folder / "table.csv").open("w", encoding="utf-8", newline="") as table:
         writer = csv.DictWriter(table, ["id", "text"])
         writer.writeheader()
         writer.writerows(_rows(folder))
     parquet.write_table(pa.Table.from_pylist(list(_rows(folder))), folder / "table.parquet")
-    return {"nested.jsonl": "nested JSONL", "table.csv": "CSV", "table.parquet": "Parquet"}
+    return {_NESTED: "nested JSONL", "table.csv": "CSV", "table.parquet": "Parquet"}
 
 
 def _write_chinese(folder: Path) -> float:
@@ -96,6 +97,8 @@ def _dropped(folder: Path, file: str, *arguments: str, times: list[float] | None
     """Deduplicate a file; return the keys of what was dropped, and note the CPU seconds."""
     output = folder / "output"
     command = [sys.executable, "-m", "dedup", "files", str(folder / file), "-o", str(output), "--force", *arguments]
+    if file == _NESTED:
+        command += ["--text-field", "article.body"]
     usage = run_measured([*command, "--processes", str(os.cpu_count() or 1)], Path.cwd())
     if times is not None:
         times.append(usage.cpu_seconds)
