@@ -26,7 +26,7 @@ class Progress:
         before: how much of it an earlier run has done, which says nothing about this one's speed.
 
     Attributes:
-        total: how much there is to do; where that is but an estimate it may be changed.
+        total: how much there is to do.
     """
 
     def __init__(self, label: str, total: float, stream: TextIO | None = None, *, before: float = 0) -> None:

@@ -37,6 +37,8 @@ _WAY_OUT = f"set {FOLDER_VARIABLE} to a folder that can be written, or run `dedu
 
 # Seconds.
 _MOMENT = 0.1
+# Of each function one, as it is done.
+_COMPILED = "*.nbc"
 
 SIGNATURES = ("signatures",)
 """The parts that signatures of any text need, and the check of their words."""
@@ -52,7 +54,7 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: Tex
     Args:
         names: parts, names in `dedup.warming_parts.PARTS`.
         tell: takes a line for the user before and one after it; is not called where there is nothing to do.
-        stream: a terminal that is shown how far it is, as well as that can be told; None: none is.
+        stream: a terminal that is shown how far it is; None: none is.
 
     Raises:
         CompilingError: it failed, or there is no folder to keep it in; each process compiles for itself then.
@@ -71,11 +73,9 @@ def compile_ahead(names: Sequence[str], tell: Callable[[str], None], stream: Tex
     if not missing:
         return
     about = ", ".join(PARTS[name].about for name in missing)
-    of_parts = [PARTS[name].seconds for name in missing]
-    seconds = max(*of_parts, sum(of_parts) // (os.cpu_count() or 1))
-    tell(f"compiling {about} for this machine, once, about {seconds} s; kept in {folder}")
+    tell(f"compiling {about} for this machine, once; kept in {folder}")
     started = time.monotonic()
-    _compile_in_processes(missing, seconds, stream if stream is not None and stream.isatty() else None)
+    _compile_in_processes(missing, folder, stream if stream is not None and stream.isatty() else None)
     tell(f"compiled in {time.monotonic() - started:.0f} s")
 
 
@@ -106,21 +106,24 @@ def prepare(names: Sequence[str], tell: Callable[[str], None], stream: TextIO | 
         logger.warning("%s%s", error, without)
 
 
-def _compile_in_processes(names: Sequence[str], seconds: int, terminal: TextIO | None) -> None:
+def _compile_in_processes(names: Sequence[str], folder: Path, terminal: TextIO | None) -> None:
     """Compile parts side by side: each is work for one core, and takes 200 MB.
 
     No more at a time than there are cores: a part that starts later finds what it shares with earlier ones.
 
     Args:
         names: the parts.
-        seconds: about how long it takes.
+        folder: where it is kept.
         terminal: where it is shown how far it is, if anywhere.
 
     Raises:
         CompilingError: one of them failed.
     """
     waiting, running = list(names), list[subprocess.Popen[str]]()
-    progress = None if terminal is None else Progress("compiling", seconds, terminal)
+    progress = (
+        None if terminal is None else Progress("compiling", sum(PARTS[name].functions for name in names), terminal)
+    )
+    started = time.time()
     try:
         while waiting or running:
             with _interrupt_held():
@@ -130,9 +133,7 @@ def _compile_in_processes(names: Sequence[str], seconds: int, terminal: TextIO |
                 if _has_ended(process):
                     running.remove(process)
             if progress is not None:
-                # By the time that it takes; on a slow machine it takes longer than was said.
-                progress.total = max(progress.total, progress.seconds * 1.1)
-                progress.show(progress.seconds)
+                progress.show(sum(path.stat().st_mtime >= started for path in folder.rglob(_COMPILED)))
     finally:
         if progress is not None:
             progress.erase()

@@ -88,10 +88,11 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
 def test_it_says_what_it_does_and_where_it_is_kept(warm: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder, done = warm
     assert done.returncode == 0
+    assert len(list(folder.rglob("*.nbc"))) == PARTS["signatures"].functions
     assert done.stdout == f"compiled code is kept in {folder}/dedup\n"
     before, after = done.stderr.splitlines()
-    assert before.startswith("dedup warm-up: compiling signatures for this machine, once, about ")
-    assert before.endswith(f"; kept in {folder}/dedup")
+    assert before.startswith("dedup warm-up: compiling signatures for this machine, once; kept in ")
+    assert before.endswith(f"{folder}/dedup")
     assert after.startswith("dedup warm-up: compiled in ")
 
 
@@ -116,7 +117,7 @@ def nearly_warm(warm: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: P
 def test_a_crawl_says_in_the_log_that_it_compiles(nearly_warm: Path) -> None:
     records, compiled, signatures = start(DEDUP_CACHE_DIR=str(nearly_warm))
     assert [level for level, _ in records] == ["INFO", "INFO"]
-    assert records[0][1].startswith("compiling signatures for this machine, once, about ")
+    assert records[0][1].startswith("compiling signatures for this machine, once; kept in ")
     assert records[1][1].startswith("compiled in ")
     assert (compiled, signatures) == ([], expected())
     # Cut off by a power cut: it is compiled once more, and then it is there.
