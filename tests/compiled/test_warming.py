@@ -138,7 +138,7 @@ def test_files_say_that_they_compile_and_then_compile_no_more(tmp_path: Path) ->
     assert first.returncode == 0, first.stderr
     assert json.loads(first.stdout)["near"] == 1
     assert first.stderr.startswith(
-        "dedup files: compiling signatures, what `dedup files` needs for this machine, once, "
+        "dedup files: compiling signatures, what `dedup files` needs for this machine, once; "
     )
     kept = set(tmp_path.rglob("*.nbc"))
     for mode in ("checked", "paper"):
