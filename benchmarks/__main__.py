@@ -26,6 +26,7 @@ BENCHMARKS = {
     "long-crawl": "long_crawl",
     "chain": "chain",
     "light": "light",
+    "shapes": "shapes",
     "first-start": "first_start",
     "quality": "quality",
     "curve": "curve",

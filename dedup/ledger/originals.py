@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Iterator
 
 from dedup.display import plain
@@ -26,6 +27,11 @@ logger = logging.getLogger(__name__)
 _COPIES = 4
 """Of a text of few words under so many other keys; what has it under one more is kept."""
 
+_FEWEST_ITEMS = 20
+"""Of so many of a class more than half have one text: it is none, but stands for one."""
+
+_MOST_COUNTED = 1_000
+
 
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
@@ -37,6 +43,9 @@ class OriginalFinder:
         self.joining = joining
         self._matcher = Matcher(settings)
         self._has_said_without_features = False
+        # By classes of items: those of this process, and those that had the text of an earlier one, by this.
+        self._items: Counter[str] = Counter()
+        self._equal: dict[str, Counter[int]] = {}
 
     def find(
         self,
@@ -47,6 +56,7 @@ class OriginalFinder:
         relatives: Relatives,
     ) -> Answer:
         """Return what a document is a duplicate of or resembles; without signature, as its bytes are known already."""
+        self._items[document.item_class] += 1
         signature = document.signature
         own_id = None if relatives.same_key is None else relatives.same_key.id
         # Pages without text are alike only if they are the same to the byte.
@@ -82,11 +92,18 @@ class OriginalFinder:
 
     def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
         """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
-        if not 0 < content.sketch.tokens < max(document.similar_below, self.settings.short_tokens):
+        if not document.similar_below or not content.sketch.tokens:
             return False
+        equal = self._equal.setdefault(document.item_class, Counter())
+        equal[leader.id] += 1
+        if len(equal) > _MOST_COUNTED:
+            self._equal[document.item_class] = Counter(dict(equal.most_common(_MOST_COUNTED // 2)))
+        if 2 * equal[leader.id] > self._items[document.item_class] >= _FEWEST_ITEMS:
+            return True
         if content.sketch.tokens < document.similar_below:
             return True
-        return document.similar_below > 0 and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
+        is_short = content.sketch.tokens < self.settings.short_tokens
+        return is_short and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
 
 
 class _KnownDocuments:

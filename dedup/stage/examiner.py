@@ -14,10 +14,10 @@ from dedup.display import logged, readable
 from dedup.errors import DatabaseError
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document
+from dedup.rules.rule import Rule
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.reading import ItemReader, Reading
 from dedup.stage.items.settings import ItemSettings, ShortTexts
 from dedup.stage.items.unexamined import NO_ITEM, NO_TEXT, NOT_READ, UnexaminedItems
@@ -62,9 +62,12 @@ class Examiner:
         self._passes_short = items.short_texts is ShortTexts.PASS
         self._min_tokens = settings.min_tokens
         self._reader = ItemReader(items, spider)
-        keeps = items.short_texts is ShortTexts.SIMILAR
-        self._equal = EqualTexts(settings.min_tokens if keeps else 0, behind)
-        self._signer = ItemSigner(items, find_scheme(settings.scheme), workers, run, spider=spider, equal=self._equal)
+        self._short_tokens = settings.short_tokens
+        self._behind = behind
+        self._told_of_texts: set[str] = set()
+        similar_below = settings.min_tokens if items.short_texts is ShortTexts.SIMILAR else 0
+        scheme = find_scheme(settings.scheme)
+        self._signer = ItemSigner(items, scheme, workers, run, spider=spider, similar_below=similar_below)
         self._sources: set[tuple[str, str, str]] = set()
         self._reasons_told: set[str] = set()
 
@@ -83,7 +86,7 @@ class Examiner:
             empty = ", ".join(self._reader.empty_fields(item))
             self._note_unexamined(item, NO_TEXT + f" in {empty}" if empty else NO_TEXT)
             return None
-        if document is None or (self._passes_short and self._is_short(document)):
+        if document is None or (self._passes_short and self._is_short(document, self._min_tokens)):
             self._stats.inc_value("dedup/not_examined")
             return None
         decision = await self._run.decide(document, turn)
@@ -95,7 +98,8 @@ class Examiner:
             self._stats.inc_value("dedup/not_examined")
             return None
         self.examined += 1
-        self._equal.note(reading.item_class, decision)
+        if decision.rule is Rule.SAME_SHORT_TEXT and document and not self._is_short(document, self._short_tokens):
+            self._tell_of_text(reading.item_class, decision)
         self._tell_source(reading)
         return Examined(reading, decision)
 
@@ -131,9 +135,22 @@ class Examiner:
             self._stats.inc_value("dedup/analysis_failed")
             return None
 
-    def _is_short(self, document: Document) -> bool:
+    def _is_short(self, document: Document, tokens: int) -> bool:
         signature = document.signature
-        return signature is not None and 0 < signature.sketch.tokens < self._min_tokens
+        return signature is not None and 0 < signature.sketch.tokens < tokens
+
+    def _tell_of_text(self, item_class: str, decision: Decision) -> None:
+        """Say once a class that most of its items have one text, and which pipelines may make another of it."""
+        if item_class in self._told_of_texts:
+            return
+        self._told_of_texts.add(item_class)
+        of = f" of {item_class}" if item_class else ""
+        behind = f" ({', '.join(self._behind)}): DEDUP_AFTER = [{self._behind[0]!r}]" if self._behind else ""
+        logger.warning(
+            "most items%s have the text of %s, and no more of them are dropped; let the stage run behind the pipeline"
+            " that makes the text%s",
+            *(of, logged(str(decision.original)), behind),
+        )
 
     def _tell_source(self, reading: Reading) -> None:
         source = (reading.item_class, reading.content.source, reading.key_field)

@@ -14,7 +14,6 @@ from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import Signature, digest, make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.fields import value_of
 from dedup.stage.items.reading import ItemContent, Reading
 from dedup.stage.items.settings import ItemSettings, SameKey
@@ -41,7 +40,7 @@ class ItemSigner:
         run: CrawlRun,
         *,
         spider: str,
-        equal: EqualTexts,
+        similar_below: int,
     ) -> None:
         self._settings = settings
         self._scheme = scheme
@@ -49,7 +48,7 @@ class ItemSigner:
         self._workers = workers
         self._run = run
         self._spider = spider
-        self._equal = equal
+        self._similar_below = similar_below
 
     async def document(self, item: Any, reading: Reading) -> Document | None:
         """Return the document of an item; None where there is nothing to compare.
@@ -74,7 +73,7 @@ class ItemSigner:
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,
             is_keyless=not reading.key_field,
-            similar_below=self._equal.limit(reading.item_class),
+            similar_below=self._similar_below,
         )
         signature = value_of(adapter, settings.signature_field)
         if isinstance(signature, Signature):

@@ -12,7 +12,6 @@ from dedup.rules.documents import Document
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.items.equal_texts import EqualTexts
 from dedup.stage.items.reading import ItemContent
 from dedup.stage.items.settings import ItemSettings
 from dedup.stage.signing import ItemSigner
@@ -37,8 +36,8 @@ class Workers:
 def test_texts_are_sent_to_a_worker_where_a_scheme_takes_long_alone(words: int, scheme: str, sent: int) -> None:
     workers, text = Workers(), document(words)
     run = cast("CrawlRun", None)
-    pool, equal = cast("WorkerPool", workers), EqualTexts(0, [])
-    signer = ItemSigner(ItemSettings(), find_scheme(scheme), pool, run, spider="site", equal=equal)
+    pool = cast("WorkerPool", workers)
+    signer = ItemSigner(ItemSettings(), find_scheme(scheme), pool, run, spider="site", similar_below=0)
     signed = asyncio.run(signer.analysed(Document("key", None), ItemContent(text)))
     assert signed is not None
     assert signed.signature is not None
