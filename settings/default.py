@@ -20,17 +20,20 @@ USER_AGENT = f"neardup/0.1 (+{CRAWLER_CONTACT})"
 ROBOTSTXT_OBEY = True
 CRAWLER_OBEY_META_ROBOTS = True
 CRAWLER_OBEY_REL_NOFOLLOW = True
+# Of servers on this machine, AutoThrottle alone decides, see docs/start.md.
+DOWNLOAD_DELAY = 1.0
+DOWNLOAD_DELAY_JITTER = 0.0
 AUTOTHROTTLE_ENABLED = True
-AUTOTHROTTLE_START_DELAY = 0.5
+AUTOTHROTTLE_START_DELAY = 1.0
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 
 DOWNLOADER_MIDDLEWARES = {
     # In the place of Scrapy's, which asks servers of others for a list of domains.
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
     "crawler.runtime.cookies.OfflineCookiesMiddleware": 700,
-    # In the place of Scrapy's, which lets pass what waits for the same robots.txt.
+    # In the place of Scrapy's, which takes a robots.txt that cannot be fetched for empty.
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
-    "crawler.runtime.robots.ObeyedRobotsMiddleware": 100,
+    "crawler.politeness.robots.ObeyedRobotsMiddleware": 100,
 }
 
 # Limits against hosts that stall and bodies that never end or unpack to gigabytes.
@@ -48,6 +51,9 @@ EXTENSIONS = {
     # Before the others start anything: it may refuse a file.
     "crawler.feeds.extension.Feeds": 0,
     "scrapy.extensions.feedexport.FeedExporter": None,
+    # In the place of Scrapy's, which knows one least delay for all hosts.
+    "scrapy.extensions.throttle.AutoThrottle": None,
+    "crawler.politeness.pace.Pace": 0,
 }
 
 FEED_EXPORTERS = {

@@ -26,6 +26,8 @@ ITEM_PIPELINES = {
     "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {
+    # Closer to the downloader than retries (550) and redirects (600).
+    "crawler.politeness.pausing.PausingMiddleware": 640,
     # Closer to the downloader than redirects (600) and compression (590).
     "crawler.spider.conditional.ConditionalMiddleware": 650,
     "crawler.spider.breaking_off.BreakingOffMiddleware": 660,

@@ -36,6 +36,8 @@ class Standing:
         is_after_outage: whether the same exchange was tried before, and the connection lost.
         delays: seconds between two requests to the hosts that it asks, as far as known.
         counts: its stats so far.
+        pauses: hosts of which nothing is to be handed out, and for how many seconds more.
+        parked: hosts of which nothing is to be handed out to this process any more.
     """
 
     held: frozenset[int] = frozenset()
@@ -43,6 +45,8 @@ class Standing:
     is_after_outage: bool = False
     delays: Mapping[str, float] = field(default_factory=dict)
     counts: Mapping[str, float] = field(default_factory=dict)
+    pauses: Mapping[str, float] = field(default_factory=dict)
+    parked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -75,11 +79,12 @@ class Departure:
     """A run as a worker leaves it.
 
     Attributes:
-        left: how many URLs are queued or taken, by whomever.
+        left: how many URLs are queued, taken or parked, by whomever.
         goes_on: whether other workers go on with it, or have ended it.
         counts: the stats of all processes that were at it, added up; empty where there was one.
         workers: how many there were.
         seconds: since its start.
+        parked: how many URLs of each host are parked.
     """
 
     left: int
@@ -87,6 +92,7 @@ class Departure:
     counts: Mapping[str, float] = field(default_factory=dict)
     workers: int = 1
     seconds: float = 0.0
+    parked: Mapping[str, int] = field(default_factory=dict)
 
 
 class Opened(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from math import ceil
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select, union_all, update
 
+from crawler.frontier.exchange import Standing
 from crawler.frontier.statements import COLUMNS, OF_RUN, is_in
 from crawler.frontier.table import SUSPECT, State, hosts, urls
 from dedup.sql.engines import insert_into
@@ -54,11 +55,11 @@ class HostLeases:
     Args:
         run: the run's id.
         worker: this worker's name.
-        delay: seconds between two requests to a host of which nothing else is known.
+        delay: returns the seconds between two requests to a host, as far as they are known here.
         dialect: what SQLAlchemy calls the kind of the database.
     """
 
-    def __init__(self, run: int, worker: str, delay: float, dialect: str) -> None:
+    def __init__(self, run: int, worker: str, delay: Callable[[str], float], dialect: str) -> None:
         self._names = {"run": run, "me": worker}
         self._delay = delay
         self._leaving: set[str] = set()
@@ -78,13 +79,13 @@ class HostLeases:
 
     def open(self, connection: Connection, names: Iterable[str]) -> None:
         """Note that these hosts have queued URLs."""
-        row = {"run_id": self._names["run"], "is_open": 1, "free_from": 0.0, "delay": self._delay}
-        rows = [{**row, "host": name} for name in sorted(set(names))]
+        row = {"run_id": self._names["run"], "is_open": 1, "free_from": 0.0}
+        rows = [{**row, "host": name, "delay": self._delay(name)} for name in sorted(set(names))]
         if rows:
             connection.execute(self._add, rows)
 
     def tend(
-        self, connection: Connection, now: float, workers: int, held: Counter[str], delays: Mapping[str, float]
+        self, connection: Connection, now: float, workers: int, held: Counter[str], standing: Standing
     ) -> tuple[list[str], dict[str, float]]:
         """Let go of hosts, get others, and choose which ones to leave next.
 
@@ -95,7 +96,7 @@ class HostLeases:
             now: the time, in seconds since 1970.
             workers: how many workers there are.
             held: how many URLs of each host are under way here.
-            delays: seconds between two requests to each host, as far as known.
+            standing: how the worker stands: its delays and pauses.
 
         Returns:
             The hosts whose URLs may be taken; and of those that are new, the delay that others have learned.
@@ -103,7 +104,7 @@ class HostLeases:
         owned = connection.execute(_OWNED, self._names).all()
         self._leaving &= {row.host for row in owned}
         ended = [row for row in owned if not held[row.host] and (row.host in self._leaving or not row.has_queued)]
-        self._free(connection, now, {row.host: row.has_queued for row in ended}, delays)
+        self._free(connection, now, {row.host: row.has_queued for row in ended}, standing)
         own = {row.host: row.owned_since for row in owned if row not in ended and row.host not in self._leaving}
         share = self._share(connection, workers)
         unowned = connection.execute(_UNOWNED, {**self._names, "most": MOST_HOSTS}).all()
@@ -116,21 +117,22 @@ class HostLeases:
         self._leaving |= set(_choose_to_leave(own, share, held, now, is_another_waiting=is_waiting))
         return [host for host in own if host not in self._leaving], {row.host: row.delay for row in claimed}
 
-    def free_all(self, connection: Connection, now: float, delays: Mapping[str, float]) -> None:
+    def free_all(self, connection: Connection, now: float, standing: Standing) -> None:
         """Let go of all hosts."""
         owned = connection.execute(_OWNED, self._names).all()
-        self._free(connection, now, {row.host: row.has_queued for row in owned}, delays)
+        self._free(connection, now, {row.host: row.has_queued for row in owned}, standing)
 
     def free_of(self, connection: Connection, now: float, gone: Collection[str]) -> None:
         """Take the hosts of workers that have ended from them; others get them after the hosts' delay."""
         connection.execute(_FREE_OF_GONE, {**self._names, "gone": list(gone), "now": now})
 
-    def _free(self, connection: Connection, now: float, names: Mapping[str, bool], delays: Mapping[str, float]) -> None:
+    def _free(self, connection: Connection, now: float, names: Mapping[str, bool], standing: Standing) -> None:
         rows = []
         for name, is_open in names.items():
-            delay = delays.get(name, self._delay)
+            delay = standing.delays.get(name, self._delay(name))
+            free_from = now + max(delay, standing.pauses.get(name, 0.0))
             rows.append(
-                {**self._names, "name": name, "still_open": int(is_open), "again_from": now + delay, "learned": delay}
+                {**self._names, "name": name, "still_open": int(is_open), "again_from": free_from, "learned": delay}
             )
         if rows:
             connection.execute(_FREE, rows)

@@ -18,7 +18,6 @@ from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
-from crawler.frontier.delays import read_delays, set_delays
 from crawler.frontier.entries import FrontierSpider, carried, to_entry, to_request
 from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
@@ -31,6 +30,7 @@ from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
 from crawler.frontier.unfinished import find_unfinished, save_options
 from crawler.output.skipping import skip
+from crawler.politeness.hosts import Hosts
 from crawler.runs.continuing import UnfinishedRun, name_unfinished
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import RunOptions
@@ -69,11 +69,13 @@ class FrontierScheduler(BaseScheduler):
     - A run is forgotten when it finishes: a crawl of that name starts anew.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
       `SharedFrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
+    - Of a host that is left alone nothing is handed out, see `Hosts`; what is ready of it goes back.
     - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
       `frontier/kept_before` (both of a run that is continued; the latter of other workers too),
-      `frontier/left`, `frontier/is_shared`, `frontier/workers` (of a run that was shared) and
-      `frontier/seconds` (of a run that other processes were at, too).
+      `frontier/left`, `frontier/parked` (how many of these, by host), `frontier/is_shared`,
+      `frontier/workers` (of a run that was shared) and `frontier/seconds` (of a run that other
+      processes were at, too).
     """
 
     def __init__(self, crawler: Crawler, settings: FrontierSettings) -> None:
@@ -81,6 +83,7 @@ class FrontierScheduler(BaseScheduler):
         self._settings = settings
         self._stopper = CrawlStopper.of(crawler)
         self._outages = outages_of(crawler)
+        self._hosts = Hosts.of(crawler)
         self._under_way = UnderWay(crawler)
         self._ready = Ready(turns=settings.is_shared)
         self._valid_until = 0.0
@@ -154,6 +157,8 @@ class FrontierScheduler(BaseScheduler):
     def next_request(self) -> Request | None:
         done = self._under_way.take_finished()
         self._changes.done += done
+        if resting := self._hosts.resting:
+            self._changes.back += self._ready.remove(hosts=resting)
         request = self._take() if self._may_take() else None
         if done or self._is_hungry():
             self._ask()
@@ -198,7 +203,8 @@ class FrontierScheduler(BaseScheduler):
         self._name_given_up(result.given_up)
         if result.taken or not self._is_left:
             self._wake_engine()
-        return RENEWAL_SECONDS if self._ready or not self._is_left else POLL_SECONDS
+        seconds = RENEWAL_SECONDS if self._ready or not self._is_left else POLL_SECONDS
+        return min([seconds, *standing.pauses.values()])
 
     async def _close(self, reason: str) -> None:
         try:
@@ -230,7 +236,7 @@ class FrontierScheduler(BaseScheduler):
         """Return the store of a run that others crawl too, or end the process if they have finished it."""
         settings = self._settings
         arguments = self._database, settings.run, settings.max_attempts, self._me
-        store = SharedFrontierStore(*arguments, delay=settings.delay)
+        store = SharedFrontierStore(*arguments, delay=self._hosts.least_delay)
         if store.is_over():
             store.close()
             logger.info("run %s has finished already: nothing is left to do", settings.run)
@@ -245,8 +251,12 @@ class FrontierScheduler(BaseScheduler):
             name: value for name, value in stats if name.startswith(_COUNTED) and isinstance(value, int)
         }
         counts[_SECONDS] = time.monotonic() - self._started
-        delays = read_delays(self._crawler) if self._settings.is_shared else {}
-        return Standing(held, has_suspect, delays=delays, counts=counts)
+        asked = self._crawler.engine.downloader.slots if self._settings.is_shared else ()
+        delays = {host: self._hosts.least_delay(host) for host in asked}
+        hosts = self._hosts
+        return Standing(
+            held, has_suspect, delays=delays, counts=counts, pauses=hosts.pauses, parked=frozenset(hosts.parked)
+        )
 
     def _share(self, result: Exchange) -> None:
         """Take note of what other workers of the run have, or are to have."""
@@ -257,12 +267,14 @@ class FrontierScheduler(BaseScheduler):
         if back:
             self._changes.back += back
             self._ask()
-        set_delays(self._crawler, result.delays)
+        for host, delay in result.delays.items():
+            self._hosts.learn(host, delay)
         self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
 
     def _note_departure(self, departure: Departure) -> None:
         stats = self._crawler.stats
         stats.set_value("frontier/left", departure.left)
+        stats.set_value("frontier/parked", departure.parked)
         if departure.goes_on:
             stats.set_value(RUN_GOES_ON, True)
             return

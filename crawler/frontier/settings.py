@@ -24,7 +24,6 @@ class FrontierSettings:
         max_attempts: how many processes may end while a URL is under way before it is given up:
             `CRAWLER_MAX_ATTEMPTS`.
         is_shared: whether other processes crawl the same run at the same time: `CRAWLER_SHARED_RUN`.
-        delay: seconds between two requests to a host of which nothing else is known, as Scrapy's settings say.
     """
 
     database_url: str
@@ -32,7 +31,6 @@ class FrontierSettings:
     run: str
     max_attempts: int
     is_shared: bool
-    delay: float
 
     @classmethod
     def read(cls, crawler: Crawler) -> FrontierSettings:
@@ -53,11 +51,4 @@ class FrontierSettings:
         is_shared = read_switch(crawler, "CRAWLER_SHARED_RUN", default=False)
         if is_shared and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
-        return cls(url, settings.lock_timeout, settings.run, attempts, is_shared, _delay(crawler))
-
-
-def _delay(crawler: Crawler) -> float:
-    delay = crawler.settings.getfloat("DOWNLOAD_DELAY")
-    if crawler.settings.getbool("AUTOTHROTTLE_ENABLED"):
-        return max(delay, crawler.settings.getfloat("AUTOTHROTTLE_START_DELAY"))
-    return delay
+        return cls(url, settings.lock_timeout, settings.run, attempts, is_shared)

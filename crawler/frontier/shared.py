@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,11 +36,11 @@ class SharedFrontierStore(FrontierStore):
 
     Args:
         *arguments: as for `FrontierStore`.
-        delay: seconds between two requests to a host of which nothing else is known.
+        delay: returns the seconds between two requests to a host, as far as they are known here.
         **named: as for `FrontierStore`.
     """
 
-    def __init__(self, *arguments: Any, delay: float = 0.0, **named: Any) -> None:
+    def __init__(self, *arguments: Any, delay: Callable[[str], float] = lambda host: 0.0, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._delay = delay
         self._kept = 0
@@ -76,6 +76,7 @@ class SharedFrontierStore(FrontierStore):
             if not is_over:
                 self._renewal = self._clock() + RENEWAL_SECONDS
                 if not self._living(connection):  # a crawl of a single worker, which knows no hosts, may have begun it
+                    connection.execute(statements.UNPARK, self._names)
                     self._hosts.open_all(connection)
                 self._say_that_i_am_here(connection, {})
                 # After an outage all leases have ended, and the others are about to renew theirs.
@@ -110,7 +111,7 @@ class SharedFrontierStore(FrontierStore):
         with self._database.write() as connection:
             if self._has_finished(connection):
                 return Exchange(0, [], is_left=False, given_up=[], lost=standing.held)
-            found = self._write(connection, changes)
+            found = self._write(connection, changes, standing)
             self._hosts.open(connection, found)
             self._say_that_i_am_here(connection, standing.counts, kept)
             if standing.is_after_outage:
@@ -120,7 +121,8 @@ class SharedFrontierStore(FrontierStore):
             if living != self._still_there(living):
                 given_up += self._take_back(connection, is_expired=False)
             held, lost = self._compare(connection, standing)
-            names, delays = self._hosts.tend(connection, self._clock(), len(living), held, standing.delays)
+            names, delays = self._hosts.tend(connection, self._clock(), len(living), held, standing)
+            names = [name for name in names if name not in standing.pauses]
             rows = next_urls(connection, self._run, names, room, held) if room else []
             if room and names and not standing.has_suspect:
                 suspects = connection.execute(_SUSPECT_OF, {"run": self._run, "hosts": names}).all()
@@ -146,12 +148,13 @@ class SharedFrontierStore(FrontierStore):
         with self._database.write() as connection:
             has_finished = self._has_finished(connection)
             if not has_finished:
-                self._hosts.open(connection, self._write(connection, changes))
+                self._hosts.open(connection, self._write(connection, changes, standing))
                 connection.execute(statements.RELEASE, {"run": self._run, "me": self._me})
-                self._hosts.free_all(connection, self._clock(), standing.delays)
+                self._hosts.free_all(connection, self._clock(), standing)
                 kept = self._kept + sum(was_kept for _, was_kept in changes.done)
                 self._say_that_i_am_here(connection, standing.counts, kept)
-            left = sum(connection.execute(statements.IS_LEFT, {"run": self._run, "me": self._me}).one())
+            parked = self._count_parked(connection)
+            left = sum(connection.execute(statements.IS_LEFT, {"run": self._run, "me": self._me}).one()) + len(parked)
             connection.execute(update(workers).where(*_ME).values(lease_until=None), self._names)
             if not has_finished and is_finished and not left:
                 connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
@@ -160,7 +163,7 @@ class SharedFrontierStore(FrontierStore):
             )
             if is_last:
                 connection.execute(update(workers).where(*_ME).values(has_closed=1), self._names)
-            departure = self._departure(connection)
+            departure = replace(self._departure(connection), parked=parked)
         if left:
             return replace(departure, left=self.count_left())
         self._forget_urls()

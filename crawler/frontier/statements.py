@@ -28,12 +28,15 @@ NEXT = (
     .order_by(urls.c.priority.desc(), urls.c.id)
     .limit(bindparam("room"))
 )
+_OF_OTHER_HOSTS = urls.c.host.not_in(bindparam("but", expanding=True))
+NEXT_OF_OTHERS = NEXT.where(_OF_OTHER_HOSTS)
 NEXT_SUSPECT = (
     select(*COLUMNS)
     .where(OF_RUN, is_in(State.QUEUED), _attempts(">="))
     .order_by(urls.c.attempts, urls.c.priority.desc(), urls.c.id)
     .limit(1)
 )
+NEXT_SUSPECT_OF_OTHERS = NEXT_SUSPECT.where(_OF_OTHER_HOSTS)
 OF_OTHERS = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker != bindparam("me"))
 IS_LEFT = select(
     select(urls.c.id).where(OF_RUN, is_in(State.QUEUED)).exists().label("queued"),
@@ -58,6 +61,11 @@ PUT_BACK = (
     .where(urls.c.id == bindparam("row"), urls.c.state == State.TAKEN.value, urls.c.worker == bindparam("me"))
     .values(state=State.QUEUED.value, **FREE)
 )
+_PARK = update(urls).where(OF_RUN, is_in(State.QUEUED), urls.c.host.in_(bindparam("parked", expanding=True)))
+PARK = _PARK.values(state=State.PARKED.value)
+PARK_ROWS = PARK.where(urls.c.id.in_(bindparam("ids", expanding=True)))
+UNPARK = update(urls).where(OF_RUN, is_in(State.PARKED)).values(state=State.QUEUED.value)
+COUNT_PARKED = select(urls.c.host, func.count()).where(OF_RUN, is_in(State.PARKED)).group_by(urls.c.host)
 MY_ROWS = select(urls.c.id, urls.c.host).where(MINE)
 RELEASE = update(urls).where(MINE).values(state=State.QUEUED.value, **FREE)
 RENEW = update(urls).where(MINE).values(lease_until=bindparam("until"))

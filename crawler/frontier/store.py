@@ -62,6 +62,7 @@ class FrontierStore:
         self._clock = clock
         self._renewal = 0.0
         self._may_have_suspects = True
+        self._parked: frozenset[str] = frozenset()
         statement = insert_into(urls, database.engine.dialect.name)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
         # Only thus do both databases say how many were new.
@@ -75,7 +76,7 @@ class FrontierStore:
     def open(self) -> Opened:
         """Start the run of this name, or go on with it where it stopped.
 
-        What workers had taken that are not there any more is queued again.
+        What workers had taken that are not there any more is queued again, and what was parked.
 
         Raises:
             DatabaseError: the database cannot be written.
@@ -85,6 +86,7 @@ class FrontierStore:
             self._run = self._open_run(connection)
             self._renewal = self._clock() + RENEWAL_SECONDS
             given_up = self._take_back(connection)
+            connection.execute(statements.UNPARK, {"run": self._run})
             rows = connection.execute(statements.COUNTS, {"run": self._run})
             counts = {state: (count, kept) for state, count, kept in rows}
         queued, _ = counts.get(State.QUEUED.value, (0, 0))
@@ -108,12 +110,12 @@ class FrontierStore:
         """
         standing = standing or Standing()
         with self._database.write() as connection:
-            added = len(self._write(connection, changes))
+            added = len(self._write(connection, changes, standing))
             if standing.is_after_outage:
                 self._put_back_unknown(connection, standing.held)
             self._note_counts(connection, standing.counts)
             given_up = self._keep_leases(connection)
-            taken = self._next(connection, room, suspect=not standing.has_suspect) if room else []
+            taken = self._next(connection, room, standing) if room else []
             is_left = len(taken) >= room or self._is_left(connection)
         return Exchange(added, taken, is_left, given_up)
 
@@ -136,9 +138,10 @@ class FrontierStore:
         left = self.count_left()
         with self._database.read() as connection:
             rows = connection.execute(WORKERS, {"run": self._run}).all()
+            parked = self._count_parked(connection)
         if is_finished and not left:
             self.finish()
-        return Departure(left, counts=sum_of_counts(rows) if len(rows) > 1 else {})
+        return Departure(left, counts=sum_of_counts(rows) if len(rows) > 1 else {}, parked=parked)
 
     def release(self) -> None:
         """Put everything that this worker has taken and not done back into the queue.
@@ -150,12 +153,12 @@ class FrontierStore:
             connection.execute(statements.RELEASE, {"run": self._run, "me": self._me})
 
     def count_left(self) -> int:
-        """Return how many URLs of the run are queued or taken, by whomever.
+        """Return how many URLs of the run are queued, taken or parked, by whomever.
 
         Raises:
             DatabaseError: the database cannot be read.
         """
-        left = or_(statements.is_in(State.QUEUED), statements.is_in(State.TAKEN))
+        left = or_(*map(statements.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
         with self._database.read() as connection:
             query = select(func.count()).select_from(urls).where(statements.OF_RUN, left)
             return int(connection.execute(query, {"run": self._run}).scalar_one())
@@ -198,12 +201,15 @@ class FrontierStore:
                         connection.execute(delete(table).where(table.c.run_id == finished))
                     connection.execute(delete(runs).where(runs.c.name == self._name, runs.c.finished.is_not(None)))
 
-    def _write(self, connection: Connection, changes: Changes) -> Sequence[str]:
+    def _write(self, connection: Connection, changes: Changes, standing: Standing) -> Sequence[str]:
         """Write what happened; return the hosts of the URLs that were new."""
+        parked = standing.parked
         added: Sequence[str] = ()
         if changes.found:
-            new = {"run_id": self._run, "state": State.QUEUED.value, "attempts": 0, "kept": 0}
-            rows = [{**entry._asdict(), **new} for entry in changes.found]
+            new = {"run_id": self._run, "attempts": 0, "kept": 0}
+            states = [State.PARKED if entry.host in parked else State.QUEUED for entry in changes.found]
+            found = zip(changes.found, states, strict=True)
+            rows = [{**entry._asdict(), **new, "state": state.value} for entry, state in found]
             added = connection.execute(self._add, rows).scalars().all()
         if changes.again:
             names = ("row", "new_priority", "new_meta")
@@ -213,7 +219,15 @@ class FrontierStore:
             self._put_back(connection, changes.back)
         if changes.done:
             connection.execute(statements.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
+        if new_ones := parked if standing.is_after_outage else parked - self._parked:
+            connection.execute(statements.PARK, {"run": self._run, "parked": list(new_ones)})
+        if parked and (rows_back := [*changes.back, *(row for row, _, _ in changes.again)]):
+            connection.execute(statements.PARK_ROWS, {"run": self._run, "parked": list(parked), "ids": rows_back})
+        self._parked = parked
         return added
+
+    def _count_parked(self, connection: Connection) -> dict[str, int]:
+        return {host: int(count) for host, count in connection.execute(statements.COUNT_PARKED, {"run": self._run})}
 
     def _note_counts(
         self, connection: Connection, counts: Mapping[str, float], kept: int = 0, lease_until: float | None = None
@@ -232,10 +246,14 @@ class FrontierStore:
         if unknown:
             self._put_back(connection, unknown)
 
-    def _next(self, connection: Connection, room: int, *, suspect: bool) -> list[Taken]:
-        rows = connection.execute(statements.NEXT, {"run": self._run, "room": room}).all()
-        if suspect and self._may_have_suspects:
-            suspects = connection.execute(statements.NEXT_SUSPECT, {"run": self._run}).all()
+    def _next(self, connection: Connection, room: int, standing: Standing) -> list[Taken]:
+        values = {"run": self._run, "but": list(standing.pauses)}
+        following, suspect = statements.NEXT, statements.NEXT_SUSPECT
+        if standing.pauses:
+            following, suspect = statements.NEXT_OF_OTHERS, statements.NEXT_SUSPECT_OF_OTHERS
+        rows = connection.execute(following, {**values, "room": room}).all()
+        if not standing.has_suspect and self._may_have_suspects:
+            suspects = connection.execute(suspect, values).all()
             self._may_have_suspects = bool(suspects)
             rows = [*suspects, *rows]
         self._take(connection, rows)

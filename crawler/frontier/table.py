@@ -12,12 +12,13 @@ from dedup.sql.table_sets import TableSet
 
 
 class State(StrEnum):
-    """What became of a URL."""
+    """What became of a URL; one that is parked waits for the next process that goes on with the run."""
 
     QUEUED = "queued"
     TAKEN = "taken"
     DONE = "done"
     FAILED = "failed"
+    PARKED = "parked"
 
 
 SUSPECT = 2
@@ -90,6 +91,7 @@ def _index(name: str, *columns: object, state: State, suspects: bool = False) ->
 _index("frontier_queued", urls.c.run_id, urls.c.priority.desc(), urls.c.id, state=State.QUEUED)
 _index("frontier_suspects", urls.c.run_id, urls.c.attempts, state=State.QUEUED, suspects=True)
 _index("frontier_taken", urls.c.run_id, urls.c.worker, state=State.TAKEN)
+_index("frontier_parked", urls.c.run_id, urls.c.host, state=State.PARKED)
 
 # What follows is used only by runs that several workers share.
 hosts = Table(

@@ -63,7 +63,7 @@ def find_unfinished(
 def _read(connection: Connection, row: Mapping[str, Any], has_ended: Callable[[str], bool]) -> UnfinishedRun:
     of_run = {"run": row["id"]}
     counts = {state: (count, kept) for state, count, kept in connection.execute(statements.COUNTS, of_run)}
-    left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN))
+    left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
     _, kept = counts.get(State.DONE.value, (0, 0))
     leased = select(urls.c.worker).where(
         statements.OF_RUN, statements.is_in(State.TAKEN), urls.c.lease_until >= time.time()

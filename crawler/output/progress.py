@@ -15,6 +15,7 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawler.output.skipping import PREFIX as SKIPPED
 from crawler.output.summary import DROPPED, count_kept, count_verdicts, summarise, take_verdicts_of_run
+from crawler.politeness.hosts import Hosts
 from dedup.progress import duration
 from dedup.stage.failures import fail_at_the_end
 from dedup.stage.pipelines import RUN_GOES_ON
@@ -69,7 +70,7 @@ class Progress:
         # Where others go on with the run, they may have fetched everything.
         was_anything = any(map(stats.get_value, ("crawler/fetched", "crawler/passed_over", RUN_GOES_ON)))
         if reason == "finished" and not was_anything and not is_continued:
-            logger.error("nothing was fetched: %s", _why_nothing(stats))
+            logger.error("nothing was fetched: %s", _why_nothing(self._crawler))
             fail_at_the_end(self._crawler)
 
     def engine_stopped(self) -> None:
@@ -158,6 +159,7 @@ def _show_warnings_on_screen() -> None:
     logging.root.addHandler(handler)
 
 
-def _why_nothing(stats: StatsCollector) -> str:
-    reasons = [name.removeprefix(SKIPPED).replace("_", " ") for name in stats.get_stats() if name.startswith(SKIPPED)]
+def _why_nothing(crawler: Crawler) -> str:
+    skipped = [name.removeprefix(SKIPPED) for name in crawler.stats.get_stats() if name.startswith(SKIPPED)]
+    reasons = {name.replace("_", " ") for name in skipped} | set(Hosts.of(crawler).parked.values())
     return ", ".join(sorted(reasons)) or "no page of the site could be reached"

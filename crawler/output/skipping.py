@@ -111,24 +111,13 @@ def _with_origin(url: str, detail: str, request: Request | None) -> str:
     return f"redirected from {origins[0]}" + (f"; {detail}" if detail else "")
 
 
-def keep_log_lines_short() -> None:
-    """Take the traceback from Scrapy's line about a robots.txt that cannot be fetched.
-
-    The page that it was fetched for is named with its own reason.
-    """
-    logging.getLogger("scrapy.downloadermiddlewares.robotstxt").addFilter(_without_traceback)
-
-
-def _without_traceback(record: logging.LogRecord) -> bool:
-    record.exc_info = None
-    return True
-
-
 def reason_of(error: BaseException) -> tuple[str, str]:
     """Return the reason for which a request brought no page, and a detail or ""."""
     if isinstance(error, HttpError):
         return f"http_{error.response.status}", ""
     if isinstance(error, IgnoreRequest):
+        if error.__cause__ is not None:  # its robots.txt could not be fetched
+            return reason_of(error.__cause__)
         message = str(error)
         return next((reason for word, reason in _IGNORED.items() if word in message), "ignored"), message
     for kind, reason in _REASONS.items():

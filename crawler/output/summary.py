@@ -14,10 +14,11 @@ from sqlalchemy.engine import make_url
 from crawler.output.skipping import PREFIX as SKIPPED
 from crawler.output.skipping import ROBOTS_TXT, named_pages
 from crawler.page import NOT_STORED
+from crawler.politeness.hosts import Hosts
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
-from dedup.display import columns_of, counted, lost_text, readable
+from dedup.display import columns_of, counted, lost_text, plain, readable
 from dedup.errors import DatabaseError
 from dedup.progress import duration
 from dedup.report.contents import Cluster
@@ -66,6 +67,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         ("dropped", _pages(exact + near, [f"{exact:,} exact", f"{near:,} near"])),
         *_known(stats),
         ("skipped", _pages(sum(skipped.values()), [_skip_line(name, n) for name, n in skipped.items()])),
+        *_parked(crawler),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
         *_lost(stats),
@@ -75,8 +77,8 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
     ]
     if reason != "finished":
         lines.insert(1, ("stopped", reason.replace("_", " ")))
-        if stats.get_value("frontier/left", 0) and crawler.spider is not None:
-            lines.append(("continue", line_to_continue(crawler, reason)))
+    if stats.get_value("frontier/left", 0) and crawler.spider is not None:
+        lines.append(("continue", line_to_continue(crawler, reason)))
     screen: list[str] = [Styled.of(styled(f"{label:{_LABEL_WIDTH}}", HEADING), f"  {text}") for label, text in lines]
     screen += _skipped_pages(crawler, sum(skipped.values()))
     clusters = _largest_clusters(crawler) if exact + near else []
@@ -119,6 +121,18 @@ def _known(stats: StatsCollector) -> list[tuple[str, str]]:
 def _lost(stats: StatsCollector) -> list[tuple[str, str]]:
     lost = stats.get_value("dedup/lost_bytes", 0)
     return [("lost", lost_text(lost))] if lost else []
+
+
+def _parked(crawler: Crawler) -> list[tuple[str, str]]:
+    """Name the hosts that have failed for too long, those with most pages left first."""
+    parked = crawler.stats.get_value("frontier/parked", {})
+    why = Hosts.of(crawler).parked
+    most = sorted(parked, key=lambda host: (-parked[host], host))
+    # Another worker may have been the one that asked it.
+    named = [f"{parked[host]:,} of {plain(host)}" + (f" ({why[host]})" if host in why else "") for host in most]
+    if len(named) > _SITES_NAMED:
+        named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
+    return [("parked", _pages(sum(parked.values()), named))] if parked else []
 
 
 def _workers(stats: StatsCollector) -> list[tuple[str, str]]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
 
+from crawler.switches import read_above_0
 from dedup.errors import SettingsError
-from dedup.stage.failures import close_when_forced, refuse_to_start
+from dedup.stage.failures import close_when_forced
 from dedup.warming import prepare_crawl
 from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
-
-N = TypeVar("N", int, float)
 
 _PRELOAD = (*PRELOAD, "crawler.pages.extraction")
 
@@ -40,8 +37,8 @@ class Workers:
         seconds = settings.get("CRAWLER_EXTRACTION_TIMEOUT", 30)
         extension = cls(
             WorkerPool(
-                _above_0("CRAWLER_WORKERS", workers, int),
-                _above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float),
+                read_above_0("CRAWLER_WORKERS", workers, int),
+                read_above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float),
                 _PRELOAD,
             )
         )
@@ -66,13 +63,3 @@ class Workers:
 
     def close(self) -> None:
         self.pool.close()
-
-
-def _above_0(name: str, value: Any, kind: Callable[[Any], N]) -> N:
-    try:
-        number = kind(value)
-    except (TypeError, ValueError):
-        number = kind(0)
-    if not 0 < number < math.inf:
-        refuse_to_start(SettingsError(f"{name} = {value!r}: expected a number above 0"))
-    return number

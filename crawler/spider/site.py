@@ -18,7 +18,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from crawler.output.progress import Progress
-from crawler.output.skipping import keep_log_lines_short, reason_of, skip
+from crawler.output.skipping import reason_of, skip
 from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
 from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives
 from crawler.runtime.workers import Workers
@@ -117,7 +117,6 @@ class SiteSpider(Spider):
         known = KnownPages(crawler, arguments, rules)
         spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)
         spider.given = given
-        keep_log_lines_short()
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)

@@ -45,7 +45,7 @@ class Worker:
             name,
             has_ended=lambda worker, me: worker in crew.dead,
             clock=lambda: crew.now,
-            delay=DELAY,
+            delay=lambda host: DELAY,
         )
         self.opened: Opened = self.store.open()
         self.counts: dict[str, int] = {}

@@ -242,13 +242,13 @@ def test_download_of_a_film_is_broken_off(path: str, failures: Failures) -> None
 
 
 @pytest.mark.parametrize(
-    ("path", "times"), [("/404", 1), ("/404.json", 1), ("/429.json", 2), ("/500", 2), ("/pdf", 1), ("/once-broken", 2)]
+    ("path", "times"), [("/404", 1), ("/404.json", 1), ("/429.json", 6), ("/500", 2), ("/pdf", 1), ("/once-broken", 2)]
 )
-def test_only_what_may_pass_is_tried_a_second_time(path: str, times: int, failures: Failures) -> None:
+def test_only_what_may_pass_is_tried_again(path: str, times: int, failures: Failures) -> None:
     assert failures.hits[path] == times
 
 
-def test_pages_that_do_not_come_to_an_end_time_out_and_are_tried_a_second_time(tmp_path: Path) -> None:
+def test_host_of_which_no_page_comes_to_an_end_is_parked(tmp_path: Path) -> None:
     slow: dict[str, Page] = {
         "/stall": Reply(b"late", stall=HANG),
         "/stall-in-body": Reply(lambda: [b"<html>", b"<p>late"], pause=HANG, announced=13),
@@ -259,8 +259,10 @@ def test_pages_that_do_not_come_to_an_end_time_out_and_are_tried_a_second_time(t
         settings = {"DOWNLOAD_TIMEOUT": 0.5, "ROBOTSTXT_OBEY": False}
         result = crawl(tmp_path / "crawl.db", settings, url=",".join(site.url + path for path in slow))
         hits = site.hits
-    assert result.skipped == {"timed_out": 3}
-    assert hits == dict.fromkeys(slow, 2)
+    assert result.skipped == {}
+    assert result.summary["parked"] == "3 pages   3 of 127.0.0.1 (timed out)"
+    assert set(hits.values()) <= {1, 2}
+    assert result.status == 1
 
 
 def test_links_of_error_pages_are_not_followed(tmp_path: Path) -> None:
@@ -362,7 +364,7 @@ def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(tmp_path: Pa
     with closed_port() as port:
         result = crawl(tmp_path / "crawl.db", url=f"http://127.0.0.1:{port}/", accidents=True)
     assert result.status == 1
-    assert result.skipped == {"connection_refused": 1}
+    assert result.summary["parked"] == "1 page   1 of 127.0.0.1 (connection refused)"
     assert result.errors[-1] == "nothing was fetched: connection refused"
     assert result.accidents == []
 
@@ -370,6 +372,6 @@ def test_site_that_cannot_be_reached_is_one_clear_line_and_status_1(tmp_path: Pa
 def test_host_that_does_not_exist_is_one_clear_line_and_status_1(tmp_path: Path) -> None:
     result = crawl(tmp_path / "crawl.db", url="http://no-such-host.invalid/", accidents=True)
     assert result.status == 1
-    assert result.skipped == {"host_not_found": 1}
+    assert result.summary["parked"] == "1 page   1 of no-such-host.invalid (host not found)"
     assert result.errors[-1] == "nothing was fetched: host not found"
     assert result.accidents == []

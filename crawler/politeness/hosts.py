@@ -1,0 +1,205 @@
+"""The hosts of a crawl: how they answer, which ones are left alone, and how fast each may be asked."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES
+
+from crawler.politeness.rules import FASTER_AFTER, Patience, faster, is_this_machine, slower
+from crawler.switches import read_above_0
+from dedup.display import plain
+from dedup.progress import duration
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 600.0
+"""The default of `CRAWLER_HOST_PATIENCE`."""
+
+_LONG_PAUSE = 10.0
+
+
+@dataclass
+class Host:
+    """How a host has answered.
+
+    Attributes:
+        is_known: whether it has ever answered anything.
+        answered: when that was asked for which it has answered last, if only robots.txt, in seconds since 1970.
+        served: the same of pages.
+        failing_since: since when it has not served a page; 0 if it has.
+        strikes: how many requests have failed since it has served a page.
+        pauses: how often it was paused since.
+        paused_until: when it may be asked again.
+        crawl_delay: the seconds between two requests that it asks for.
+        learnt: those that it has taught by sending requests away.
+        pages: how many pages it has served since it was asked faster or slower.
+    """
+
+    is_known: bool = False
+    answered: float = 0.0
+    served: float = 0.0
+    failing_since: float = 0.0
+    strikes: int = 0
+    pauses: int = 0
+    paused_until: float = 0.0
+    crawl_delay: float = 0.0
+    learnt: float = 0.0
+    pages: int = 0
+
+
+class Hosts:
+    """What a crawl knows of its hosts; one is left alone while it is paused, and once parked to the crawl's end.
+
+    Args:
+        patience: how a host that fails is waited for.
+        usual: returns the least seconds between two requests to a host of which nothing else is known.
+        clock: seconds since 1970.
+        chance: a number from 0 to 1, another one at each call.
+    """
+
+    def __init__(
+        self,
+        patience: Patience,
+        usual: Callable[[str], float] = lambda host: 0.0,
+        clock: Callable[[], float] = time.time,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._patience = patience
+        self._usual = usual
+        self._clock = clock
+        self._chance = chance
+        self._hosts: defaultdict[str, Host] = defaultdict(Host)
+        self._paused: set[str] = set()
+        self._parked: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Hosts:
+        """Return those of a crawl.
+
+        Raises:
+            SystemExit: CRAWLER_HOST_PATIENCE cannot be used; see `refuse_to_start`.
+        """
+        if crawler not in _of_crawls:
+            seconds = read_above_0(
+                "CRAWLER_HOST_PATIENCE", crawler.settings.get("CRAWLER_HOST_PATIENCE", PATIENCE), float
+            )
+            _of_crawls[crawler] = cls(Patience(seconds), _usual_delay(crawler))
+        return _of_crawls[crawler]
+
+    def __getitem__(self, host: str) -> Host:
+        return self._hosts[host]
+
+    @property
+    def pauses(self) -> Mapping[str, float]:
+        """The hosts that are paused, and for how many seconds more."""
+        now = self._clock()
+        self._paused = {host for host in self._paused if self._hosts[host].paused_until > now}
+        return {host: self._hosts[host].paused_until - now for host in self._paused}
+
+    @property
+    def parked(self) -> Mapping[str, str]:
+        """The hosts that have failed for too long, and why."""
+        return self._parked
+
+    @property
+    def resting(self) -> set[str]:
+        """The hosts that are not to be asked now."""
+        return {*self.pauses, *self._parked} if self._paused or self._parked else set()
+
+    def least_delay(self, host: str) -> float:
+        """Return the least seconds between two requests to a host."""
+        known = self._hosts[host]
+        return max(self._usual(host), known.crawl_delay, known.learnt)
+
+    def note_answer(self, host: str, seconds: float, *, is_page: bool) -> None:
+        """Note that a host has answered as it should.
+
+        Args:
+            host: its name.
+            seconds: since it was asked.
+            is_page: whether for a page, not for robots.txt.
+        """
+        known, asked = self._hosts[host], self._clock() - seconds
+        known.is_known = True
+        known.answered = max(known.answered, asked)
+        if not is_page:
+            return
+        known.served = max(known.served, asked)
+        if asked >= known.paused_until:  # what was under way before says nothing of now
+            known.failing_since, known.strikes, known.pauses = 0.0, 0, 0
+        known.pages += 1
+        if known.learnt and known.pages >= FASTER_AFTER:
+            known.learnt, known.pages = faster(known.learnt), 0
+
+    def note_failure(
+        self, host: str, why: str, asked_for: float | None = None, *, answers: bool = True, of_page: int = 0
+    ) -> None:
+        """Pause a host that does not serve what it is asked for, or park it.
+
+        Args:
+            host: its name.
+            why: what happened, in a few words.
+            asked_for: the seconds for which it has asked to be left alone.
+            answers: whether it has said so itself; one that has never said anything is not waited for.
+            of_page: how often it has failed to serve the same page while it served others; 0 if that is not so.
+        """
+        known, now = self._hosts[host], self._clock()
+        known.is_known |= answers
+        if host in self._parked:
+            return
+        if now < known.paused_until:  # this was under way
+            if asked_for is not None:
+                known.paused_until = max(known.paused_until, now + self._patience.pause(1, asked_for, 0))
+            return
+        if not of_page:
+            known.failing_since = known.failing_since or now
+            known.pauses += 1
+        is_hopeless = not known.is_known
+        if is_hopeless or (not of_page and now - known.failing_since >= self._patience.seconds):
+            self._parked[host] = why
+            how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - known.failing_since)}"
+            logger.warning("%s %s (%s): what is left of it waits for `scrapy continue`", plain(host), how_long, why)
+            return
+        seconds = self._patience.pause(of_page or known.pauses, asked_for, self._chance())
+        known.paused_until = now + seconds
+        self._paused.add(host)
+        level = logging.WARNING if seconds >= _LONG_PAUSE else logging.INFO
+        logger.log(level, "%s is left alone for %.3g s: %s", plain(host), seconds, why)
+
+    def slow_down(self, host: str, delay: float) -> None:
+        """Let a host be asked more slowly than with a delay, with which it has served pages until it was too fast."""
+        known = self._hosts[host]
+        if known.pages:
+            known.learnt, known.pages = slower(max(delay, self.least_delay(host))), 0
+
+    def learn(self, host: str, delay: float) -> None:
+        """Take over what another worker has learnt of a host."""
+        if delay > self.least_delay(host):
+            self._hosts[host].learnt, self._hosts[host].pages = delay, 0
+
+
+def _usual_delay(crawler: Crawler) -> Callable[[str], float]:
+    """Return what says the least delay of a host by the settings."""
+    settings = crawler.settings
+    slots = settings.getdict("DOWNLOAD_SLOTS")
+    delay = settings.getfloat("DOWNLOAD_DELAY")
+    # Who gives it on the command line means it; that of the settings is there for servers of others.
+    holds_here = (settings.getpriority("DOWNLOAD_DELAY") or 0) >= SETTINGS_PRIORITIES["cmdline"]
+
+    def usual(host: str) -> float:
+        if "delay" in slots.get(host, {}):
+            return float(slots[host]["delay"])
+        return delay if holds_here or not is_this_machine(host) else 0.0
+
+    return usual
+
+
+_of_crawls: WeakKeyDictionary[Crawler, Hosts] = WeakKeyDictionary()

@@ -1,0 +1,151 @@
+"""Requests that fail because of their host: it is left alone for a while, and they go back to the frontier."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    NotConfigured,
+    ResponseDataLossError,
+)
+from scrapy.http import Response
+
+from crawler.frontier.entries import FAILED, ROW, host_of
+from crawler.output.skipping import reason_of
+from crawler.politeness.hosts import Hosts
+from crawler.politeness.robots import RobotsUnreachableError
+from crawler.politeness.rules import read_retry_after
+
+logger = logging.getLogger(__name__)
+
+_AWAY = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+_TOO_MANY_REQUESTS = 429
+# They speak of the host, and not of the page alone.
+_SENT_AWAY = (_TOO_MANY_REQUESTS, 503)
+_OTHER_FAILURES = (408, *range(500, 600))
+# Of one page of a host that is well the others would have to wait.
+_STRIKES = 3
+MOST_FAILURES = 6
+"""How often a page may fail while its host answers, if only for robots.txt, before it is skipped."""
+
+
+class PostponedError(Exception):
+    """A request that is not made now, since its host is left alone."""
+
+
+class PausingMiddleware:
+    """Downloader middleware: what a host cannot serve now is fetched later.
+
+    - A host that answers 429 or 503 is left alone at once, for as long as Retry-After says, else for longer and longer;
+      one that answers otherwise with 5xx, not in time, or not at all, after the third request in a row.
+    - What was refused, or was about to be asked for, goes back to the frontier.
+    - A page is skipped if it fails again (`RETRY_TIMES`) though its host has served other pages since. One that gets
+      429 or 503, or whose host has answered nothing but robots.txt, is skipped once it has failed `MOST_FAILURES`
+      times, each time after another answer. While a host is down that does not count.
+    - It has to be closer to the downloader than Scrapy's middlewares for retries and redirects.
+    - Stats: `crawler/put_back`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._hosts = Hosts.of(crawler)
+        self._retries = crawler.settings.getint("RETRY_TIMES")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if getattr(crawler.spider, "arguments", None) is None:
+            raise NotConfigured
+        return cls(crawler)
+
+    async def process_request(self, request: Request) -> Request | None:
+        is_resting = ROW in request.meta and host_of(request) in self._hosts.resting
+        return self._put_back(request) if is_resting else None
+
+    async def process_response(self, request: Request, response: Response) -> Request | Response:
+        seconds = request.meta.get("download_latency")
+        if seconds is None:  # nobody was asked
+            return response
+        if response.status in (*_SENT_AWAY, *_OTHER_FAILURES):
+            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+            asked_for = read_retry_after(header, time.time())
+            return self._failed(request, f"http {response.status}", response.status, asked_for) or response
+        self._hosts.note_answer(host_of(request), seconds, is_page=ROW in request.meta)
+        return response
+
+    async def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        if isinstance(exception, PostponedError):
+            return self._put_back(request)
+        if isinstance(exception, RobotsUnreachableError):
+            return self._failed(request, exception.why, exception.status, exception.asked_for, is_page=False)
+        if isinstance(exception, _AWAY):
+            return self._failed(request, reason_of(exception)[0].replace("_", " "))
+        return None
+
+    def _failed(
+        self,
+        request: Request,
+        why: str,
+        status: int | None = None,
+        asked_for: float | None = None,
+        *,
+        is_page: bool = True,
+    ) -> Request | None:
+        """Return a request that goes back to the frontier; None for one that is to be skipped, or is not of it."""
+        host, is_sent_away = host_of(request), status in _SENT_AWAY
+        if ROW not in request.meta:
+            # At once it would be refused again.
+            request.meta["dont_retry"] = request.meta.get("dont_retry", False) or is_sent_away
+            return None
+        known = self._hosts[host]
+        times, before = request.meta.get(FAILED, (0, 0.0))
+        serves_others = bool(times) and known.served > before
+        # Where robots.txt fails, a host may serve pages at another port.
+        if not times or (known.answered if is_page else known.served) > before:
+            times += 1  # else nothing has changed since
+            request.meta[FAILED] = (times, time.time())
+        may_be_of_page = is_page and not is_sent_away and serves_others
+        if times >= MOST_FAILURES or (may_be_of_page and times > self._retries):
+            request.meta["dont_retry"] = True
+            return None
+        known.strikes += 1
+        if status == _TOO_MANY_REQUESTS and times == 1 and host not in self._hosts.resting:
+            slot = self._crawler.engine.downloader.slots.get(host)
+            self._hosts.slow_down(host, slot.delay if slot else 0.0)
+        if is_sent_away or not is_page or known.strikes >= _STRIKES:
+            of_page = times if serves_others else 0
+            self._hosts.note_failure(host, why, asked_for, answers=status is not None, of_page=of_page)
+            self._call_back(host)
+        return self._put_back(request, lower=int(is_page))
+
+    def _call_back(self, host: str) -> None:
+        """Let what waits for its turn at a host fail, so that it goes back to the frontier."""
+        slot = self._crawler.engine.downloader.slots.get(host)
+        if slot is None:
+            return
+        for each in [each for each in slot.queue if ROW in each[0].meta]:
+            slot.queue.remove(each)
+            each[1].errback(PostponedError())
+
+    def _put_back(self, request: Request, *, lower: int = 0) -> Request:
+        """Return the request as the scheduler knows it again.
+
+        Args:
+            request: the request.
+            lower: by how much its priority is lower, so that others are asked for first.
+        """
+        self._crawler.stats.inc_value("crawler/put_back")
+        return request.replace(priority=request.priority - lower, dont_filter=True)

@@ -1,0 +1,142 @@
+"""robots.txt: fetched before anything else of a host, and obeyed by RFC 9309."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import NamedTuple
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http.request import NO_CALLBACK
+from scrapy.robotstxt import RobotParser
+from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.misc import build_from_crawler
+
+from crawler.frontier.entries import host_of
+from crawler.output.skipping import reason_of
+from crawler.politeness.hosts import Hosts
+from crawler.politeness.robots_rules import crawl_delay, decode, forbids_for_now, own_name, rules_for
+from crawler.politeness.rules import read_retry_after
+from dedup.display import plain
+
+logger = logging.getLogger(__name__)
+
+_A_DAY = 86_400.0
+
+
+class RobotsUnreachableError(IgnoreRequest):
+    """What a host forbids is not known now, so that it forbids everything.
+
+    Attributes:
+        why: what happened, in a few words; that a host is away says enough without robots.txt.
+        status: what it has answered; None if it has not.
+        asked_for: the seconds for which it has asked to be left alone.
+    """
+
+    def __init__(self, why: str, status: int | None = None, asked_for: float | None = None) -> None:
+        super().__init__(f"robots.txt cannot be read ({why})")
+        self.why = why
+        self.status = status
+        self.asked_for = asked_for
+
+
+class _Fetched(NamedTuple):
+    rules: asyncio.Task[RobotParser]
+    asked: float
+
+
+class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
+    """Downloader middleware in the place of Scrapy's, by RFC 9309.
+
+    - Every request of a host waits for its robots.txt. Redirects of that are followed, to other hosts, too.
+    - While it is answered by 5xx or 429, or not at all, all of the host is forbidden: its requests fail with
+      `RobotsUnreachableError`, and the next one asks again. By any other error there is none, and all is allowed.
+    - It is fetched again after a day, and after each pause of its host: that tells whether the host is back.
+    - A group is for this crawler if it has its name (`ROBOTSTXT_USER_AGENT`, else that of the user agent).
+    - `Crawl-delay` is obeyed, see `Hosts`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._hosts = Hosts.of(crawler)
+        self._fetched: dict[str, _Fetched] = {}
+
+    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        if request.meta.get("dont_obey_robotstxt") or urlparse_cached(request).scheme not in ("http", "https"):
+            return
+        rules = await self._rules_of(request)
+        if not rules.allowed(request.url, self._name(request)):
+            self._stats.inc_value("robotstxt/forbidden")
+            raise IgnoreRequest("Forbidden by robots.txt")
+
+    async def _rules_of(self, request: Request) -> RobotParser:
+        url = urlparse_cached(request)
+        origin = f"{url.scheme}://{url.netloc}"
+        known = self._fetched.get(origin)
+        latest = max(time.time() - _A_DAY, self._hosts[host_of(request)].paused_until)
+        if known is None or (known.rules.done() and known.asked < latest):
+            known = self._fetched[origin] = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
+        try:
+            # Others wait for it, too.
+            return await asyncio.shield(known.rules)
+        except RobotsUnreachableError:
+            if self._fetched.get(origin) is known:
+                del self._fetched[origin]
+            raise
+
+    async def _fetch(self, origin: str, request: Request) -> RobotParser:
+        """Return the rules of a host.
+
+        Args:
+            origin: its scheme, name and port.
+            request: the first one that waits for them.
+
+        Raises:
+            RobotsUnreachableError: they are not known now.
+        """
+        meta = {"dont_obey_robotstxt": True, "allow_offsite": True}
+        asking = Request(f"{origin}/robots.txt", priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
+        self._stats.inc_value("robotstxt/request_count")
+        body = b""
+        try:
+            response = await self.crawler.engine.download_async(asking)
+        except IgnoreRequest as error:  # as for redirects without an end
+            logger.info("%s/robots.txt is taken for empty: %s", plain(origin), error)
+        except Exception as error:  # whatever it is, what is not known is not allowed
+            self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+            raise RobotsUnreachableError(reason_of(error)[0].replace("_", " ")) from error
+        else:
+            self._stats.inc_value("robotstxt/response_count")
+            self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
+            if forbids_for_now(response.status):
+                header = (response.headers.get("Retry-After") or b"").decode("latin-1")
+                asked_for = read_retry_after(header, time.time())
+                raise RobotsUnreachableError(f"robots.txt: http {response.status}", response.status, asked_for)
+            body = response.body if 200 <= response.status < 300 else b""
+        name = self._name(request)
+        rules: RobotParser = build_from_crawler(self._parserimpl, self.crawler, rules_for(decode(body), name).encode())
+        await self.crawler.signals.send_catch_log_async(signals.robots_parsed, robotparser=rules, request=request)
+        self._note_delay(request, rules.crawl_delay(name))
+        return rules
+
+    def _note_delay(self, request: Request, asked_for: float | None) -> None:
+        host, seconds = host_of(request), crawl_delay(asked_for)
+        if seconds and seconds != self._hosts[host].crawl_delay:
+            what = "%s asks for %g s between two requests (Crawl-delay)"
+            is_all = asked_for == seconds
+            logger.log(
+                logging.INFO if is_all else logging.WARNING,
+                what + ("" if is_all else "; it gets %g"),
+                plain(host),
+                asked_for,
+                *([] if is_all else [seconds]),
+            )
+        self._hosts[host].crawl_delay = seconds
+
+    def _name(self, request: Request) -> str:
+        agent = self._robotstxt_useragent or (request.headers.get("User-Agent") or b"").decode("latin-1")
+        return own_name(agent or self._default_useragent)

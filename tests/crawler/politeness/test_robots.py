@@ -1,0 +1,136 @@
+"""robots.txt by RFC 9309, and how fast it lets a site be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy import Spider
+from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.settings import Settings
+
+from crawler.politeness.hosts import Hosts
+from settings import default
+from tests.crawling import crawl, crawl_command, crawl_site_here, run
+from tests.localsite import Asked, LocalSite, Reply, article, redirect
+
+pytestmark = pytest.mark.slow
+
+
+def test_all_that_wait_for_robots_txt_obey_it(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'crawl.db'}"
+    site = LocalSite()
+    # All start at once: the others wait for what the first has asked for.
+    site.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /private/\n", stall=0.5)
+    paths = [f"/private/{number}" for number in range(5)]
+    for path in paths:
+        site.pages[path] = Reply(article(path, []).encode())
+    with site:
+        starts = ",".join(site.url.rstrip("/") + path for path in paths)
+        settings = {"DEDUP_DATABASE_URL": database, "AUTOTHROTTLE_ENABLED": False}
+        result = run(crawl_command({"url": starts}, settings), database_url=database)
+        asked = [request.path for request in site.asked]
+    assert asked == ["/robots.txt"], result.stderr
+
+
+PLAIN = {"Content-Type": "text/plain"}
+
+
+def rules(text: str, encoding: str = "utf-8") -> Reply:
+    return Reply(text.encode(encoding), headers=PLAIN)
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    pages = {"/": article("front", ["/private", "/page"]), "/private": article("private"), "/page": article("page")}
+    with LocalSite(pages) as site:
+        yield site
+
+
+def kept(tmp_path: Path, site: LocalSite, settings: Mapping[str, Any] | None = None) -> list[str]:
+    outcome = crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/")
+    return sorted(item.url.removeprefix(site.url) for item in outcome.items)
+
+
+@pytest.mark.parametrize("failure", [Reply(b"", 500), Reply(b"", 503), Reply(b"", 429), Reply(hang_up=True)])
+def test_nothing_is_fetched_until_robots_txt_is_answered(failure: Reply, tmp_path: Path, site: LocalSite) -> None:
+    def answer(asked: Asked) -> Reply:
+        return failure if site.hits["/robots.txt"] < 6 else rules("User-agent: *\nDisallow: /private\n")
+
+    # One that has never answered at all is not waited for.
+    site.pages["/robots.txt"] = lambda asked: rules("") if site.hits["/robots.txt"] == 1 else answer(asked)
+    site.pages["/"] = lambda _: Reply(b"", 503) if site.hits["/"] == 1 else article("front", ["/private", "/page"])
+    assert kept(tmp_path, site) == ["/", "/page"]
+    paths = [asked.path for asked in site.asked]
+    assert paths[:2] == ["/robots.txt", "/"]
+    assert paths[2:7] == ["/robots.txt"] * 5
+    assert set(paths[7:]) == {"/", "/page"}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_robots_txt_that_is_not_there_allows_all(status: int, tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow: /\n", status)
+    assert kept(tmp_path, site) == ["/", "/page", "/private"]
+
+
+def test_redirects_of_robots_txt_are_followed_to_other_hosts(tmp_path: Path, site: LocalSite) -> None:
+    for number in range(5):
+        site.pages[f"/robots-{number}"] = redirect(f"/robots-{number + 1}", 301)
+    site.pages["/robots.txt"] = redirect(f"{site.other_url}/robots-0", 301)
+    site.pages["/robots-5"] = rules("User-agent: *\nDisallow: /private\n")
+    assert kept(tmp_path, site) == ["/", "/page"]
+
+
+def test_redirects_of_robots_txt_without_an_end_allow_all(tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = redirect("/robots.txt", 301)
+    assert kept(tmp_path, site) == ["/", "/page", "/private"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_robots_txt_may_have_a_byte_order_mark(encoding: str, tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = rules("User-agent: *\nDisallow: /private\n", encoding)
+    assert kept(tmp_path, site) == ["/", "/page"]
+
+
+@pytest.mark.parametrize("other", ["near", "example", "neardup-images", "com"])
+def test_group_of_a_crawler_with_a_similar_name_does_not_count(other: str, tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = rules(f"User-agent: {other}\nDisallow: /\n\nUser-agent: *\nDisallow: /private\n")
+    assert kept(tmp_path, site, {"USER_AGENT": "neardup/0.1 (+you@example.com)"}) == ["/", "/page"]
+
+
+def test_own_group_counts_alone(tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = rules("User-agent: *\nDisallow: /\n\nUser-agent: neardup/2.0\nDisallow: /private\n")
+    assert kept(tmp_path, site) == ["/", "/page"]
+
+
+def test_crawl_delay_is_obeyed_and_said(tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = rules("User-agent: *\nCrawl-delay: 0.3\n")
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert "127.0.0.1 asks for 0.3 s between two requests (Crawl-delay)" in outcome.messages
+    times = [asked.time for asked in site.asked]
+    # What the server sees may be closer together by what the network takes.
+    assert min(later - sooner for sooner, later in pairwise(times)) > 0.2
+    assert len(times) == 4
+
+
+def test_crawl_delay_of_hours_is_cut_and_said(tmp_path: Path, site: LocalSite) -> None:
+    site.pages["/robots.txt"] = rules("User-agent: *\nCrawl-delay: 7200\nDisallow: /\n")
+    outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert "127.0.0.1 asks for 7200 s between two requests (Crawl-delay); it gets 30" in outcome.messages
+
+
+def test_least_delay_of_the_command_line_holds_for_a_fast_server_too(tmp_path: Path, site: LocalSite) -> None:
+    settings = {"DOWNLOAD_DELAY": 0.3, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0}
+    result = crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/")
+    assert len(result.pages) == 3
+    assert min(later.time - sooner.time for sooner, later in pairwise(site.asked)) > 0.2
+
+
+def test_default_delay_is_a_second_and_not_for_this_machine(tmp_path: Path, site: LocalSite) -> None:
+    assert (default.DOWNLOAD_DELAY, default.DOWNLOAD_DELAY_JITTER) == (1.0, 0.0)
+    crawler = AsyncCrawlerRunner(Settings({"DOWNLOAD_DELAY": 1.0}, "project")).create_crawler(Spider)
+    hosts = Hosts.of(crawler)
+    assert [hosts.least_delay(host) for host in ("example.com", "127.0.0.1", "localhost")] == [1.0, 0.0, 0.0]

@@ -1,0 +1,156 @@
+"""Sites that limit, fail and come back: every page is stored, none is asked for in vain over and over."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crawling import Outcome, ask, crawl, crawl_site_here, run
+from tests.localsite import Asked, LocalSite, Reply, article
+
+pytestmark = pytest.mark.slow
+
+PAGES = 30
+BUSY = Reply(b"busy", 503)
+
+
+class FailingSite(LocalSite):
+    """A front page and `PAGES` others; some requests, by their number, are answered otherwise.
+
+    Args:
+        failing: returns the answer to the request of this number, from 0, or None for the page that is there.
+    """
+
+    def __init__(self, failing: Callable[[int, Asked], Reply | None]) -> None:
+        paths = [f"/{number}" for number in range(PAGES)]
+        super().__init__({"/": article("front", paths), **{path: article(path) for path in paths}})
+        self._failing = failing
+        self.statuses: list[int] = []
+
+    def _answer(self, asked: Asked) -> Reply:
+        number = len(self.asked)
+        reply = self._failing(number, asked) or super()._answer(asked)
+        if len(self.asked) == number:
+            self.asked.append(asked)
+        self.statuses.append(reply.status)
+        return reply
+
+
+def kept(database: Path) -> int:
+    return int(ask(f"sqlite:///{database}", "SELECT count(*) AS n FROM pages")[0]["n"])
+
+
+def crawl_one_by_one(database: Path, site: LocalSite, **settings: Any) -> Outcome:
+    # The site counts requests, of which there is one after the other.
+    return crawl_site_here(database, {"CONCURRENT_REQUESTS": 1, **settings}, url=f"{site.url}/")
+
+
+@pytest.mark.parametrize("headers", [{}, {"Retry-After": "0"}, {"Retry-After": "Mon, 02 Mar 2026 08:00:00 GMT"}])
+@pytest.mark.parametrize("status", [429, 503])
+def test_site_that_sends_some_requests_away_is_stored_whole(
+    status: int, headers: dict[str, str], tmp_path: Path
+) -> None:
+    with FailingSite(lambda number, _: Reply(b"", status, headers) if number in (4, 9) else None) as site:
+        outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
+    assert kept(tmp_path / "crawl.db") == PAGES + 1
+    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
+
+
+def test_host_that_sends_away_is_asked_for_nothing_but_robots_txt_first(tmp_path: Path) -> None:
+    with FailingSite(lambda number, _: BUSY if number == 4 else None) as site:
+        crawl_one_by_one(tmp_path / "crawl.db", site)
+    assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
+    assert site.asked[5].path == "/robots.txt"
+    assert site.hits.total() == PAGES + 1 + 2 + 1
+
+
+def test_retry_after_is_waited_for(tmp_path: Path) -> None:
+    limited = Reply(b"", 429, {"Retry-After": "1"})
+    with FailingSite(lambda number, _: limited if number == 4 else None) as site:
+        crawl_one_by_one(tmp_path / "crawl.db", site)
+        assert site.asked[5].time - site.asked[4].time >= 1.0
+
+
+def test_site_that_is_down_for_a_while_is_stored_whole_and_asked_rarely(tmp_path: Path) -> None:
+    with FailingSite(lambda number, _: BUSY if 6 <= number < 12 else None) as site:
+        outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
+    assert kept(tmp_path / "crawl.db") == PAGES + 1
+    assert site.statuses.count(503) == 6
+    assert outcome.count("crawler/put_back") >= 1
+
+
+@pytest.mark.parametrize("failure", [Reply(hang_up=True), Reply(b"", 500), Reply(b"", 502)])
+def test_failures_of_all_pages_are_those_of_the_host(failure: Reply, tmp_path: Path) -> None:
+    with FailingSite(lambda number, _: failure if 6 <= number < 16 else None) as site:
+        outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
+    assert kept(tmp_path / "crawl.db") == PAGES + 1
+    assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
+
+
+def test_all_that_waits_for_its_turn_goes_back(tmp_path: Path) -> None:
+    with FailingSite(lambda number, _: BUSY if number == 6 else None) as site:
+        settings = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 1}
+        crawl_one_by_one(tmp_path / "crawl.db", site, **settings)
+    assert kept(tmp_path / "crawl.db") == PAGES + 1
+    # Some may have been sent before the answer was read, but not all fifteen.
+    assert "/robots.txt" in [asked.path for asked in site.asked[7:14]]
+
+
+def test_pace_is_learnt(tmp_path: Path) -> None:
+    with FailingSite(lambda number, _: Reply(b"", 429) if number == 6 else None) as site:
+        crawl_one_by_one(tmp_path / "crawl.db", site)
+        times = [asked.time for asked in site.asked[8:]]
+    assert min(later - sooner for sooner, later in pairwise(times)) > 0.05
+
+
+# Hosts that fail for long
+
+
+def test_host_that_fails_for_long_is_parked_told_and_continued(tmp_path: Path) -> None:
+    database = tmp_path / "crawl.db"
+    is_down = [True]
+    with FailingSite(lambda number, _: BUSY if number >= 6 and is_down[0] else None) as site:
+        result = crawl(database, {"CRAWLER_HOST_PATIENCE": 0.3, "CONCURRENT_REQUESTS": 1}, url=f"{site.url}/")
+        stored = len(result.pages)
+        assert (result.status, stored) == (0, 5)
+        left = PAGES + 1 - stored
+        assert result.summary["parked"] == f"{left} pages   {left} of 127.0.0.1 (robots.txt: http 503)"
+        assert "scrapy continue" in result.summary["continue"]
+        assert result.says("127.0.0.1 has failed", "robots.txt: http 503", "WARNING")
+        is_down[0] = False
+        options = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
+        command = [sys.executable, "-m", "scrapy", "continue", *options]
+        again = run(command, database_url=f"sqlite:///{database}")
+    assert again.status == 0, again.stderr
+    assert len(again.pages) == PAGES + 1
+    assert ask(f"sqlite:///{database}", "SELECT * FROM frontier") == []
+
+
+def test_other_hosts_go_on_while_one_is_parked(tmp_path: Path) -> None:
+    away = {"/robots.txt": Reply(b"", 503)}
+    with LocalSite(away) as down, FailingSite(lambda number, _: None) as site:
+        url = f"{site.url}/,{down.other_url}/"
+        result = crawl(tmp_path / "crawl.db", {"CRAWLER_HOST_PATIENCE": 0.3}, url=url)
+    assert len(result.pages) == PAGES + 1
+    assert result.summary["parked"] == "1 page   1 of localhost (robots.txt: http 503)"
+    assert down.hits.keys() == {"/robots.txt"}
+
+
+def test_patience_that_is_none_is_refused(tmp_path: Path) -> None:
+    result = crawl(tmp_path / "crawl.db", {"CRAWLER_HOST_PATIENCE": "long"}, url="http://localhost:1/")
+    assert result.status == 2
+    assert result.says("CRAWLER_HOST_PATIENCE = 'long': expected a number above 0")
+
+
+def test_pages_that_always_fail_do_not_hold_up_the_crawl(tmp_path: Path) -> None:
+    bad = {"/3": BUSY, "/7": Reply(b"", 429), "/9": Reply(b"", 500), "/11": Reply(hang_up=True)}
+    with FailingSite(lambda _, asked: bad.get(asked.path)) as site:
+        outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
+    assert kept(tmp_path / "crawl.db") == PAGES + 1 - len(bad)
+    skipped = {name.rpartition("/")[2] for name in outcome.stats if name.startswith("crawler/skipped/")}
+    assert skipped == {"http_503", "http_429", "http_500", "connection_failed"}
