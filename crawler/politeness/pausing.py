@@ -8,31 +8,17 @@ from typing import Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    NotConfigured,
-    ResponseDataLossError,
-)
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler.frontier.entries import FAILED, ROW, host_of
 from crawler.output.skipping import reason_of
 from crawler.politeness.hosts import Hosts
-from crawler.politeness.robots import RobotsUnreachableError
+from crawler.politeness.robots import AWAY, RobotsUnreachableError
 from crawler.politeness.rules import read_retry_after
 
 logger = logging.getLogger(__name__)
 
-_AWAY = (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    ResponseDataLossError,
-)
 _TOO_MANY_REQUESTS = 429
 # They speak of the host, and not of the page alone.
 _SENT_AWAY = (_TOO_MANY_REQUESTS, 503)
@@ -91,7 +77,7 @@ class PausingMiddleware:
             return self._put_back(request)
         if isinstance(exception, RobotsUnreachableError):
             return self._failed(request, exception.why, exception.status, exception.asked_for, is_page=False)
-        if isinstance(exception, _AWAY):
+        if isinstance(exception, AWAY):
             return self._failed(request, reason_of(exception)[0].replace("_", " "))
         return None
 

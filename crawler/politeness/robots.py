@@ -10,7 +10,14 @@ from typing import NamedTuple
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+)
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
@@ -24,6 +31,15 @@ from crawler.politeness.rules import read_retry_after
 from dedup.display import plain
 
 logger = logging.getLogger(__name__)
+
+AWAY = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+"""What a request fails with where its host is away."""
 
 _A_DAY = 86_400.0
 
@@ -75,7 +91,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
 
     async def _rules_of(self, request: Request) -> RobotParser:
         url = urlparse_cached(request)
-        origin = f"{url.scheme}://{url.netloc}"
+        origin = f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
         known = self._fetched.get(origin)
         latest = max(time.time() - _A_DAY, self._hosts[host_of(request)].paused_until)
         if known is None or (known.rules.done() and known.asked < latest):
@@ -83,7 +99,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         try:
             # Others wait for it, too.
             return await asyncio.shield(known.rules)
-        except RobotsUnreachableError:
+        except IgnoreRequest:
             if self._fetched.get(origin) is known:
                 del self._fetched[origin]
             raise
@@ -97,6 +113,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
 
         Raises:
             RobotsUnreachableError: they are not known now.
+            IgnoreRequest: they cannot even be asked for.
         """
         meta = {"dont_obey_robotstxt": True, "allow_offsite": True}
         asking = Request(f"{origin}/robots.txt", priority=self.DOWNLOAD_PRIORITY, meta=meta, callback=NO_CALLBACK)
@@ -108,6 +125,8 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             logger.info("%s/robots.txt is taken for empty: %s", plain(origin), error)
         except Exception as error:  # whatever it is, what is not known is not allowed
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
+            if not isinstance(error, AWAY):
+                raise IgnoreRequest("robots.txt cannot be asked for") from error
             raise RobotsUnreachableError(reason_of(error)[0].replace("_", " ")) from error
         else:
             self._stats.inc_value("robotstxt/response_count")
