@@ -26,6 +26,8 @@ _ORIGIN = re.compile("https?://[^/?#]+")
 _PLAIN_PATH = re.compile(r"(?:/[^/.?;\s][^/?;\s]*)+/?(?:\?[^?;\s]+)?")
 _REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
+# Directives of robots that have a colon of their own.
+_WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _METADATA_FIELDS = ("title", "author", "date", "description")
 
 
@@ -38,12 +40,14 @@ class LinkRules:
         follow: regular expression that a URL has to match somewhere; empty: any URL.
         ignore: regular expression that a URL must not match anywhere; empty: none.
         obey_nofollow: whether links with rel=nofollow are left out.
+        robot: the name under which pages know this crawler, in lower case; "" for none.
     """
 
     allowed_domains: tuple[str, ...]
     follow: str = ""
     ignore: str = ""
     obey_nofollow: bool = True
+    robot: str = ""
 
     def is_on_site(self, url: str) -> bool:
         """Say whether a URL is one of the allowed domains, whatever its path."""
@@ -180,7 +184,7 @@ def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool)
     hrefs: dict[str, None] = {}
     for element in tree.iter("base", "link", "meta", *(("a", "area") if with_links else ())):
         if element.tag == "meta":
-            _read_meta(element, extraction, hrefs)
+            _read_meta(element, extraction, hrefs, rules.robot)
             continue
         href = element.get("href")
         if not href:
@@ -198,9 +202,9 @@ def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool)
     return extraction
 
 
-def _read_meta(element: HtmlElement, extraction: Extraction, hrefs: dict[str, None]) -> None:
+def _read_meta(element: HtmlElement, extraction: Extraction, hrefs: dict[str, None], robot: str) -> None:
     content = element.get("content") or ""
-    if (element.get("name") or "").lower() == "robots":
+    if (element.get("name") or "").strip().lower() in {"robots", robot} - {""}:
         noindex, nofollow = read_directives(content)
         extraction.noindex |= noindex
         extraction.nofollow |= nofollow
@@ -225,7 +229,7 @@ def _allowed_links(hrefs: Iterable[str], base: str, rules: LinkRules) -> dict[st
 
 
 def read_directives(content: str) -> tuple[bool, bool]:
-    """Read what a robots meta tag or an X-Robots-Tag header asks for.
+    """Read what a robots meta tag asks for.
 
     Args:
         content: directives between commas, such as "noindex, nofollow" or "none".
@@ -235,6 +239,28 @@ def read_directives(content: str) -> tuple[bool, bool]:
     """
     directives = {directive.strip().lower() for directive in content.split(",")}
     return bool(directives & {"noindex", "none"}), bool(directives & {"nofollow", "none"})
+
+
+def read_robots_header(values: Iterable[str], robot: str) -> tuple[bool, bool]:
+    """Read what X-Robots-Tag headers ask a crawler for.
+
+    Args:
+        values: of each header; a name, such as "otherbot: noindex, nofollow", is for what follows it there.
+        robot: the crawler's name, in lower case.
+
+    Returns:
+        As `read_directives`.
+    """
+    own = []
+    for value in values:
+        is_own = True
+        for directive in value.split(","):
+            name, colon, rest = directive.partition(":")
+            if colon and name.strip().lower() not in _WITH_VALUES:
+                is_own, directive = name.strip().lower() == robot, rest  # noqa: PLW2901
+            if is_own:
+                own.append(directive)
+    return read_directives(",".join(own))
 
 
 def _absolute(base: str, href: str) -> str | None:

@@ -20,7 +20,8 @@ from twisted.python.failure import Failure
 from crawler.output.progress import Progress
 from crawler.output.skipping import reason_of, skip
 from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
-from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives
+from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_robots_header
+from crawler.politeness.robots_rules import own_name
 from crawler.runtime.workers import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
@@ -111,6 +112,7 @@ class SiteSpider(Spider):
             arguments.follow,
             arguments.ignore,
             obey_nofollow=read_switch(crawler, "CRAWLER_OBEY_REL_NOFOLLOW", default=True),
+            robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
         obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
         scheme = find_scheme(read_settings(crawler).scheme)
@@ -188,8 +190,8 @@ class SiteSpider(Spider):
         extraction, problem = await self._extract(response, body_digest, with_links=not at_the_end)
         noindex = nofollow = False
         if self._obey_meta_robots:
-            header = b",".join(response.headers.getlist("X-Robots-Tag")).decode("latin-1")
-            by_header = read_directives(header)
+            headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
+            by_header = read_robots_header(headers, self._rules.robot)
             noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
         if noindex:
             skip(self.crawler, response.url, "noindex", request=response.request)

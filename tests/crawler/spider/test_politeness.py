@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from crawler.pages.extraction import read_robots_header
 from settings import default
 from tests.crawling import ROOT, Outcome, ask, crawl, crawl_site_here, environment
 from tests.localsite import HTML, LocalSite, Reply, article
@@ -170,6 +171,28 @@ def test_meta_for_another_crawler_does_not_count(crawling: Crawling, site: Local
     site.pages["/page"] = with_meta("none", name="googlebot")
     crawling()
     assert crawling.kept == ["/", "/next", "/page"]
+
+
+def test_meta_and_header_for_this_crawler_count(crawling: Crawling, site: LocalSite) -> None:
+    site.pages["/page"] = with_header(with_meta("noindex", name="Neardup"), "neardup: nofollow")
+    crawling()
+    assert crawling.kept == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("values", "directives"),
+    [
+        (["googlebot: noindex, nofollow"], (False, False)),
+        (["googlebot: noindex", "nofollow"], (False, True)),
+        (["googlebot: noindex, NearDup: nofollow"], (False, True)),
+        (["neardup: noindex, nofollow"], (True, True)),
+        (["max-snippet: 20, noindex"], (True, False)),
+        (["unavailable_after: 25 Jun 2010 15:00:00 PST, none"], (True, True)),
+        (["googlebot: max-snippet: 20, noindex"], (False, False)),
+    ],
+)
+def test_header_names_the_crawler_that_it_is_for(values: list[str], directives: tuple[bool, bool]) -> None:
+    assert read_robots_header(values, "neardup") == directives
 
 
 def test_name_of_the_meta_element_may_be_in_capitals(crawling: Crawling, site: LocalSite) -> None:
