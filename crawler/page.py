@@ -29,6 +29,7 @@ class Page:
     Attributes:
         url: the address it was fetched from, after redirects.
         html: its bytes as they came.
+        content_type: what the server says that these bytes are.
         body_digest: digest of these bytes; None where they could not be analysed, so that they
             are not taken for known by the next crawl.
         fetched: when it was fetched.
@@ -57,12 +58,13 @@ class Page:
     url: str
     html: bytes = field(repr=False)
     fetched: datetime
+    content_type: str | None = field(default=None, repr=False)
     body_digest: bytes | None = field(default=None, repr=False)
     depth: int = 0
     referrer: str | None = None
     text: str | None = field(default=None, repr=False)
     signature: Signature | None = field(default=None, repr=False)
-    unread: bytes | None = field(default=None, repr=False)
+    unread: bytes | str | None = field(default=None, repr=False)
     canonical: str | None = None
     redirected: bool = False
     replaces: tuple[str, ...] = ()

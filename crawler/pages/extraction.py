@@ -10,6 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from lxml.html import HtmlElement
 
+from crawler.pages.charsets import decode_page
 from dedup.signature.deflating import deflate
 from dedup.signature.extraction import main_text, parse_html
 from dedup.signature.normalise import clean
@@ -120,6 +121,7 @@ def extract_page(
     with_text: bool,
     with_links: bool = True,
     scheme: Scheme | None = None,
+    content_type: str | None = None,
 ) -> Extraction:
     """Take links and main text from a page, in one parse.
 
@@ -130,8 +132,9 @@ def extract_page(
         with_text: whether the main text and its signature are wanted.
         with_links: whether links are wanted.
         scheme: how the signature is made; None: by scheme 1.
+        content_type: what the server says that the bytes are.
     """
-    tree = parse_html(html)
+    tree = parse_html(decode_page(html, content_type))
     extraction = Extraction() if tree is None else _read_links(tree, url, rules, with_links)
     if with_text:
         extraction.text = "" if tree is None else main_text(tree)
@@ -139,17 +142,18 @@ def extract_page(
     return extraction
 
 
-def describe_page(html: bytes, url: str, *, with_text: bool) -> Description:
+def describe_page(html: bytes, url: str, *, with_text: bool, content_type: str | None = None) -> Description:
     """Take the metadata from a page that is kept, and compress it.
 
     Args:
         html: the page's bytes.
         url: its address.
         with_text: whether the main text is wanted too.
+        content_type: what the server says that the bytes are.
     """
     from trafilatura.metadata import extract_metadata  # noqa: PLC0415 -- only the workers need it, see dedup.signature.extraction
 
-    tree = parse_html(html)
+    tree = parse_html(decode_page(html, content_type))
     if tree is None:
         return Description.of_nothing(html)
     language = _language(tree)

@@ -189,7 +189,10 @@ class StoragePipeline:
         pool = Workers.of(self._crawler)
         if page.problem is None:
             try:
-                return await pool.run(describe_page, page.html, page.url, with_text=page.text is None)
+                with_text = page.text is None
+                return await pool.run(
+                    describe_page, page.html, page.url, with_text=with_text, content_type=page.content_type
+                )
             except Exception as error:  # whatever a library makes of a broken page, the page is not lost
                 page.problem = f"no metadata could be extracted: {type(error).__name__}: {error}"
                 logger.warning("%s is stored without metadata: %s", clean(page.url), clean(page.problem))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from scrapy.http import Response
 
 from crawler.page import Page
+from crawler.pages.charsets import decode_page
 from crawler.pages.extraction import Extraction
 from crawler.spider.conditional import read_validators
 
@@ -25,16 +26,19 @@ def make_page(
     """
     referrer = response.request.headers.get("Referer") if response.request else None
     etag, last_modified = read_validators(response.headers)
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    is_unread = extraction.signature is None and problem is None
     return Page(
         url=response.url,
         html=response.body,
+        content_type=content_type,
         body_digest=None if problem else body_digest,
         fetched=datetime.now(UTC),
         depth=depth,
         referrer=referrer.decode("latin-1") if referrer else None,
         text=extraction.text,
         signature=extraction.signature,
-        unread=response.body if extraction.signature is None and problem is None else None,
+        unread=decode_page(response.body, content_type) if is_unread else None,
         canonical=extraction.canonical,
         redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
         problem=problem,

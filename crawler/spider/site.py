@@ -242,6 +242,7 @@ class SiteSpider(Spider):
                 with_text=not is_known,
                 with_links=with_links,
                 scheme=self._scheme,
+                content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
             problem = f"no text could be extracted: {type(error).__name__}: {error}"
