@@ -175,7 +175,7 @@ class _Truth:
         extracted = extract_page(
             body,
             f"http://127.0.0.1{path}",
-            LinkRules(("127.0.0.1",), "", "", obey_nofollow=True),
+            LinkRules(("127.0.0.1",)),
             with_text=True,
             with_links=False,
             scheme=find_scheme(self._settings.scheme),

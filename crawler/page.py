@@ -12,6 +12,9 @@ from dedup import Signature
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that only pages have that are kept: metadata cost as much as the text."""
 
+ROW = "frontier_row"
+"""Key of a request's meta: the id of the frontier's row that it was made from."""
+
 KIND = "kind"
 """Key of a request's meta: what it leads to, one of the following."""
 

@@ -26,6 +26,11 @@ ITEM_PIPELINES = {
     "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {
+    # In the place of Scrapy's, which does not look at ports.
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
+    "crawler.politeness.inner_addresses.SiteMiddleware": 50,
+    # Closer to the downloader than proxies (750) and what tries again.
+    "crawler.politeness.inner_addresses.InnerAddressMiddleware": 760,
     # Closer to the downloader than retries (550) and redirects (600).
     "crawler.politeness.pausing.PausingMiddleware": 640,
     # Closer to the downloader than redirects (600) and compression (590).

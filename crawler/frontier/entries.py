@@ -7,21 +7,13 @@ import re
 from typing import Any, NamedTuple, Protocol
 
 from scrapy import Request
-from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.page import KIND
+from crawler.page import KIND, ROW
+from crawler.politeness.hosts import FAILED, host_of
 from dedup.signature.normalise import clean
-
-ROW = "frontier_row"
-"""Key of a request's meta: the id of the row that it was made from."""
-
-FAILED = "failed"
-"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
 
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
-# Longer ones are none, and would not fit an index.
-_LONGEST_HOST = 255
 # What redirects and retries have to know of what came before them.
 _CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED)
 
@@ -105,11 +97,6 @@ def to_entry(request: Request, url_digest: bytes) -> Entry:
         referrer=clean(referrer.decode("latin-1")) if referrer else None,
         meta=carried(request),
     )
-
-
-def host_of(request: Request) -> str:
-    """Return the host that a request goes to, as the frontier knows it."""
-    return (urlparse_cached(request).hostname or "")[:_LONGEST_HOST]
 
 
 def _as_asked_for(url: str) -> str:

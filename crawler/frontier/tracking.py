@@ -9,9 +9,9 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.frontier.entries import ROW, Taken
+from crawler.frontier.entries import Taken
 from crawler.frontier.table import SUSPECT
-from crawler.page import NotStored, OverLimit
+from crawler.page import ROW, NotStored, OverLimit
 from dedup.stage.dropping import Undecided
 
 # Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.

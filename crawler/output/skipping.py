@@ -9,43 +9,14 @@ from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.crawler import Crawler
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-    ResponseDataLossError,
-    StopDownload,
-)
-from scrapy.spidermiddlewares.httperror import HttpError
 
+from crawler.reasons import ROBOTS_TXT
 from dedup.signature.normalise import clean
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "crawler/skipped/"
-ROBOTS_TXT = "robots_txt"
-
-_REASONS: dict[type[Exception], str] = {
-    StopDownload: "not_html",
-    DownloadTimeoutError: "timed_out",
-    CannotResolveHostError: "host_not_found",
-    DownloadConnectionRefusedError: "connection_refused",
-    DownloadCancelledError: "too_large",
-    ResponseDataLossError: "incomplete",
-    DownloadFailedError: "connection_failed",
-}
-# Words of the messages of the middlewares that refuse a request.
-_IGNORED = {
-    "robots.txt": ROBOTS_TXT,
-    "redirections": "redirect_loop",
-    "offsite": "other_host",
-    "exceeded": "too_large",
-}
-
 
 NAMED = 5
 """How many skipped pages are named on the screen."""
@@ -109,21 +80,6 @@ def _with_origin(url: str, detail: str, request: Request | None) -> str:
     if not origins or origins[0] == url:
         return detail
     return f"redirected from {origins[0]}" + (f"; {detail}" if detail else "")
-
-
-def reason_of(error: BaseException) -> tuple[str, str]:
-    """Return the reason for which a request brought no page, and a detail or ""."""
-    if isinstance(error, HttpError):
-        return f"http_{error.response.status}", ""
-    if isinstance(error, IgnoreRequest):
-        if error.__cause__ is not None:  # its robots.txt could not be fetched
-            return reason_of(error.__cause__)
-        message = str(error)
-        return next((reason for word, reason in _IGNORED.items() if word in message), "ignored"), message
-    for kind, reason in _REASONS.items():
-        if isinstance(error, kind):
-            return reason, str(error)
-    return "failed", f"{type(error).__name__}: {error}"
 
 
 _named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()

@@ -12,9 +12,10 @@ from scrapy.statscollectors import StatsCollector
 from sqlalchemy.engine import make_url
 
 from crawler.output.skipping import PREFIX as SKIPPED
-from crawler.output.skipping import ROBOTS_TXT, named_pages
+from crawler.output.skipping import named_pages
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
+from crawler.reasons import ROBOTS_TXT
 from crawler.runs.continuing import line_to_continue, program
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password

@@ -29,6 +29,7 @@ _REFRESH = re.compile(r"url\s*=\s*(.+)", re.IGNORECASE)
 _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 # Directives of robots that have a colon of their own.
 _WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
+_PORTS_OF_THE_WEB = (80, 443)
 _METADATA_FIELDS = ("title", "author", "date", "description")
 
 
@@ -38,6 +39,8 @@ class LinkRules:
 
     Attributes:
         allowed_domains: hosts, their subdomains included.
+        starts: hosts of start URLs with their ports. A host is asked at the ports at which the crawl starts
+            with it; any other one at those of the web and at those of the starts.
         follow: regular expression that a URL has to match somewhere; empty: any URL.
         ignore: regular expression that a URL must not match anywhere; empty: none.
         obey_nofollow: whether links with rel=nofollow are left out.
@@ -45,6 +48,7 @@ class LinkRules:
     """
 
     allowed_domains: tuple[str, ...]
+    starts: tuple[tuple[str, int], ...] = ()
     follow: str = ""
     ignore: str = ""
     obey_nofollow: bool = True
@@ -53,7 +57,11 @@ class LinkRules:
     def is_on_site(self, url: str) -> bool:
         """Say whether a URL is one of the allowed domains, whatever its path."""
         absolute = _ABSOLUTE.match(url)
-        return absolute is not None and _is_of(absolute[1], self.allowed_domains)
+        return absolute is not None and self.is_of(absolute[1])
+
+    def is_of(self, network_location: str) -> bool:
+        """Say the same of the part of a URL that names host and port."""
+        return _is_of(network_location, self.allowed_domains, self.starts)
 
     def allow(self, url: str) -> bool:
         """Say whether a URL may be followed."""
@@ -172,14 +180,29 @@ def ascii_host(host: str) -> str:
     return host.lower() if host.isascii() else host.encode("idna").decode("ascii")
 
 
+def host_and_port(network_location: str) -> tuple[str, int]:
+    """Return the host of a URL as it is looked up, and its port; 0 for both ports of the web.
+
+    Raises:
+        ValueError: it has none, such as example.com:port.
+    """
+    parts = urlsplit(f"//{network_location}")
+    return ascii_host(parts.hostname or ""), 0 if parts.port in _PORTS_OF_THE_WEB else parts.port or 0
+
+
 @lru_cache(maxsize=4096)
-def _is_of(network_location: str, domains: tuple[str, ...]) -> bool:
+def _is_of(network_location: str, domains: tuple[str, ...], starts: tuple[tuple[str, int], ...]) -> bool:
     try:
-        parts = urlsplit(f"//{network_location}")
-        host, _ = ascii_host(parts.hostname or ""), parts.port
-    except ValueError:  # such as example.com:port
+        host, port = host_and_port(network_location)
+    except ValueError:
         return False
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+    ports = {known for start, known in starts if start == host} or ports_for_all(starts)
+    return port in ports and any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def ports_for_all(starts: Iterable[tuple[str, int]]) -> set[int]:
+    """Return the ports, as in `LinkRules.starts`, at which any host may be asked with which no crawl starts."""
+    return {0, *(port for _, port in starts)}
 
 
 def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool) -> Extraction:
@@ -224,7 +247,7 @@ def _allowed_links(hrefs: Iterable[str], base: str, rules: LinkRules) -> dict[st
         if absolute is None:
             if href.startswith(_NO_PAGE):
                 continue
-        elif not _is_of(absolute[1], rules.allowed_domains):
+        elif not rules.is_of(absolute[1]):
             continue
         link = _absolute(base, href)
         if link is not None and rules.allow(link):

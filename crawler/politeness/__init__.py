@@ -1,1 +1,1 @@
-"""What hosts ask of a crawl: how fast they are asked, when they are left alone, and what they forbid."""
+"""What hosts may be asked and how: how fast, when they are left alone, what they forbid, and where no crawl goes."""

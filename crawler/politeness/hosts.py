@@ -10,8 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.politeness.rules import FASTER_AFTER, Patience, faster, is_this_machine, slower
 from crawler.switches import read_above_0
@@ -20,10 +23,20 @@ from dedup.progress import duration
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 600.0
+PATIENCE = 600
 """The default of `CRAWLER_HOST_PATIENCE`."""
 
+FAILED = "failed"
+"""Key of a request's meta: how often it has failed while its host answered, and when it was counted last."""
+
 _LONG_PAUSE = 10.0
+# Longer ones are none, and would not fit an index.
+_LONGEST_HOST = 255
+
+
+def host_of(request: Request | Response) -> str:
+    """Return the host that a request goes to, by which the crawl knows it."""
+    return (urlparse_cached(request).hostname or "")[:_LONGEST_HOST]
 
 
 @dataclass

@@ -9,10 +9,8 @@ from scrapy.core.downloader import Slot
 from scrapy.crawler import Crawler
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
-from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.frontier.entries import host_of
-from crawler.politeness.hosts import Hosts
+from crawler.politeness.hosts import Hosts, host_of
 from crawler.politeness.rules import is_this_machine
 
 
@@ -49,4 +47,4 @@ class Pace(AutoThrottle):
 
     def _adjust_delay(self, slot: Slot, latency: float, response: Response) -> None:
         super()._adjust_delay(slot, latency, response)
-        slot.delay = max(slot.delay, self._hosts.least_delay(urlparse_cached(response).hostname or ""))
+        slot.delay = max(slot.delay, self._hosts.least_delay(host_of(response)))

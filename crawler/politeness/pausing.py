@@ -11,11 +11,11 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.frontier.entries import FAILED, ROW, host_of
-from crawler.output.skipping import reason_of
-from crawler.politeness.hosts import Hosts
+from crawler.page import ROW
+from crawler.politeness.hosts import FAILED, Hosts, host_of
 from crawler.politeness.robots import AWAY, RobotsUnreachableError
 from crawler.politeness.rules import read_retry_after
+from crawler.reasons import reason_of
 
 logger = logging.getLogger(__name__)
 

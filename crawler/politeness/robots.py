@@ -23,11 +23,11 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.frontier.entries import host_of
-from crawler.output.skipping import reason_of
-from crawler.politeness.hosts import Hosts
+from crawler.politeness.hosts import Hosts, host_of
+from crawler.politeness.inner_addresses import InnerAddressError
 from crawler.politeness.robots_rules import crawl_delay, decode, forbids_for_now, own_name, rules_for
 from crawler.politeness.rules import read_retry_after
+from crawler.reasons import ROBOTS_UNKNOWN, reason_of
 from dedup.display import plain
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class RobotsUnreachableError(IgnoreRequest):
     """
 
     def __init__(self, why: str, status: int | None = None, asked_for: float | None = None) -> None:
-        super().__init__(f"robots.txt cannot be read ({why})")
+        super().__init__(f"{ROBOTS_UNKNOWN} be read ({why})")
         self.why = why
         self.status = status
         self.asked_for = asked_for
@@ -121,12 +121,14 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
         body = b""
         try:
             response = await self.crawler.engine.download_async(asking)
+        except InnerAddressError:
+            raise
         except IgnoreRequest as error:  # as for redirects without an end
             logger.info("%s/robots.txt is taken for empty: %s", plain(origin), error)
         except Exception as error:  # whatever it is, what is not known is not allowed
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
             if not isinstance(error, AWAY):
-                raise IgnoreRequest("robots.txt cannot be asked for") from error
+                raise IgnoreRequest(f"{ROBOTS_UNKNOWN} be asked for") from error
             raise RobotsUnreachableError(reason_of(error)[0].replace("_", " ")) from error
         else:
             self._stats.inc_value("robotstxt/response_count")

@@ -1,1 +1,1 @@
-"""What a crawl runs on: worker processes, garbage collection, and corrections of Scrapy's own middlewares."""
+"""What a crawl runs on: worker processes, garbage collection, cookies."""

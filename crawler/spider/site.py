@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Self
 from urllib.parse import urljoin, urlsplit
@@ -18,10 +19,11 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
 
 from crawler.output.progress import Progress
-from crawler.output.skipping import reason_of, skip
+from crawler.output.skipping import skip
 from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
-from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_robots_header
+from crawler.pages.extraction import Extraction, LinkRules, extract_page, host_and_port, read_robots_header
 from crawler.politeness.robots_rules import own_name
+from crawler.reasons import reason_of
 from crawler.runtime.workers import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
@@ -29,8 +31,16 @@ from crawler.spider.defaults import add_defaults
 from crawler.spider.items import make_page
 from crawler.spider.known import KnownPages
 from crawler.spider.recent import RecentUrls
-from crawler.spider.sitemaps import SitemapError, read_sitemap, read_sitemaps_of_robots
+from crawler.spider.sitemaps import (
+    MOST_ENTRIES,
+    MOST_LEVELS,
+    MOST_SITEMAPS,
+    SitemapError,
+    read_sitemap,
+    read_sitemaps_of_robots,
+)
 from crawler.switches import read_switch
+from dedup.display import counted
 from dedup.errors import SettingsError
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
@@ -73,13 +83,15 @@ class SiteSpider(Spider):
         self.arguments = arguments
         self.given: dict[str, Any] = {}
         self.allowed_domains = list(arguments.allowed_domains)
-        self._rules = rules
+        self.rules = rules
         self._scheme = scheme
         self._obey_meta_robots = obey_meta_robots
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
         self._known = known
+        self._sitemaps: Counter[str] = Counter()
+        self._are_sitemaps_cut_off = False
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -109,6 +121,7 @@ class SiteSpider(Spider):
             refuse_to_start(error)
         rules = LinkRules(
             arguments.allowed_domains,
+            tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
             arguments.follow,
             arguments.ignore,
             obey_nofollow=read_switch(crawler, "CRAWLER_OBEY_REL_NOFOLLOW", default=True),
@@ -139,34 +152,53 @@ class SiteSpider(Spider):
 
     def _starts(self, kind: str, urls: Iterable[str]) -> Iterator[Request]:
         for url in urls:
-            if self._rules.is_on_site(url):
+            if self.rules.is_on_site(url):
                 yield self.make_request(kind, url)
             else:
                 skip(self.crawler, url, "other_host", "it is none of allowed_domains")
 
-    def parse_robots(self, response: Response) -> Iterator[Request]:
+    def parse_robots(self, response: Response, depth: int = 0) -> Iterator[Request]:
         """Follow the sitemaps that a robots.txt names."""
-        found = [url for url in read_sitemaps_of_robots(response.body, response.url) if self._rules.is_on_site(url)]
+        found = [url for url in read_sitemaps_of_robots(response.body, response.url) if self.rules.is_on_site(url)]
         if not found:
             logger.warning("%s names no sitemap on this site", response.url)
         for url in found:
             yield self.make_request(SITEMAP, url)
 
-    def parse_sitemap(self, response: Response) -> Iterator[Request]:
-        """Follow the pages and further sitemaps that a sitemap lists."""
+    def parse_sitemap(self, response: Response, depth: int = 0) -> Iterator[Request]:
+        """Follow the pages and further sitemaps that a sitemap, or a feed, lists."""
         try:
-            kind, urls = read_sitemap(response.body, self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
+            sitemap = read_sitemap(response.body, response.url, self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
         except SitemapError as error:
             logger.warning("sitemap %s cannot be read: %s", response.url, error)
             self.crawler.stats.inc_value("crawler/broken_sitemaps")
             return
+        told = f"{'sitemap index' if sitemap.is_index else 'sitemap'} {clean(response.url)} lists"
+        if sitemap.left_out:
+            more = counted(sitemap.left_out, "address")
+            logger.warning("%s %s more than %s, which are not read", told, more, f"{MOST_ENTRIES:,}")
+        urls = [url for url in sitemap.urls if self.rules.is_on_site(url)]
         if not urls:
-            logger.warning("sitemap %s lists nothing", response.url)
+            what = f"{counted(len(sitemap.urls), 'address')}, none of this site" if sitemap.urls else "nothing"
+            logger.warning("%s %s", told, what)
         for url in urls:
-            if kind == "sitemapindex" and self._rules.is_on_site(url):
-                yield self.make_request(SITEMAP, url)
-            elif kind == "urlset" and self._rules.allow(url):
+            if not sitemap.is_index and self.rules.allow(url):
                 yield self.make_request(PAGE, url)
+            elif sitemap.is_index and self._may_be_read(url, depth + 1):
+                yield self.make_request(SITEMAP, url, depth + 1)
+
+    def _may_be_read(self, url: str, level: int) -> bool:
+        """Say whether one more sitemap may be read: an index may list others without an end."""
+        host = urlsplit(url).netloc
+        self._sitemaps[host] += 1
+        if level < MOST_LEVELS and self._sitemaps[host] <= MOST_SITEMAPS:
+            return True
+        if not self._are_sitemaps_cut_off:
+            self._are_sitemaps_cut_off = True
+            bounds = f"{MOST_SITEMAPS:,} of a host, {MOST_LEVELS} that lead to one another"
+            logger.warning("there are too many sitemaps (%s): %s and more are not read", bounds, clean(url))
+        self.crawler.stats.inc_value("crawler/sitemaps_not_read")
+        return False
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
         """Yield the page, and requests for its links."""
@@ -191,7 +223,7 @@ class SiteSpider(Spider):
         noindex = nofollow = False
         if self._obey_meta_robots:
             headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
-            by_header = read_robots_header(headers, self._rules.robot)
+            by_header = read_robots_header(headers, self.rules.robot)
             noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
         if noindex:
             skip(self.crawler, response.url, "noindex", request=response.request)
@@ -238,7 +270,7 @@ class SiteSpider(Spider):
                 extract_page,
                 response.body,
                 response.url,
-                self._rules,
+                self.rules,
                 with_text=not is_known,
                 with_links=with_links,
                 scheme=self._scheme,
@@ -266,20 +298,21 @@ class SiteSpider(Spider):
         Args:
             kind: what it leads to, see `crawler.page`.
             url: the URL.
-            depth: how many links from the start; pages alone are told.
+            depth: how many links from the start; of a sitemap, how many sitemaps.
         """
         callbacks: dict[str, Callable[..., Any]] = {SITEMAP: self.parse_sitemap, ROBOTS: self.parse_robots}
-        told = {"depth": depth} if is_page(kind) else {}
         # Known pages are requested like those that a crawl starts with, and are none: their links are held back.
         meta = {KIND: kind, "depth": depth}
-        return Request(url, callbacks.get(kind, self.parse), errback=self.skip_failed, cb_kwargs=told, meta=meta)
+        return Request(
+            url, callbacks.get(kind, self.parse), errback=self.skip_failed, cb_kwargs={"depth": depth}, meta=meta
+        )
 
     def note_scheduled(self, request: Request) -> None:
         """Remember a request, and name one that a redirect has led off the site."""
         # Only what was really scheduled: the links of a duplicate are dropped on their way here,
         # and may be found again on a page that is kept.
         redirected_from = request.meta.get("redirect_urls")
-        if redirected_from and not self._rules.is_on_site(request.url):
+        if redirected_from and not self.rules.is_on_site(request.url):
             skip(self.crawler, redirected_from[0], "redirected_to_other_host", request.url, request=request)
         self._scheduled.add(request.url)
 

@@ -1,29 +1,71 @@
-"""Sitemaps: which pages and further sitemaps they list."""
+"""Sitemaps and feeds: which pages and further sitemaps they list."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
+from urllib.parse import urljoin
 
-from lxml.etree import LxmlError
+from lxml import etree
 from scrapy.utils.gz import gunzip
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from scrapy.utils.sitemap import sitemap_urls_from_robots
+
+from crawler.pages.extraction import MAX_URL_CHARACTERS
+
+MOST_ENTRIES = 50_000
+"""Of a sitemap with more addresses, which the standard does not allow, the others are not read."""
+
+MOST_LEVELS = 5
+"""Sitemaps that so many others lead to are not read."""
+
+MOST_SITEMAPS = 5_000
+"""More sitemaps of a host are not read."""
 
 _GZIP = b"\x1f\x8b\x08"
+# Byte order marks, the zeros of UTF-16, and white space.
+_BEFORE_XML = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
+# What begins none of the entities that XML knows by itself: others are nobody's.
+_BARE_AMPERSAND = re.compile(
+    rb"(<!\[CDATA\[.*?\]\]>)|&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-f]{1,6});)", re.DOTALL | re.IGNORECASE
+)
+_ADDRESS = re.compile("https?://", re.IGNORECASE)
+# Of each kind of document the elements that list one address, and the ones in them that have it.
+_ENTRIES = {
+    "urlset": ("url", ("loc", "link")),
+    "sitemapindex": ("sitemap", ("loc",)),
+    "rss": ("item", ("link",)),
+    "RDF": ("item", ("link",)),
+    "feed": ("entry", ("link",)),
+}
 
 
 class SitemapError(ValueError):
     """A file that is no sitemap; its message says why, in one line."""
 
 
-def read_sitemap(body: bytes, max_size: int) -> tuple[str, list[str]]:
-    """Read a sitemap.
+class Sitemap(NamedTuple):
+    """What a sitemap lists.
+
+    Attributes:
+        is_index: whether these are sitemaps, and not pages.
+        urls: absolute addresses, of whatever host, each once.
+        left_out: how many more it lists than are read.
+    """
+
+    is_index: bool
+    urls: list[str]
+    left_out: int
+
+
+def read_sitemap(body: bytes, url: str, max_size: int) -> Sitemap:
+    """Read a sitemap (sitemaps.org), as XML or as a text with an address a line, or a feed (RSS, Atom).
 
     Args:
         body: the file as it came, compressed by gzip or not.
+        url: its address, to which those that it lists may be relative.
         max_size: how many bytes it may have at most when it is unpacked; 0 for any number.
-
-    Returns:
-        Its kind, `urlset` (of pages) or `sitemapindex` (of sitemaps), and the URLs that it lists.
 
     Raises:
         SitemapError: it is none, or too large.
@@ -31,14 +73,55 @@ def read_sitemap(body: bytes, max_size: int) -> tuple[str, list[str]]:
     try:
         if body.startswith(_GZIP):
             body = gunzip(body, max_size=max_size)
-        sitemap = Sitemap(body)
-        # Scrapy's reader raises StopIteration where there is nothing to read.
-        kind, urls = sitemap.type, [entry.get("loc", "") for entry in sitemap]
-    except (LxmlError, OSError, EOFError, RuntimeError, StopIteration, ValueError, AttributeError) as error:
+        is_xml = body.lstrip(_BEFORE_XML).startswith(b"<")
+        kind, found = _read_xml(body) if is_xml else _read_text(body)
+    except (etree.LxmlError, OSError, EOFError, RuntimeError, ValueError) as error:
         raise SitemapError(" ".join(str(error).split()) or "it is not XML") from None
-    if kind not in ("urlset", "sitemapindex"):
+    urls: dict[str, None] = {}
+    for each in found:
+        with suppress(ValueError):  # such as http://[broken
+            joined = urljoin(url, each.strip()) if len(each) <= MAX_URL_CHARACTERS else ""
+            if _ADDRESS.match(joined):
+                urls[joined] = None
+    return Sitemap(kind == "sitemapindex", list(urls)[:MOST_ENTRIES], max(0, len(urls) - MOST_ENTRIES))
+
+
+def _read_text(body: bytes) -> tuple[str, Iterator[str]]:
+    lines = body.decode("utf-8-sig", errors="replace").splitlines()
+    if not any(_ADDRESS.match(line.strip()) for line in lines):
+        raise SitemapError("it is neither XML nor a list of addresses")
+    return "urlset", (line for line in lines if _ADDRESS.match(line.strip()))
+
+
+def _read_xml(body: bytes) -> tuple[str, Iterator[str]]:
+    if b"\0" not in body[:64]:  # which UTF-16 has
+        body = _BARE_AMPERSAND.sub(lambda found: found[1] or b"&amp;", body)
+    parser = etree.XMLParser(
+        recover=True, remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True
+    )
+    root = etree.fromstring(body.lstrip(), parser)
+    if root is None:
+        raise SitemapError("it is not XML")
+    kind = _name(root)
+    if kind not in _ENTRIES:
         raise SitemapError(f"it is a document of the kind {kind!r}")
-    return kind, [url for url in urls if url]
+    return kind, _addresses(root, *_ENTRIES[kind])
+
+
+def _addresses(root: etree._Element, entry: str, holders: tuple[str, ...]) -> Iterator[str]:
+    for element in root.iter(f"{{*}}{entry}"):
+        for child in element:
+            if _name(child) in holders:
+                # Those of Atom, and translations in a sitemap, stand in an attribute.
+                is_page = child.get("rel", "alternate") == "alternate"
+                if address := child.get("href") if is_page else None:
+                    yield address
+                elif child.text:
+                    yield child.text
+
+
+def _name(element: etree._Element) -> str:
+    return str(etree.QName(element).localname)
 
 
 def read_sitemaps_of_robots(body: bytes, url: str) -> list[str]:

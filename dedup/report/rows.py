@@ -112,7 +112,8 @@ class _UrlColumns:
         return fit(dropped, self.dropped, original), fit(original, self.original, dropped)
 
     def _widest(self, rows: Sequence[RelatedRow]) -> list[int]:
-        return [max(map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
+        # Wide enough for its heading, too.
+        return [max(NARROWEST_COLUMN, *map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
 
     def _keys(self, row: RelatedRow) -> tuple[str, str]:
         keys = row.dropped, row.original

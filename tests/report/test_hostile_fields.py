@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from dedup.display import columns_of, logged, plain, readable
@@ -45,6 +45,7 @@ def row_of(dropped: str, original: str) -> RelatedRow:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(KEYS, KEYS), min_size=1, max_size=4))
+@example([("0" * 49, "")])
 def test_a_row_is_one_line_that_a_terminal_can_show(pairs: list[tuple[str, str]]) -> None:
     rows = [row_of(*pair) for pair in pairs]
     for lines in (dropped_lines, similar_lines):

@@ -15,11 +15,12 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
-from crawler.frontier.entries import KIND, ROW, Taken, to_entry, to_request
+from crawler.frontier.entries import Taken, to_entry, to_request
 from crawler.frontier.returning import MOST_RETURNS
 from crawler.frontier.scheduler import BATCH, FrontierScheduler
 from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
+from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.recent import RecentUrls
 from crawler.spider.site import SiteSpider

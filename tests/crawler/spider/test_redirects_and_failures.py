@@ -144,11 +144,11 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Failures]:
     with LocalSite() as site, closed_port() as port:
         linked = {path: page for path, (page, _) in (SKIPPED | KEPT).items()}
         site.pages |= {path: with_hosts(page, site) for path, page in (linked | LED_TO | KEPT_TARGETS).items()}
-        links = [*linked, f"http://127.0.0.1:{port}/refused", "/archive.zip", "/film.MP4?x=1", "/target-301"]
+        links = [*linked, "/archive.zip", "/film.MP4?x=1", "/target-301"]
         site.pages["/"] = article("front", links)
         settings = {"DOWNLOAD_TIMEOUT": HANG, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
         database = tmp_path_factory.mktemp("failures") / "crawl.db"
-        result = crawl(database, settings, accidents=True, url=f"{site.url}/")
+        result = crawl(database, settings, accidents=True, url=f"{site.url}/,http://127.0.0.1:{port}/refused")
         yield Failures(site.url, result, site.hits)
 
 

@@ -1,0 +1,53 @@
+"""Why a request brought no page, in one word."""
+
+from __future__ import annotations
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+    StopDownload,
+)
+from scrapy.spidermiddlewares.httperror import HttpError
+
+ROBOTS_TXT = "robots_txt"
+
+_REASONS: dict[type[Exception], str] = {
+    StopDownload: "not_html",
+    DownloadTimeoutError: "timed_out",
+    CannotResolveHostError: "host_not_found",
+    DownloadConnectionRefusedError: "connection_refused",
+    DownloadCancelledError: "too_large",
+    ResponseDataLossError: "incomplete",
+    DownloadFailedError: "connection_failed",
+}
+ROBOTS_UNKNOWN = "robots.txt cannot"
+"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
+
+# Words of the messages of the middlewares that refuse a request.
+_IGNORED = {
+    "robots.txt": ROBOTS_TXT,
+    "redirections": "redirect_loop",
+    "offsite": "other_host",
+    "inner address": "inner_address",
+    "exceeded": "too_large",
+}
+
+
+def reason_of(error: BaseException) -> tuple[str, str]:
+    """Return the reason for which a request brought no page, and a detail or ""."""
+    if isinstance(error, HttpError):
+        return f"http_{error.response.status}", ""
+    if isinstance(error, IgnoreRequest):
+        message = str(error)
+        if error.__cause__ is not None and message.startswith(ROBOTS_UNKNOWN):
+            return reason_of(error.__cause__)
+        return next((reason for word, reason in _IGNORED.items() if word in message), "ignored"), message
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return reason, str(error)
+    return "failed", f"{type(error).__name__}: {error}"

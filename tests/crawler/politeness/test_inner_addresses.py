@@ -1,0 +1,213 @@
+"""Nothing is fetched from inner addresses, unless the crawl starts there."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.resolver import HostResolution
+from twisted.internet.address import IPv4Address
+
+from crawler.pages.extraction import LinkRules
+from crawler.politeness.inner_addresses import AddressRules, GuardedResolver, is_inner, read_networks
+from tests.crawling import crawl, crawl_site_here
+from tests.localsite import LocalSite, Reply, article
+
+INNER = [
+    "127.0.0.1",
+    "127.9.9.9",
+    "0.0.0.0",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::1",
+    "::",
+    "fe80::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fec0::1",
+    "ff02::1",
+    "::ffff:127.0.0.1",
+    "::ffff:169.254.169.254",
+    "::127.0.0.1",
+    "::ffff:0:10.0.0.1",
+    "64:ff9b::169.254.169.254",
+    "64:ff9b:1::a00:1",
+    "2002:7f00:1::",
+    "2002:a9fe:a9fe::1",
+    "2001:0:1::1",
+]
+OUTER = ["93.184.215.14", "2606:2800:21f::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1"]
+ME = ip_address("127.0.0.1")
+WEB = ip_address("93.184.215.14")
+
+
+@pytest.mark.parametrize("text", INNER)
+def test_inner_addresses_are_told_in_every_form(text: str) -> None:
+    assert is_inner(ip_address(text))
+
+
+@pytest.mark.parametrize("text", OUTER)
+def test_addresses_of_the_web_are_none(text: str) -> None:
+    assert not is_inner(ip_address(text))
+
+
+def test_only_the_addresses_at_which_a_start_is_first_found_are_allowed() -> None:
+    rules = AddressRules(["start.example"])
+    assert rules.choose("start.example", [ip_address("10.0.0.1")]) == [ip_address("10.0.0.1")]
+    assert rules.choose("other.example", [ip_address("::ffff:10.0.0.1")])
+    assert not rules.choose("other.example", [ip_address("10.0.0.2")])
+    assert "10.0.0.2" in str(rules.refusal("other.example"))
+    assert rules.refusal("start.example") is None
+
+
+def test_name_that_moves_inside_is_refused() -> None:
+    rules = AddressRules(["start.example"])
+    assert rules.choose("start.example", [WEB]) == [WEB]
+    assert not rules.choose("start.example", [ME])
+    assert rules.choose("start.example", [ME, WEB]) == [WEB]
+
+
+def test_allowed_networks_take_the_place_of_the_starts() -> None:
+    rules = AddressRules(["start.example"], [ip_network("10.0.0.0/8")])
+    assert rules.choose("other.example", [ip_address("10.200.0.1")])
+    assert rules.choose("other.example", [ip_address("64:ff9b::10.0.0.1")])
+    assert not rules.choose("start.example", [ME])
+    rules.exempt("proxy.example")
+    assert rules.choose("proxy.example", [ME]) == [ME]
+
+
+def test_networks_are_read() -> None:
+    assert read_networks(None) is None
+    assert read_networks("") == read_networks([]) == []
+    assert read_networks("10.0.0.0/8, ::1") == [ip_network("10.0.0.0/8"), ip_network("::1")]
+
+
+class Found:
+    """What a look-up has found."""
+
+    def __init__(self) -> None:
+        self.addresses: list[Any] = []
+        self.is_complete = False
+
+    def resolutionBegan(self, resolution: Any) -> None:
+        assert resolution.name
+
+    def addressResolved(self, address: Any) -> None:
+        self.addresses.append((address.host, address.port))
+
+    def resolutionComplete(self) -> None:
+        self.is_complete = True
+
+
+class Names:
+    """A resolver that knows some names."""
+
+    def resolveHostName(self, receiver: Any, name: str, port: int = 0) -> None:
+        receiver.resolutionBegan(HostResolution(name))
+        for host in {"mixed.example": ("127.0.0.1", "93.184.215.14"), "inner.example": ("10.0.0.1",)}.get(name, ()):
+            receiver.addressResolved(IPv4Address("TCP", host, port))
+        receiver.resolutionComplete()
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts"),
+    [
+        ("mixed.example", ["93.184.215.14"]),
+        ("inner.example", []),
+        ("nowhere.example", []),
+        ("127.0.0.1", []),
+        ("::1", []),
+        ("93.184.215.14", ["93.184.215.14"]),
+    ],
+)
+def test_what_may_not_be_connected_to_is_not_found(name: str, hosts: list[str]) -> None:
+    resolver = GuardedResolver(Names())
+    rules = AddressRules([])
+    resolver.rules.add(rules)
+    found = Found()
+    resolver.resolveHostName(found, name, 80)
+    assert found.is_complete
+    assert found.addresses == [(host, 80) for host in hosts]
+    assert (rules.refusal(name) is None) == (bool(hosts) or name == "nowhere.example")
+
+
+def test_resolver_without_rules_lets_everything_pass() -> None:
+    found = Found()
+    GuardedResolver(Names()).resolveHostName(found, "inner.example", 80)
+    assert found.addresses == [("10.0.0.1", 80)]
+
+
+@pytest.mark.parametrize(
+    ("url", "is_on_site"),
+    [
+        ("http://example.com:8080/", True),
+        ("http://example.com/", False),
+        ("http://example.com:22/", False),
+        ("http://www.example.com:8080/", True),
+        ("https://www.example.com/", True),
+        ("https://www.example.com:443/", True),
+        ("http://www.example.com:22/", False),
+        ("http://example.com:port/", False),
+    ],
+)
+def test_what_answers_at_another_port_is_another_host(url: str, is_on_site: bool) -> None:
+    assert LinkRules(("example.com",), (("example.com", 8080),)).is_on_site(url) == is_on_site
+
+
+def test_inner_hosts_and_other_ports_are_not_fetched_however_a_page_leads_there(tmp_path: Path) -> None:
+    secret = article("secret")
+    with LocalSite({"/robots.txt": "User-agent: *\n", "/": secret}) as other:
+        port = other.url.rpartition(":")[2].strip("/")
+        inner = f"http://127.0.0.2:{port}"
+        links = [f"{inner}/", other.url + "/linked", "/redirected", "/inside", "http://[::1]/", "/good"]
+        pages = {
+            "/": article("start", links),
+            "/good": article("good"),
+            "/redirected": Reply(status=302, headers={"Location": other.url + "/"}),
+            "/inside": Reply(status=302, headers={"Location": "http://127.0.0.2/"}),
+            "/sitemap.xml": f"<urlset><url><loc>{inner}/listed</loc></url></urlset>",
+        }
+        with LocalSite(pages) as site:
+            settings = {"CONCURRENT_REQUESTS": 1}
+            domains = "127.0.0.1,127.0.0.2"
+            result = crawl(
+                tmp_path / "crawl.db",
+                settings,
+                url=site.url + "/",
+                sitemap=site.url + "/sitemap.xml",
+                allowed_domains=domains,
+            )
+        assert other.hits == {}
+    assert result.stats["dedup/new"] == 2
+    assert result.skipped == {"redirected_to_other_host": 1, "inner_address": 1}
+    assert "CRAWLER_ALLOWED_NETWORKS=127.0.0.2" in result.stderr
+
+
+def test_robots_txt_does_not_lead_inside(tmp_path: Path) -> None:
+    with LocalSite({"/robots.txt": "User-agent: *\nDisallow: /\n"}) as other:
+        robots = Reply(status=302, headers={"Location": other.url + "/robots.txt"})
+        with LocalSite({"/": article("start"), "/robots.txt": robots}) as site:
+            result = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/")
+        assert other.hits == {}
+    assert result.count("dedup/new") == 1
+
+
+def test_start_that_is_not_allowed_is_one_clear_line(tmp_path: Path) -> None:
+    with LocalSite({"/": article("start")}) as site:
+        result = crawl(tmp_path / "crawl.db", {"CRAWLER_ALLOWED_NETWORKS": "10.0.0.0/8"}, url=site.url + "/")
+        assert site.hits == {}
+    assert result.status == 1
+    assert result.errors[-1] == "nothing was fetched: inner address"
+
+
+def test_networks_that_are_none_end_the_crawl_before_it_begins(tmp_path: Path) -> None:
+    result = crawl(tmp_path / "crawl.db", {"CRAWLER_ALLOWED_NETWORKS": "my network"}, url="http://127.0.0.1:1/")
+    assert result.status == 2
+    assert "CRAWLER_ALLOWED_NETWORKS = 'my network'" in result.errors[-1]

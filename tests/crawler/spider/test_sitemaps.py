@@ -1,0 +1,116 @@
+"""What is read of sitemaps and feeds, and how much of them at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crawler.pages.extraction import MAX_URL_CHARACTERS
+from crawler.spider.sitemaps import MOST_ENTRIES, MOST_LEVELS, Sitemap, SitemapError, read_sitemap
+from tests.crawling import crawl_site_here
+from tests.localsite import LocalSite, Reply, article
+
+HERE = "https://example.com/maps/all.xml"
+ONE = "https://example.com/one"
+TWO = "https://example.com/two?a=1&b=2"
+XML = {"Content-Type": "application/xml"}
+
+
+def read(body: str | bytes, encoding: str = "utf-8") -> Sitemap:
+    return read_sitemap(body.encode(encoding) if isinstance(body, str) else body, HERE, 0)
+
+
+RSS = f"""<?xml version="1.0"?><rss version="2.0"><channel><title>x</title><link>https://example.com/</link>
+<item><title>1</title><link> {ONE} </link><guid>7</guid></item>
+<item><link><![CDATA[{TWO}]]></link></item></channel></rss>"""
+RSS_1 = f"""<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">
+<channel><link>https://example.com/</link></channel><item><link>{ONE}</link></item><item><link>{TWO}</link></item></rdf:RDF>"""
+ATOM = f"""<feed xmlns="http://www.w3.org/2005/Atom"><link href="https://example.com/"/>
+<entry><link rel="alternate" href="{ONE}"/><link rel="enclosure" href="https://example.com/film"/></entry>
+<entry><link href="{TWO.replace("&", "&amp;")}"/></entry></feed>"""
+URLS = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"><url><loc>{ONE}</loc><image:image>
+<image:loc>https://example.com/picture</image:loc></image:image></url><url><loc>{TWO}</loc></url></urlset>"""
+TRANSLATED = f"""<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml">
+<url><loc>{ONE}</loc><xhtml:link rel="alternate" hreflang="de" href="{TWO}"/></url></urlset>"""
+TEXT = f"\ufeff{ONE}\r\n\r\n  {TWO}\nno address\n"
+
+
+@pytest.mark.parametrize(
+    "body", [RSS, RSS_1, ATOM, URLS, TRANSLATED, TEXT], ids=["rss", "rdf", "atom", "xml", "link", "text"]
+)
+def test_every_form_of_a_sitemap_is_read(body: str) -> None:
+    assert read(body) == Sitemap(is_index=False, urls=[ONE, TWO], left_out=0)
+
+
+def test_utf_16_is_read_and_so_is_what_follows_white_space() -> None:
+    assert read(
+        f'<?xml version="1.0" encoding="utf-16"?><urlset><url><loc>{ONE}</loc></url></urlset>', "utf-16"
+    ).urls == [ONE]
+    assert read(f'\n <?xml version="1.0"?><urlset><url><loc>{ONE}</loc></url></urlset>').urls == [ONE]
+
+
+def test_addresses_are_relative_to_the_sitemap_and_bounded() -> None:
+    long = "https://example.com/" + "x" * MAX_URL_CHARACTERS
+    listed = ["/one", "two", long, "mailto:me@example.com", "http://[broken", "/one"]
+    body = "".join(f"<sitemap><loc>{each}</loc></sitemap>" for each in listed)
+    assert read(f"<sitemapindex>{body}</sitemapindex>") == Sitemap(
+        is_index=True, urls=[ONE, "https://example.com/maps/two"], left_out=0
+    )
+
+
+def test_undefined_entity_loses_no_other_address() -> None:
+    assert read(f"<urlset><url>&nobody;<loc>{ONE}&who;</loc></url><url><loc>{TWO}</loc></url></urlset>").urls[-1] == TWO
+
+
+def test_more_addresses_than_the_standard_allows_are_counted() -> None:
+    sitemap = read("\n".join(f"https://example.com/{number}" for number in range(MOST_ENTRIES + 7)))
+    assert (len(sitemap.urls), sitemap.left_out) == (MOST_ENTRIES, 7)
+
+
+@pytest.mark.parametrize("body", ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<"])
+def test_what_is_no_sitemap_is_told(body: str) -> None:
+    with pytest.raises(SitemapError):
+        read(body)
+
+
+def index(*urls: str) -> Reply:
+    body = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
+    return Reply(f"<sitemapindex>{body}</sitemapindex>".encode(), headers=XML)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"max_pages": 1}, {"max_depth": 0}], ids=["all", "pages", "depth"])
+def test_sitemaps_that_never_end_do(arguments: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crawler.spider.site.MOST_SITEMAPS", 12)
+    pages = {f"/map{number}": index(f"/map{2 * number}", f"/map{2 * number + 1}") for number in range(1, 200)}
+    with LocalSite({"/": article("front"), **pages}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/", sitemap=site.url + "/map1", **arguments)
+        asked = [path for path in site.hits if path.startswith("/map")]
+    assert 5 < len(asked) <= 13
+    assert outcome.count("dedup/new") == 1
+    assert len([message for message in outcome.messages if "too many sitemaps" in message]) == 1
+
+
+def test_chain_of_sitemaps_is_read_to_a_bound(tmp_path: Path) -> None:
+    pages = {f"/map{number}": index(f"/map{number + 1}") for number in range(20)}
+    with LocalSite({"/": article("front"), **pages}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", sitemap=site.url + "/map0")
+        assert set(site.hits) - {"/robots.txt"} == {f"/map{number}" for number in range(MOST_LEVELS)}
+    assert outcome.count("crawler/sitemaps_not_read") == 1
+
+
+def test_sitemap_of_other_hosts_says_so_in_one_line(tmp_path: Path) -> None:
+    body = f"{ONE}\n{TWO}\n".encode()
+    with LocalSite({"/": article("front"), "/map.txt": Reply(body, headers={"Content-Type": "text/plain"})}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=site.url + "/", sitemap=site.url + "/map.txt")
+        told = f"sitemap {site.url}/map.txt lists 2 addresses, none of this site"
+    assert told in outcome.messages
+
+
+def test_feed_starts_a_crawl(tmp_path: Path) -> None:
+    with LocalSite({"/one": article("one"), "/two": article("two")}) as site:
+        feed = RSS.replace("https://example.com", site.url)
+        site.pages["/feed"] = Reply(feed.encode(), headers={"Content-Type": "application/rss+xml"})
+        outcome = crawl_site_here(tmp_path / "crawl.db", sitemap=site.url + "/feed")
+    assert outcome.count("dedup/new") == 1
