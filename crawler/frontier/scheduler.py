@@ -30,6 +30,7 @@ from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
 from crawler.frontier.unfinished import find_unfinished, save_options
 from crawler.output.skipping import skip
+from crawler.pages.limit import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.runs.continuing import UnfinishedRun, name_unfinished
 from crawler.runs.naming import name_of_run
@@ -45,6 +46,9 @@ T = TypeVar("T")
 
 BATCH = 64
 """How many URLs are held ready in memory at most."""
+
+MOST_IN_VAIN = 8
+"""By how many the requests under way may be more than the pages that `max_pages` still allows."""
 
 _LOW = BATCH // 4
 POLL_SECONDS = 1.0
@@ -165,6 +169,9 @@ class FrontierScheduler(BaseScheduler):
         return request
 
     def _may_take(self) -> bool:
+        limit = self._crawler.get_item_pipeline(PageLimitPipeline)
+        if limit is not None and len(self._under_way) >= limit.room + MOST_IN_VAIN:
+            return False
         if not self._ready or not self._settings.is_shared:
             return len(self._ready) > 0
         # Later, others may have what is ready here. A monotonic clock would stand still while a machine sleeps.

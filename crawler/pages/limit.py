@@ -61,6 +61,11 @@ class PageLimitPipeline:
         await self._settle(kept=0)
 
     @property
+    def room(self) -> int:
+        """How many more pages may be kept."""
+        return max(0, self._left - self._kept)
+
+    @property
     def _left(self) -> int:
         # What another process has kept counts, where this one goes on with its run.
         return self._limit - int(self._crawler.stats.get_value("frontier/kept_before", 0))

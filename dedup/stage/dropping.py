@@ -8,6 +8,7 @@ from scrapy.exceptions import DropItem
 
 from dedup.display import counted, logged
 from dedup.rules.decision import Decision, Kept, Verdict
+from dedup.rules.scope import host_of
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,12 @@ class DroppedByDedup(DropItem):
         self.key = key
         self.decision = decision
 
+    @property
+    def speaks_for_links(self) -> bool:
+        """Whether the links of the dropped page are those of its original: of another host they may lead elsewhere."""
+        original = self.decision.original if self.decision is not None else None
+        return original is None or _owner(original) == _owner(self.key)
+
 
 class ExactDuplicate(DroppedByDedup):
     """The item's text is equal to that of an original."""
@@ -52,6 +59,10 @@ class Replaced(DroppedByDedup):
 
 class Undecided(DroppedByDedup):
     """No verdict was written: the database failed, or a rule for keepers did; the next crawl sees the item again."""
+
+
+def _owner(key: str) -> str:
+    return host_of(key).removeprefix("www.")
 
 
 def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:

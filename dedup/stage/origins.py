@@ -185,7 +185,7 @@ class Origins:
             return
         if id(item) in page.undecided and isinstance(exception, (ExactDuplicate, NearDuplicate)):
             # Its verdict was on another object, which a pipeline has put in its place.
-            page.has_copy |= exception.key == clean(response.url)
+            page.has_copy |= exception.key == clean(response.url) and exception.speaks_for_links
         page.end(item)
 
     def item_error(self, item: Any, response: Response | None) -> None:

@@ -193,7 +193,8 @@ class NearDuplicatePipeline:
                         self._run.passed.note(examined.decision)
                 else:
                     is_dropped = True
-                    is_duplicate = examined.decision.verdict.is_duplicate and examined.reading.is_page
+                    is_copy = examined.decision.verdict.is_duplicate and dropped.speaks_for_links
+                    is_duplicate = is_copy and examined.reading.is_page
                     raise dropped
         except DatabaseError as error:
             self._crawler.stats.inc_value("dedup/not_decided")

@@ -35,7 +35,8 @@ class DuplicateLinksMiddleware:
     it saves bandwidth, spares the site, and ends crawler traps, whose pages are all alike.
 
     - A page is a duplicate if an item with the page's own URL was dropped as one and no other item
-      of the page was kept. A list of items that were all dropped is no duplicate.
+      of the page was kept. A list of items that were all dropped is no duplicate, nor is a page whose original is on
+      another host: its links lead elsewhere.
     - The pages that a crawl starts with were asked for by name: their links are always followed.
     - Requests wait for verdicts, not for later pipelines, and go on when no item is under way any
       more: another middleware may have left it out.

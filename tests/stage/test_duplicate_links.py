@@ -110,6 +110,15 @@ def test_links_of_a_duplicate_are_not_followed_and_those_of_a_kept_page_are(
     assert outcome.count("dedup/links_not_followed") == 3
 
 
+def test_links_of_a_duplicate_on_another_host_than_its_original_are_followed(
+    follow: Callable[..., Outcome], site: LocalSite
+) -> None:
+    site.pages["/page"] = article("page", ["/of-page", f"{site.other_url}/copy"])
+    outcome = follow()
+    assert outcome.count("dedup/exact_duplicate") >= 1
+    assert site.hits["/of-copy"] == 1
+
+
 def test_links_that_a_kept_page_has_too_are_followed(follow: Callable[..., Outcome], site: LocalSite) -> None:
     follow()
     assert site.hits["/of-both-early"] == 1

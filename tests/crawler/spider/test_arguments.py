@@ -14,6 +14,7 @@ from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.http import HtmlResponse, Response
 
+from crawler.frontier.scheduler import MOST_IN_VAIN
 from crawler.spider.arguments import SiteArguments
 from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
@@ -380,6 +381,15 @@ def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
     assert len(crawling.kept) == limit
     assert outcome.count("dedup/new") == outcome.count("crawler/stored") == limit
     assert outcome.stats["finish_reason"] == "max_pages"
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+def test_max_pages_fetches_little_for_the_bin(limit: int, crawling: Crawling, site: LocalSite) -> None:
+    site.pages |= {f"/many/{number}": article(f"many {number}") for number in range(200)}
+    site.pages["/"] = article("front", [f"/many/{number}" for number in range(200)])
+    crawling(url=f"{site.url}/", max_pages=limit)
+    pages = [path for path in site.hits.elements() if path != "/robots.txt"]
+    assert len(pages) <= limit + MOST_IN_VAIN
 
 
 def test_max_pages_above_what_there_is_ends_by_itself(crawling: Crawling, site: LocalSite) -> None:
