@@ -18,6 +18,12 @@ ROW = "frontier_row"
 KIND = "kind"
 """Key of a request's meta: what it leads to, one of the following."""
 
+RESOURCE = "resource"
+"""Key of a request's meta: it is for what a page needs to be rendered, of this type."""
+
+STATIC = ("script", "stylesheet")
+"""Types of resources that are asked for once in a crawl, and not at the pace of pages."""
+
 PAGE = "page"
 SITEMAP = "sitemap"
 ROBOTS = "robots"

@@ -35,6 +35,7 @@ _IGNORED = {
     "offsite": "other_host",
     "inner address": "inner_address",
     "exceeded": "too_large",
+    "series": "of_a_series",
 }
 
 

@@ -47,8 +47,13 @@ _ACCIDENTS = (
 _STAT = re.compile(r"^[ {]'([^']+)': (.+?)[,}]$", re.MULTILINE)
 # For crawls in this process that end before they begin, when Scrapy forgets to close its sessions.
 NO_NETWORK: Mapping[str, Any] = {"DOWNLOAD_HANDLERS": {"http": None, "https": None}}
-# No host is waited for as long as elsewhere, and none is asked as slowly.
-_SOON = {"AUTOTHROTTLE_ENABLED": False, "DOWNLOAD_DELAY": 0, "CRAWLER_HOST_PATIENCE": 30}
+# No host is waited for as long as elsewhere, none is asked as slowly, and none for a made-up address.
+_SOON = {
+    "AUTOTHROTTLE_ENABLED": False,
+    "DOWNLOAD_DELAY": 0,
+    "CRAWLER_HOST_PATIENCE": 30,
+    "CRAWLER_SOFT_404": False,
+}
 _FAST = {**_SOON, "DEDUP_WORKERS": 0, "STATS_DUMP": True}
 
 

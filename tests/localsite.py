@@ -102,20 +102,25 @@ def gzipped(body: bytes, content_type: str = HTML) -> Reply:
     return Reply(gzip.compress(body), headers={"Content-Type": content_type, "Content-Encoding": "gzip"})
 
 
+_NOT_FOUND = Reply(b"not found", 404, {"Content-Type": "text/plain"})
+
+
 class LocalSite:
     """Serves pages on a free port for as long as the context lasts.
 
     Args:
-        pages: what to answer, by path and query; everything else is not found. More pages may be
-            put there while the site is up, such as those that have to name its address.
+        pages: what to answer, by path and query. More pages may be put there while the site is up, such
+            as those that have to name its address.
+        missing: what is answered to everything else.
 
     Attributes:
         asked: every request, in the order of arrival.
         answers: how many requests are answered; later ones wait for a larger number, or for None, which is any.
     """
 
-    def __init__(self, pages: Mapping[str, Page] | None = None) -> None:
+    def __init__(self, pages: Mapping[str, Page] | None = None, missing: Page = _NOT_FOUND) -> None:
         self.pages: dict[str, Page] = dict(pages or {})
+        self._missing = missing
         self.asked: list[Asked] = []
         self.answers: int | None = None
         self.closing = Event()
@@ -160,7 +165,7 @@ class LocalSite:
             number = len(self.asked)
         while self.answers is not None and number > self.answers and not self.closing.wait(_PAUSE):
             pass
-        page = self.pages.get(asked.path, Reply(b"not found", 404, {"Content-Type": "text/plain"}))
+        page = self.pages.get(asked.path, self._missing)
         if callable(page):
             page = page(asked)
         if isinstance(page, str):

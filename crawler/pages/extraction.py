@@ -30,6 +30,12 @@ _NO_PAGE = ("#", "javascript:", "mailto:", "tel:", "data:")
 # Directives of robots that have a colon of their own.
 _WITH_VALUES = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 _PORTS_OF_THE_WEB = (80, 443)
+# More than a menu or a note that it is loading.
+_MOST_OF_A_SHELL = 200
+_MUCH_SCRIPT = 2_000
+_RUNNABLE = ("", "module", "text/javascript", "application/javascript", "application/x-javascript")
+# What frameworks fill: an element of their own name, or one without a meaning.
+_FILLED = re.compile("div|main|section|[a-z]+-[a-z-]+")
 _METADATA_FIELDS = ("title", "author", "date", "description")
 
 
@@ -81,6 +87,8 @@ class Extraction:
         signature: the text's signature; None where it was not asked for.
         links: absolute URLs that the rules allow, in the order of the page, each once.
         canonical: the absolute address that the page names as its own.
+        title: its title, "" if it has none.
+        is_shell: whether there is little but scripts, which would have to write the text.
         noindex: whether the page asks not to be stored.
         nofollow: whether it asks that none of its links be followed.
     """
@@ -89,6 +97,8 @@ class Extraction:
     signature: Signature | None = None
     links: list[str] = field(default_factory=list)
     canonical: str | None = None
+    title: str = ""
+    is_shell: bool = False
     noindex: bool = False
     nofollow: bool = False
 
@@ -147,6 +157,10 @@ def extract_page(
     if with_text:
         extraction.text = "" if tree is None else main_text(tree)
         extraction.signature = make_signature(extraction.text, scheme)
+    if tree is not None:
+        extraction.title = (tree.findtext(".//title") or "")[:MAX_METADATA_CHARACTERS]
+        # Last: it takes what is no text out of the tree.
+        extraction.is_shell = with_text and _is_shell(tree, extraction.text or "")
     return extraction
 
 
@@ -203,6 +217,35 @@ def _is_of(network_location: str, domains: tuple[str, ...], starts: tuple[tuple[
 def ports_for_all(starts: Iterable[tuple[str, int]]) -> set[int]:
     """Return the ports, as in `LinkRules.starts`, at which any host may be asked with which no crawl starts."""
     return {0, *(port for _, port in starts)}
+
+
+def _is_shell(tree: HtmlElement, text: str) -> bool:
+    """Say whether a page has little text and much script that may write it.
+
+    A page of few words that has some script is none: what tells it apart is that it says so in a noscript element, or
+    that what is to be filled stands there empty.
+    """
+    body = tree.find(".//body")
+    if len(text) > _MOST_OF_A_SHELL or body is None:
+        return False
+    scripts = [script for script in tree.iter("script") if (script.get("type") or "").lower() in _RUNNABLE]
+    if (
+        not any(script.get("src") for script in scripts)
+        and sum(len(each.text or "") for each in scripts) < _MUCH_SCRIPT
+    ):
+        return False
+    says_so = any("javascript" in element.text_content().lower() for element in tree.iter("noscript"))
+    for element in list(body.iter("script", "style", "noscript", "template")):
+        element.drop_tree()
+    seen = len(" ".join(body.text_content().split()))
+    # Pictures and forms are content, too.
+    has_more = next(body.iter("img", "video", "audio", "iframe", "object", "input", "form", "svg", "picture"), None)
+    if seen > _MOST_OF_A_SHELL or has_more is not None:
+        return False
+    is_empty = any(
+        not len(each) and not (each.text or "").strip() and _FILLED.fullmatch(str(each.tag)) for each in body
+    )
+    return says_so or is_empty or not seen
 
 
 def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool) -> Extraction:

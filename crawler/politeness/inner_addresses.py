@@ -20,6 +20,7 @@ from twisted.internet import address as twisted_address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
+from crawler.page import RESOURCE
 from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
 from dedup.errors import SettingsError
 from dedup.stage.failures import refuse_to_start
@@ -166,7 +167,8 @@ class _Receiver:
 class SiteMiddleware(OffsiteMiddleware):
     """Downloader middleware in the place of Scrapy's: hosts and ports are those that the links may lead to.
 
-    What is allowed elsewhere, as a robots.txt that redirects, is allowed at the ports of the web and the starts.
+    What is allowed elsewhere, as a robots.txt that redirects and what a browser needs, is allowed at the ports of the
+    web and the starts. What was queued of a series of addresses before that was cut off is not fetched.
     """
 
     def should_follow(self, request: Request, spider: Spider) -> bool:
@@ -176,10 +178,14 @@ class SiteMiddleware(OffsiteMiddleware):
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
         rules: LinkRules | None = getattr(self.crawler.spider, "rules", None)
-        if rules is not None and request.meta.get("allow_offsite") and "redirect_urls" in request.meta:
+        leads_elsewhere = "redirect_urls" in request.meta or RESOURCE in request.meta
+        if rules is not None and request.meta.get("allow_offsite") and leads_elsewhere:
             _, port = host_and_port(urlparse_cached(request).netloc)
             if port not in ports_for_all(rules.starts):
                 raise IgnoreRequest(f"Filtered offsite request to port {port}")
+        series = getattr(self.crawler.spider, "series", None)
+        if series is not None and series.is_cut_off(request.url):
+            raise IgnoreRequest("its series is cut off")
         super().process_request(request)
 
 

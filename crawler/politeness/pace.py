@@ -10,6 +10,7 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.http import Response
 
+from crawler.page import RESOURCE, STATIC
 from crawler.politeness.hosts import Hosts, host_of
 from crawler.politeness.rules import is_this_machine
 
@@ -36,6 +37,9 @@ class Pace(AutoThrottle):
     def request_reached_downloader(self, request: Request) -> None:
         """Set the delay of a slot before it lets a request go: it may be new, or forgotten since its last request."""
         slot = self.crawler.engine.downloader.slots[request.meta["download_slot"]]
+        if request.meta.get(RESOURCE) in STATIC:
+            slot.delay = 0.0
+            return
         host = host_of(request)
         if not slot.lastseen:
             slot.delay = self._start_delay() if self._is_adapting and not is_this_machine(host) else 0.0

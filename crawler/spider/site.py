@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
@@ -26,6 +26,7 @@ from crawler.politeness.robots_rules import own_name
 from crawler.reasons import reason_of
 from crawler.runtime.workers import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
+from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
 from crawler.spider.defaults import add_defaults
 from crawler.spider.items import make_page
@@ -39,8 +40,9 @@ from crawler.spider.sitemaps import (
     read_sitemap,
     read_sitemaps_of_robots,
 )
+from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.switches import read_switch
-from dedup.display import counted
+from dedup.display import counted, plain
 from dedup.errors import SettingsError
 from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
@@ -55,6 +57,18 @@ _IGNORED_ENDINGS = tuple(f".{extension}" for extension in IGNORED_EXTENSIONS)
 _NOT_HTML = (b"%PDF-", b"PK\x03\x04", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"Rar!")
 _GONE = (404, 410)
 
+NEEDS_JAVASCRIPT = "needs_javascript"
+"""The reason for which a page is skipped whose text would have to be written by JavaScript."""
+
+
+class _Read(NamedTuple):
+    """A page that was read: as `make_page` takes it."""
+
+    response: HtmlResponse
+    body_digest: bytes
+    extraction: Extraction
+    problem: str | None
+
 
 class SiteSpider(Spider):
     """Crawls whole sites breadth-first and yields a `Page` for each HTML page.
@@ -65,10 +79,15 @@ class SiteSpider(Spider):
     - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
       nofollow are not followed. `CRAWLER_OBEY_REL_NOFOLLOW` (on): nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
-    - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`.
+    - Pages that hold nothing are skipped, by the reason: see `SoftErrors` (`CRAWLER_SOFT_404`), `SeriesOfAddresses`,
+      and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
+    - Stats: `crawler/fetched`, `crawler/skipped/REASON`, `crawler/links_not_html`, `crawler/links_of_series`,
+      `crawler/made_up_asked`, `crawler/sitemaps_not_read`.
     """
 
     name = "site"
+    soft_errors: SoftErrors
+    browser: Browser
 
     def __init__(
         self,
@@ -90,8 +109,10 @@ class SiteSpider(Spider):
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
         self._known = known
+        self.series = SeriesOfAddresses()
         self._sitemaps: Counter[str] = Counter()
         self._are_sitemaps_cut_off = False
+        self._has_told_of_shells = False
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -132,6 +153,9 @@ class SiteSpider(Spider):
         known = KnownPages(crawler, arguments, rules)
         spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)
         spider.given = given
+        spider.browser = Browser.from_crawler(crawler)
+        asks = read_switch(crawler, "CRAWLER_SOFT_404", default=True) and not cls._is_tried_out()
+        spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
@@ -211,31 +235,77 @@ class SiteSpider(Spider):
                 await self._known.prepare_moving(response)
                 yield make_page(response, response.meta[VISIT].body_digest, Extraction(), depth=depth)
             return
-        if not response.body.strip():
-            skip(self.crawler, response.url, "empty", request=response.request)
+        if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(_NOT_HTML):
+            skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
             return
-        if not isinstance(response, HtmlResponse) or response.body.startswith(_NOT_HTML):
-            skip(self.crawler, response.url, "not_html", request=response.request)
-            return
-        body_digest = digest(response.body)
         at_the_end = self.arguments.max_depth is not None and depth >= self.arguments.max_depth
-        extraction, problem = await self._extract(response, body_digest, with_links=not at_the_end)
-        noindex = nofollow = False
-        if self._obey_meta_robots:
-            headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
-            by_header = read_robots_header(headers, self.rules.robot)
-            noindex, nofollow = extraction.noindex or by_header[0], extraction.nofollow or by_header[1]
-        if noindex:
-            skip(self.crawler, response.url, "noindex", request=response.request)
-            await self._known.note_gone([response.url])
+        read = await self._read(response, with_links=not at_the_end)
+        noindex, nofollow = self._directives(read)
+        why_none = "noindex" if noindex else await self._why_no_content(read)
+        if why_none is not None:
+            skip(self.crawler, response.url, why_none, read.problem or "", request=response.request)
+            if why_none in ("noindex", NOT_FOUND):
+                await self._known.note_gone([response.url])
+                nofollow |= why_none == NOT_FOUND
         elif not is_passed_over:
             await self._known.prepare_moving(response)
+            if read.problem is not None:
+                logger.warning("%s is stored without text: %s", clean(response.url), clean(read.problem))
+                self.crawler.stats.inc_value("crawler/extraction_failed")
             if self._is_tried_out():
-                extraction.signature = None  # which these commands cannot print
-            yield make_page(response, body_digest, extraction, problem, depth=depth)
+                read.extraction.signature = None  # which these commands cannot print
+            yield make_page(*read, depth=depth)
         if not nofollow:
-            for request in self._follow(extraction.links, depth + 1):
+            links = read.extraction.links
+            if read.extraction.text is not None:
+                self.series.note(response.url, read.extraction.text, links, self._is_new)
+            for request in self._follow(links, depth + 1):
                 yield request
+
+    async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
+        """Extract a page, as the server has sent it or as the browser makes it."""
+        # What the server has not sent again is stored as it was rendered.
+        is_sent = not {NOT_MODIFIED, PASSED_OVER} & set(response.flags)
+        mode = self.browser.mode_of(response.url) if is_sent else JavaScript.OFF
+        if mode is JavaScript.ALWAYS:
+            response = await self._render(response)
+        body_digest = digest(response.body)
+        with_text = not await self._knows(body_digest, response.url)
+        extraction, problem = await self._extract(response, with_text=with_text, with_links=with_links)
+        if mode is JavaScript.WHEN_EMPTY and extraction.is_shell:
+            rendered = await self._render(response)
+            if rendered is not response:
+                extraction, problem = await self._extract(rendered, with_text=True, with_links=with_links)
+                response, body_digest = rendered, digest(rendered.body)
+        return _Read(response, body_digest, extraction, problem)
+
+    async def _render(self, response: HtmlResponse) -> HtmlResponse:
+        try:
+            return await self.browser.render(response)
+        except RenderingError as error:
+            logger.warning("%s is taken as it was sent: %s", clean(response.url), error)
+            return response
+
+    def _directives(self, read: _Read) -> tuple[bool, bool]:
+        """Return whether a page asks not to be stored, and that its links are not followed."""
+        if not self._obey_meta_robots:
+            return False, False
+        headers = [value.decode("latin-1") for value in read.response.headers.getlist("X-Robots-Tag")]
+        noindex, nofollow = read_robots_header(headers, self.rules.robot)
+        return read.extraction.noindex or noindex, read.extraction.nofollow or nofollow
+
+    async def _why_no_content(self, read: _Read) -> str | None:
+        """Return why a page is neither a copy nor kept, in one word; None if it is content."""
+        if read.extraction.is_shell:
+            if not self._has_told_of_shells and self.browser.mode_of(read.response.url) is JavaScript.OFF:
+                self._has_told_of_shells = True
+                told = "%s would be written by JavaScript: CRAWLER_JAVASCRIPT=when-empty has such pages rendered"
+                logger.warning(told, plain(read.response.url))
+            return NEEDS_JAVASCRIPT
+        return await self.soft_errors.reason(read.response, read.extraction)
+
+    def _is_new(self, url: str) -> bool:
+        return url not in self._scheduled
 
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
@@ -260,10 +330,9 @@ class SiteSpider(Spider):
             raise DontCloseSpider
 
     async def _extract(
-        self, response: HtmlResponse, body_digest: bytes, *, with_links: bool
+        self, response: HtmlResponse, *, with_text: bool, with_links: bool
     ) -> tuple[Extraction, str | None]:
-        pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
-        is_known = pipeline is not None and await pipeline.knows_bytes(body_digest, response.url)
+        """Return what a page holds, and why that is nothing where it could not be analysed."""
         pool = Workers.of(self.crawler)
         try:
             extraction = await pool.run(
@@ -271,21 +340,30 @@ class SiteSpider(Spider):
                 response.body,
                 response.url,
                 self.rules,
-                with_text=not is_known,
+                with_text=with_text,
                 with_links=with_links,
                 scheme=self._scheme,
                 content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
-            problem = f"no text could be extracted: {type(error).__name__}: {error}"
-            logger.warning("%s is stored without text: %s", clean(response.url), clean(problem))
-            self.crawler.stats.inc_value("crawler/extraction_failed")
-            return Extraction(), problem
+            return Extraction(), f"no text could be extracted: {type(error).__name__}: {error}"
         return extraction, None
+
+    async def _knows(self, body_digest: bytes, url: str) -> bool:
+        pipeline = self.crawler.get_item_pipeline(NearDuplicatePipeline)
+        return pipeline is not None and await pipeline.knows_bytes(body_digest, url)
+
+    async def extract_text(self, response: HtmlResponse) -> Extraction:
+        """Take text and title from a page that is none of the crawl's."""
+        extraction, _ = await self._extract(response, with_text=True, with_links=False)
+        return extraction
 
     def _follow(self, links: list[str], depth: int) -> Iterator[Request]:
         for url in links:
             if url in self._scheduled:
+                continue
+            if self.series.is_cut_off(url):
+                self.crawler.stats.inc_value("crawler/links_of_series")
                 continue
             if urlsplit(url).path.lower().endswith(_IGNORED_ENDINGS):
                 self.crawler.stats.inc_value("crawler/links_not_html")

@@ -1,0 +1,218 @@
+"""Pages that are answered with 200 and hold no content: made-up addresses, walls, and series that never end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass, field
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+from scrapy.http.request import NO_CALLBACK
+
+from crawler.pages.extraction import Extraction
+from dedup.display import plain
+
+logger = logging.getLogger(__name__)
+
+NOT_FOUND = "not_found"
+"""The reason for which a page is skipped that is answered like an address that nobody has."""
+
+MOST_BARREN = 50
+"""After so many pages in a row that bring little but their numbers a series of addresses is cut off."""
+
+_NEAR = 0.8
+_NEAR_TITLE = 0.5
+# A wall says little else, and one page of it may be what a site has to say.
+_WORDS_OF_A_WALL = 120
+_MANY = 3
+_WALLS = {
+    "asks_for_cookies": re.compile(
+        r"(?:enable|activate|allow|accept)\w*\s+(?:\w+\s+)?cookies|cookies\s+(?:\w+\s+){0,2}(?:disabled|enabled|required)"
+        r"|cookies\s+aktivier|activ\w+\s+les\s+cookies|(?:habilit|activ)\w+\s+(?:las\s+)?cookies|启用\s*cookie|cookieを有効",
+        re.IGNORECASE,
+    ),
+    "asks_whether_human": re.compile(
+        r"(?:are|that)\s+you(?:\s+are|'re)?\s+(?:not\s+)?(?:a\s+)?(?:human|robot|bot)\b|checking\s+your\s+browser|captcha"
+        r"|unusual\s+traffic|not\s+a\s+robot|kein\s+roboter|人机验证|验证码|ロボットではありません",
+        re.IGNORECASE,
+    ),
+    "asks_to_log_in": re.compile(
+        r"(?:log|sign)\s?-?in\s+(?:to|first)|(?:must|need\s+to|have\s+to)\s+(?:be\s+)?(?:logged|log|signed|sign)\s?-?in"
+        r"|login\s+required|anmelden,?\s+um|connectez-vous|inici\w+\s+sesi|请先?登录|ログインしてください",
+        re.IGNORECASE,
+    ),
+}
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\d_]+")
+_NUMBER = re.compile("[0-9]+")
+_FEW_NEW_WORDS = 0.05
+_MOST_SERIES = 10_000
+_MOST_WORDS = 5_000
+
+
+def words_of(text: str) -> set[str]:
+    """Return the words of a text in lower case, without numbers; of scripts without spaces the characters."""
+    return set(_WORD.findall(text.lower()))
+
+
+def is_near(left: Collection[str], right: Collection[str], least: float) -> bool:
+    """Say whether two sets of words have at least a share of their union in common; two empty ones do."""
+    left, right = set(left), set(right)
+    return len(left & right) >= least * len(left | right)
+
+
+class _Answer(NamedTuple):
+    words: set[str]
+    title: set[str]
+
+
+class SoftErrors:
+    """Tells what a host says where it has nothing to say.
+
+    - Each host is asked once for an address that was made up (a soft 404 is what answers that with 200, as in
+      Bar-Yossef, Broder, Kumar, Tomkins, "Sic transit gloria telae", WWW 2004, section 4). What is near the answer in
+      text and title, but for the words of its address and numbers, is not found; start URLs are never.
+    - A short text that asks for cookies, for a login, or whether one is human is named for that where many addresses
+      have it.
+
+    Args:
+        crawler: the crawl.
+        extract: takes text and title from a response.
+        starts: the start URLs.
+        asks: whether made-up addresses may be asked for.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        extract: Callable[[HtmlResponse], Coroutine[None, None, Extraction]],
+        starts: Collection[str],
+        *,
+        asks: bool,
+    ) -> None:
+        self._crawler = crawler
+        self._extract = extract
+        self._starts = frozenset(starts)
+        self._asks = asks
+        self._answers: dict[str, asyncio.Task[_Answer | None]] = {}
+        self._walls: Counter[tuple[str, bytes]] = Counter()
+
+    async def reason(self, response: Response, extraction: Extraction) -> str | None:
+        """Return why a page is no content, in one word as for `skip`; None if it may be some."""
+        if extraction.text is None or extraction.signature is None or response.url in self._starts:
+            return None
+        answer = await self._answer_of(response)
+        if answer is not None:
+            of_address = words_of(response.url)
+            is_text_near = is_near(words_of(extraction.text) - of_address, answer.words, _NEAR)
+            if is_text_near and is_near(words_of(extraction.title) - of_address, answer.title, _NEAR_TITLE):
+                return NOT_FOUND
+        return self._wall(response, extraction)
+
+    def _wall(self, response: Response, extraction: Extraction) -> str | None:
+        text = extraction.text or ""
+        if extraction.signature is None or extraction.signature.text_digest is None or len(text) > 8 * _WORDS_OF_A_WALL:
+            return None
+        found = next((reason for reason, pattern in _WALLS.items() if pattern.search(text)), None)
+        if found is None:
+            return None
+        wall = urlsplit(response.url).netloc, extraction.signature.text_digest
+        self._walls[wall] += 1
+        if self._walls[wall] == _MANY:
+            what = found.replace("_", " ")
+            logger.warning("%s %s at many addresses: these are skipped", plain(wall[0]), what)
+        return found if self._walls[wall] >= _MANY else None
+
+    async def _answer_of(self, response: Response) -> _Answer | None:
+        parts = urlsplit(response.url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        if not self._asks:
+            return None
+        if origin not in self._answers:
+            self._answers[origin] = asyncio.create_task(self._ask(f"{origin}/{secrets.token_hex(8)}"))
+        return await asyncio.shield(self._answers[origin])
+
+    async def _ask(self, url: str) -> _Answer | None:
+        request = Request(url, callback=NO_CALLBACK, meta={"dont_retry": True}, dont_filter=True)
+        self._crawler.stats.inc_value("crawler/made_up_asked")
+        try:
+            response = await self._crawler.engine.download_async(request)
+        except Exception as error:  # whatever it is, a page is only taken for an error that is known to be one
+            level = logging.DEBUG if isinstance(error, IgnoreRequest) else logging.INFO
+            logger.log(level, "what %s says of missing pages is not known: %s", plain(url), type(error).__name__)
+            return None
+        is_front = urlsplit(response.url).path in ("", "/")
+        if response.status != 200 or not isinstance(response, HtmlResponse) or is_front:
+            return None
+        extraction = await self._extract(response)
+        if extraction.text is None or extraction.is_shell:
+            return None
+        of_address = words_of(url) | words_of(response.url)
+        logger.info(
+            "%s answers made-up addresses with 200: what is like that is not found", plain(urlsplit(url).netloc)
+        )
+        return _Answer(words_of(extraction.text) - of_address, words_of(extraction.title) - of_address)
+
+
+@dataclass
+class _Series:
+    words: set[str] = field(default_factory=set)
+    barren: int = 0
+    is_cut_off: bool = False
+
+
+class SeriesOfAddresses:
+    """Cuts off series of addresses that differ in numbers alone, once their pages bring little else: calendars."""
+
+    def __init__(self) -> None:
+        self._series: OrderedDict[str, _Series] = OrderedDict()
+
+    def is_cut_off(self, url: str) -> bool:
+        """Say whether an address is of a series that is cut off."""
+        series = self._series.get(pattern_of(url))
+        return series is not None and series.is_cut_off
+
+    def note(self, url: str, text: str, links: Collection[str], is_new: Callable[[str], bool]) -> None:
+        """Note what a page of a series brings.
+
+        Args:
+            url: its address.
+            text: its main text.
+            links: where it leads.
+            is_new: tells links that were not found before.
+        """
+        pattern = pattern_of(url)
+        if pattern == url or self.is_cut_off(url):
+            return
+        series = self._series.setdefault(pattern, _Series())
+        self._series.move_to_end(pattern)
+        words = words_of(text)
+        is_barren = len(words - series.words) <= _FEW_NEW_WORDS * len(words) and not any(
+            is_new(link) and pattern_of(link) != pattern for link in links
+        )
+        series.barren = series.barren + 1 if is_barren else 0
+        if len(series.words) < _MOST_WORDS:
+            series.words |= words
+        if series.barren >= MOST_BARREN:
+            series.is_cut_off = True
+            series.words.clear()
+            told = "%s: %d pages in a row bring nothing but other numbers; no more of such addresses are fetched"
+            logger.warning(told, plain(pattern), MOST_BARREN)
+        if len(self._series) > _MOST_SERIES:
+            oldest = next((name for name, known in self._series.items() if not known.is_cut_off), pattern)
+            del self._series[oldest]
+
+
+def pattern_of(url: str) -> str:
+    """Return an address with each number as #; addresses that have the same differ in numbers alone."""
+    scheme, colon, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{colon}{host}{slash}{_NUMBER.sub('#', path)}"

@@ -1,0 +1,170 @@
+"""Pages that are answered with 200 and hold nothing: soft 404s, walls, calendars without an end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses, is_near, pattern_of, words_of
+from tests.crawling import Outcome, ask, crawl_site_here
+from tests.localsite import Asked, LocalSite, Reply, article
+from tests.texts import document
+
+SORRY = (
+    "Sorry, the page {path} is not there. It may have moved, or perhaps it has never been here at all. Try the search."
+)
+
+
+def sorry(path: str, status: int = 200, title: str = "Not here") -> Reply:
+    body = f"<html><head><title>{title}</title></head><body><main><p>{SORRY.format(path=path)}</p></main></body></html>"
+    return Reply(body.encode(), status=status)
+
+
+Crawling = Callable[..., Outcome]
+
+
+@pytest.fixture
+def crawling(tmp_path: Path) -> Crawling:
+    def crawling(site: LocalSite, settings: dict[str, Any] | None = None, **arguments: Any) -> Outcome:
+        given = {"CRAWLER_SOFT_404": True, **(settings or {})}
+        return crawl_site_here(tmp_path / "crawl.db", given, **{"url": site.url + "/", **arguments})
+
+    return crawling
+
+
+def stored(tmp_path: Path, site: LocalSite) -> set[str]:
+    rows = ask(f"sqlite:///{tmp_path / 'crawl.db'}", "SELECT url FROM pages WHERE gone IS NULL")
+    return {row["url"].removeprefix(site.url) for row in rows}
+
+
+def site_with_soft_404s(missing: Callable[[Asked], Reply]) -> LocalSite:
+    lost = [f"/lost/{number}" for number in range(8)]
+    return LocalSite({"/": article("front", ["/a", "/b", *lost]), "/a": article("a"), "/b": article("b")}, missing)
+
+
+def test_what_is_answered_like_a_made_up_address_is_not_found(crawling: Crawling, tmp_path: Path) -> None:
+    with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
+        outcome = crawling(site)
+        assert stored(tmp_path, site) == {"/", "/a", "/b"}
+    assert outcome.count("crawler/skipped/not_found") == 8
+    assert outcome.count("crawler/made_up_asked") == 1
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_host_that_answers_as_it_should_is_taken_at_its_word(status: int, crawling: Crawling, tmp_path: Path) -> None:
+    with site_with_soft_404s(lambda asked: sorry(asked.path, status)) as site:
+        site.pages["/about-404"] = sorry("/x")
+        site.pages["/a"] = article("a", ["/about-404"])
+        crawling(site)
+        assert "/about-404" in stored(tmp_path, site)
+
+
+def test_page_of_another_title_is_no_error(crawling: Crawling, tmp_path: Path) -> None:
+    with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
+        site.pages["/a"] = sorry("/a", title="Photographs of the harbour")
+        crawling(site)
+        assert "/a" in stored(tmp_path, site)
+
+
+def test_site_that_answers_everything_with_its_front_page_keeps_it(crawling: Crawling, tmp_path: Path) -> None:
+    front = article("front", ["/a", "/lost"])
+    with LocalSite({"/": front, "/a": article("a")}, lambda asked: front) as site:
+        crawling(site)
+        assert stored(tmp_path, site) == {"/", "/a"}
+
+
+def test_page_that_has_become_an_error_is_gone(crawling: Crawling, tmp_path: Path) -> None:
+    with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
+        crawling(site)
+        site.pages["/a"] = sorry("/a")
+        crawling(site, recrawl=True)
+        assert stored(tmp_path, site) == {"/", "/b"}
+
+
+def test_robots_txt_holds_for_made_up_addresses_and_a_switch_turns_them_off(crawling: Crawling, tmp_path: Path) -> None:
+    with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
+        site.pages["/robots.txt"] = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a\n"
+        crawling(site)
+        del site.pages["/robots.txt"]
+        crawling(site, {"CRAWLER_SOFT_404": False})
+        assert not [path for path in site.hits if re.fullmatch("/[0-9a-f]{16}", path)]
+
+
+WALLS = {
+    "asks_for_cookies": "Please enable cookies in your browser and load this page again.",
+    "asks_whether_human": "Checking your browser. Please verify that you are human.",
+    "asks_to_log_in": "You must be logged in to see this. New here? Register.",
+}
+
+
+@pytest.mark.parametrize(("reason", "text"), WALLS.items())
+def test_wall_at_many_addresses_is_named(reason: str, text: str, crawling: Crawling, tmp_path: Path) -> None:
+    paths = [f"/story/{word}" for word in document(12, "paths").split()]
+    pages: dict[str, Any] = {"/": article("front", paths), "/robots.txt": ""}
+    with LocalSite(pages | {path: article("wall", text=text) for path in paths}) as site:
+        outcome = crawling(site, {"CRAWLER_SOFT_404": False})
+    assert outcome.count(f"crawler/skipped/{reason}") == len(set(paths)) - 2
+    assert outcome.count("dedup/exact_duplicate") == 1
+    assert len([line for line in outcome.messages if "at many addresses" in line]) == 1
+
+
+def test_one_page_about_cookies_and_one_to_log_in_are_content(crawling: Crawling, tmp_path: Path) -> None:
+    texts = {"/help": WALLS["asks_for_cookies"] + " " + document(300, "help"), "/login": WALLS["asks_to_log_in"]}
+    with LocalSite({"/": article("front", texts), **{p: article(p, text=t) for p, t in texts.items()}}) as site:
+        crawling(site)
+        assert stored(tmp_path, site) == {"/", *texts}
+
+
+def calendar(asked: Asked) -> Reply | str:
+    if not (found := re.fullmatch(r"/calendar/(\d+)/(\d+)", asked.path)):
+        return Reply(status=404)
+    year, month = int(found[1]), int(found[2])
+    after = f"/calendar/{year + month // 12}/{month % 12 + 1}"
+    return article(
+        "", [after], text=f"There are no events in month {month} of {year}. Look at another one, or call us."
+    )
+
+
+def test_calendar_without_an_end_is_cut_off_and_told(crawling: Crawling, tmp_path: Path) -> None:
+    pages = {"/": article("front", ["/calendar/2020/1", "/a"]), "/a": article("a")}
+    with LocalSite(pages, calendar) as site:
+        outcome = crawling(site, {"CRAWLER_SOFT_404": False})
+        assert "/a" in stored(tmp_path, site)
+        asked = [path for path in site.hits if path.startswith("/calendar")]
+    assert MOST_BARREN <= len(asked) <= MOST_BARREN + 3
+    assert len([line for line in outcome.messages if "no more of such addresses" in line]) == 1
+    assert outcome.count("crawler/links_of_series") >= 1
+
+
+def test_series_of_pages_that_bring_something_goes_on() -> None:
+    series = SeriesOfAddresses()
+    for number in range(3 * MOST_BARREN):
+        series.note(f"http://a.example/story/{number}", document(40, number), [], lambda link: False)
+        series.note(
+            f"http://a.example/list?page={number}", "the list", [f"http://a.example/s-{number}/x"], lambda link: True
+        )
+        series.note("http://a.example/same", "the same", [], lambda link: False)
+    urls = ("http://a.example/story/7", "http://a.example/list?page=7", "http://a.example/same")
+    assert not any(map(series.is_cut_off, urls))
+
+
+def test_series_is_cut_off_by_pages_in_a_row_and_no_other_is() -> None:
+    series = SeriesOfAddresses()
+    for number in range(MOST_BARREN + 1):
+        assert not series.is_cut_off("http://a.example/day/1")
+        links = [f"http://a.example/day/{number + 1}"]
+        series.note(f"http://a.example/day/{number}", f"Day {number}: nothing", links, lambda link: True)
+    assert series.is_cut_off("http://a.example/day/99999")
+    assert not series.is_cut_off("http://b.example/day/1")
+    assert not series.is_cut_off("http://a.example/night/1")
+
+
+def test_patterns_and_words_leave_numbers_out() -> None:
+    assert pattern_of("https://10.0.0.1:80/a/7/b?x=19&y=z") == "https://10.0.0.1:80/a/#/b?x=#&y=z"
+    assert words_of("Page 12: Das Wetter, 天气 x2") == {"page", "das", "wetter", "天", "气", "x"}
+    assert is_near(set(), set(), 0.8)
+    assert not is_near({"a"}, set(), 0.5)
