@@ -27,6 +27,7 @@ BENCHMARKS = {
     "chain": "chain",
     "light": "light",
     "shapes": "shapes",
+    "hostile": "hostile",
     "first-start": "first_start",
     "quality": "quality",
     "curve": "curve",

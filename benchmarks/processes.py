@@ -35,7 +35,12 @@ class Usage:
 
 
 def run_measured(
-    command: list[str], folder: Path, environment: Mapping[str, str] | None = None, memory_every: int = MEMORY_EVERY
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    memory_every: int = MEMORY_EVERY,
+    *,
+    is_quiet: bool = False,
 ) -> Usage:
     """Run a command to its end.
 
@@ -44,12 +49,16 @@ def run_measured(
         folder: where it runs.
         environment: what is added to the environment variables.
         memory_every: each how many samples include memory.
+        is_quiet: whether its output is thrown away.
 
     Raises:
         ValueError: it ended with another status than 0.
     """
     started = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **(environment or {})})
+    output = subprocess.DEVNULL if is_quiet else None
+    process = subprocess.Popen(
+        command, cwd=folder, env={**os.environ, **(environment or {})}, stdout=output, stderr=output
+    )
     sampler = _Sampler(process.pid, memory_every)
     sampler.start()
     # Unlike Popen.wait this gives the times of the process itself to the end.

@@ -49,7 +49,7 @@ _ARGUMENTS = (
 _PAGES_AT_ONCE = 2
 _PAGES_OF_A_BROWSER = 200
 _MEMORY_OF_A_PROCESS = 1_500 * 1024 * 1024
-_SECONDS = 60.0
+_SECONDS = 60
 _MOST_CACHED = 64 * 1024 * 1024
 _DATA = ("xhr", "fetch")
 _PASSED_ON = ("content-type", "access-control-allow-origin", "access-control-allow-credentials")
@@ -122,8 +122,8 @@ class Browser:
                 path = _find_browser(path)
         except SettingsError as error:
             refuse_to_start(error)
-        name = "CRAWLER_RENDERING_TIMEOUT"
-        browser = cls(crawler, modes, path, read_above_0(name, crawler.settings.get(name, _SECONDS), float))
+        seconds = crawler.settings.get("CRAWLER_RENDERING_TIMEOUT", _SECONDS)
+        browser = cls(crawler, modes, path, read_above_0("CRAWLER_RENDERING_TIMEOUT", seconds, float))
         crawler.signals.connect(browser.close, signals.spider_closed)
         return browser
 

@@ -51,7 +51,7 @@ _WALLS = {
         re.IGNORECASE,
     ),
 }
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\d_]+")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 _NUMBER = re.compile("[0-9]+")
 _FEW_NEW_WORDS = 0.05
 _MOST_SERIES = 10_000
@@ -59,8 +59,13 @@ _MOST_WORDS = 5_000
 
 
 def words_of(text: str) -> set[str]:
-    """Return the words of a text in lower case, without numbers; of scripts without spaces the characters."""
+    """Return the words and numbers of a text in lower case; of scripts without spaces the characters."""
     return set(_WORD.findall(text.lower()))
+
+
+def without_numbers(words: Collection[str]) -> set[str]:
+    """Return the words that are no numbers."""
+    return {word for word in words if not word.isdecimal()}
 
 
 def is_near(left: Collection[str], right: Collection[str], least: float) -> bool:
@@ -111,9 +116,8 @@ class SoftErrors:
             return None
         answer = await self._answer_of(response)
         if answer is not None:
-            of_address = words_of(response.url)
-            is_text_near = is_near(words_of(extraction.text) - of_address, answer.words, _NEAR)
-            if is_text_near and is_near(words_of(extraction.title) - of_address, answer.title, _NEAR_TITLE):
+            words, title = _besides_address(extraction, response.url)
+            if is_near(words, answer.words, _NEAR) and is_near(title, answer.title, _NEAR_TITLE):
                 return NOT_FOUND
         return self._wall(response, extraction)
 
@@ -155,11 +159,15 @@ class SoftErrors:
         extraction = await self._extract(response)
         if extraction.text is None or extraction.is_shell:
             return None
-        of_address = words_of(url) | words_of(response.url)
         logger.info(
             "%s answers made-up addresses with 200: what is like that is not found", plain(urlsplit(url).netloc)
         )
-        return _Answer(words_of(extraction.text) - of_address, words_of(extraction.title) - of_address)
+        return _besides_address(extraction, f"{url} {response.url}")
+
+
+def _besides_address(extraction: Extraction, url: str) -> _Answer:
+    texts = extraction.text or "", extraction.title
+    return _Answer(*(without_numbers(words_of(text) - words_of(url)) for text in texts))
 
 
 @dataclass
@@ -194,7 +202,9 @@ class SeriesOfAddresses:
             return
         series = self._series.setdefault(pattern, _Series())
         self._series.move_to_end(pattern)
-        words = words_of(text)
+        # Those of the address, and of its neighbours, to which a calendar leads.
+        its_numbers = {str(int(number) + step) for number in _NUMBER.findall(url)[-5:] for step in (-1, 0, 1)}
+        words = {word.lstrip("0") or word for word in words_of(text)} - its_numbers
         is_barren = len(words - series.words) <= _FEW_NEW_WORDS * len(words) and not any(
             is_new(link) and pattern_of(link) != pattern for link in links
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses, is_near, pattern_of, words_of
+from crawler.spider.soft_errors import MOST_BARREN, SeriesOfAddresses, is_near, pattern_of, without_numbers, words_of
 from tests.crawling import Outcome, ask, crawl_site_here
 from tests.localsite import Asked, LocalSite, Reply, article
 from tests.texts import document
@@ -148,7 +148,8 @@ def test_series_of_pages_that_bring_something_goes_on() -> None:
             f"http://a.example/list?page={number}", "the list", [f"http://a.example/s-{number}/x"], lambda link: True
         )
         series.note("http://a.example/same", "the same", [], lambda link: False)
-    urls = ("http://a.example/story/7", "http://a.example/list?page=7", "http://a.example/same")
+        series.note(f"http://a.example/weather/2020-01-{number}", f"Rain: {number * 7919}", [], lambda link: False)
+    urls = ("http://a.example/weather/2020-01-1", "http://a.example/story/7", "http://a.example/list?page=7")
     assert not any(map(series.is_cut_off, urls))
 
 
@@ -165,6 +166,7 @@ def test_series_is_cut_off_by_pages_in_a_row_and_no_other_is() -> None:
 
 def test_patterns_and_words_leave_numbers_out() -> None:
     assert pattern_of("https://10.0.0.1:80/a/7/b?x=19&y=z") == "https://10.0.0.1:80/a/#/b?x=#&y=z"
-    assert words_of("Page 12: Das Wetter, 天气 x2") == {"page", "das", "wetter", "天", "气", "x"}
+    assert words_of("Page 12: Das Wetter, 天气 x2") == {"page", "12", "das", "wetter", "天", "气", "x2"}
+    assert without_numbers(words_of("Page 12: x2")) == {"page", "x2"}
     assert is_near(set(), set(), 0.8)
     assert not is_near({"a"}, set(), 0.5)
