@@ -145,7 +145,7 @@ def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     assert dialog.locator("del").all_text_contents() == ["ferry"]
     assert dialog.locator("ins").all_text_contents() == ["night bus"]
     told = dialog.inner_text()
-    for text in ("https://news.example/doubtful", "jaccard: estimated Jaccard", ".56", "9 bits of 64"):
+    for text in ("https://news.example/doubtful", "jaccard: Jaccard similarity", ".56", "9 bits of 64"):
         assert text in told
 
 
