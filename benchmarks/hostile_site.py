@@ -173,7 +173,7 @@ class Inner(Site):
     def respond(self, path: str, host: str) -> Answer:
         if path == "/":
             inner = [f"http://127.0.0.{end}:{self.other_port}/s" for end in (1, 2)]
-            return page("front", [*(f"/p/{number}" for number in range(10)), *inner, "/away/1", "/away/2"])
+            return _front(*inner, "/away/1", "/away/2")
         if path.startswith("/away/"):
             place = f"http://127.0.0.{path[-1]}:{self.other_port}/s"
             return Answer(302, b"", (("Location", place),))
@@ -207,7 +207,7 @@ class Shells(Site):
             body = f'<noscript>{NOTE}</noscript><div id="root"></div><script src="/app.js"></script>'
             return Answer(200, f"<html><head><title>app</title></head><body>{body}</body></html>".encode())
         if path == "/":
-            return page("front", [*(f"/p/{n}" for n in range(10)), *(f"/app/{n}" for n in range(30))])
+            return _front(*(f"/app/{n}" for n in range(30)))
         return _numbered(path, 10)
 
 
@@ -220,7 +220,7 @@ class SoftErrors(Site):
         if path == "/robots.txt":
             return MISSING
         if path == "/":
-            return page("front", [*(f"/p/{n}" for n in range(10)), *(f"/lost/{n}" for n in range(300))])
+            return _front(*(f"/lost/{n}" for n in range(300)))
         found = _numbered(path, 10)
         text = f"Sorry, the page {path} is not here. It may have moved, or it was never there. Try the search instead."
         return page("Not here", text=text) if found is MISSING else found
@@ -237,7 +237,7 @@ class Calendar(Site):
             text = "There are no events on this day of the year. " * 4 + f"Day {number} of {number // 365 + 2000}."
             return page("Calendar", [f"/day/{number + 1}", f"/day/{number + 2}", f"/day/{number + 7}"], text)
         if path == "/":
-            return page("front", [*(f"/p/{n}" for n in range(10)), "/day/1"])
+            return _front("/day/1")
         return _numbered(path, 10)
 
 
@@ -250,7 +250,7 @@ class Walls(Site):
         if path.startswith("/story/"):
             return page("Cookies", text="Please enable cookies in your browser and load this page again, thank you.")
         if path == "/":
-            return page("front", [*(f"/p/{n}" for n in range(10)), *(f"/story/of-{n}" for n in range(40))])
+            return _front(*(f"/story/of-{n}" for n in range(40)))
         return _numbered(path, 10)
 
 
@@ -342,6 +342,11 @@ def _server(answer: Callable[[str, str], Answer], address: str) -> ThreadingHTTP
     server = ThreadingHTTPServer((address, 0), Handler)
     server.daemon_threads = True
     return server
+
+
+def _front(*links: str) -> Answer:
+    """A front page that leads to ten pages of content, and elsewhere."""
+    return page("front", [*(f"/p/{number}" for number in range(10)), *links])
 
 
 def _numbered(path: str, count: int) -> Answer:

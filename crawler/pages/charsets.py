@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
+from scrapy.http import Response
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, resolve_encoding
 
 _BYTE_ORDER_MARKS = (
@@ -17,6 +18,11 @@ _USUAL_LIE = "cp1252"
 # In the languages that it is for letters with accents stand between others.
 _OTHER_SCRIPTS = re.compile(b"[\xa1-\xff]{6}")
 _MOST_BROKEN = 0.01
+
+
+def content_type_of(response: Response) -> str:
+    """Return what a server says that the bytes of its answer are; "" if it does not."""
+    return (response.headers.get("Content-Type") or b"").decode("latin-1")
 
 
 def decode_page(html: bytes, content_type: str | None) -> bytes | str:

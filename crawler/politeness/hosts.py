@@ -16,7 +16,7 @@ from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.httpobj import urlparse_cached
 
-from crawler.politeness.rules import FASTER_AFTER, Patience, faster, is_this_machine, slower
+from crawler.politeness.rules import FASTER_AFTER, Patience, faster, is_this_machine, read_retry_after, slower
 from crawler.switches import read_above_0
 from dedup.display import plain
 from dedup.progress import duration
@@ -37,6 +37,11 @@ _LONGEST_HOST = 255
 def host_of(request: Request | Response) -> str:
     """Return the host that a request goes to, by which the crawl knows it."""
     return (urlparse_cached(request).hostname or "")[:_LONGEST_HOST]
+
+
+def asked_to_wait(response: Response) -> float | None:
+    """Return for how many seconds an answer asks its host to be left alone (Retry-After); None if it does not."""
+    return read_retry_after((response.headers.get("Retry-After") or b"").decode("latin-1"), time.time())
 
 
 @dataclass

@@ -21,7 +21,8 @@ from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from crawler.page import RESOURCE
-from crawler.pages.extraction import LinkRules, host_and_port, ports_for_all
+from crawler.pages.extraction import LinkRules, ascii_host, host_and_port, ports_for_all
+from crawler.politeness.hosts import host_of
 from dedup.errors import SettingsError
 from dedup.stage.failures import refuse_to_start
 
@@ -126,7 +127,8 @@ class GuardedResolver:
         *arguments: Any,
         **named: Any,
     ) -> Any:
-        receiver = _Receiver(resolutionReceiver, hostName, self.rules)
+        # Twisted has names in letters, requests have them in ASCII.
+        receiver = _Receiver(resolutionReceiver, ascii_host(hostName), self.rules)
         try:
             address = ip_address(hostName)
         except ValueError:
@@ -171,20 +173,18 @@ class SiteMiddleware(OffsiteMiddleware):
     web and the starts. What was queued of a series of addresses before that was cut off is not fetched.
     """
 
-    def should_follow(self, request: Request, spider: Spider) -> bool:
+    def should_follow(self, request: Request, spider: Any) -> bool:
         """Say whether a request is for the site."""
-        rules: LinkRules | None = getattr(spider, "rules", None)
-        return super().should_follow(request, spider) if rules is None else rules.is_on_site(request.url)
+        return bool(spider.rules.is_on_site(request.url))
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
-        rules: LinkRules | None = getattr(self.crawler.spider, "rules", None)
+        own: Any = self.crawler.spider
         leads_elsewhere = "redirect_urls" in request.meta or RESOURCE in request.meta
-        if rules is not None and request.meta.get("allow_offsite") and leads_elsewhere:
+        if request.meta.get("allow_offsite") and leads_elsewhere:
             _, port = host_and_port(urlparse_cached(request).netloc)
-            if port not in ports_for_all(rules.starts):
+            if port not in ports_for_all(own.rules.starts):
                 raise IgnoreRequest(f"Filtered offsite request to port {port}")
-        series = getattr(self.crawler.spider, "series", None)
-        if series is not None and series.is_cut_off(request.url):
+        if own.series.is_cut_off(request.url):
             raise IgnoreRequest("its series is cut off")
         super().process_request(request)
 
@@ -206,13 +206,13 @@ class InnerAddressMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments = getattr(crawler.spider, "arguments", None)
-        if arguments is None:
+        rules: LinkRules | None = getattr(crawler.spider, "rules", None)
+        if rules is None:
             raise NotConfigured
         if not is_reactor_installed():
             crawler.signals.connect(_warn, signals.spider_opened)
             raise NotConfigured
-        hosts = [urlsplit(url).hostname or "" for url in (*arguments.urls, *arguments.sitemaps)]
+        hosts = [host for host, _ in rules.starts]
         return cls(AddressRules(hosts, read_networks(crawler.settings.get("CRAWLER_ALLOWED_NETWORKS"))))
 
     def process_request(self, request: Request) -> None:
@@ -221,7 +221,7 @@ class InnerAddressMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if isinstance(exception, CannotResolveHostError):
-            refusal = self._rules.refusal(urlparse_cached(request).hostname or "")
+            refusal = self._rules.refusal(host_of(request))
             if refusal is not None:
                 raise refusal from None
 

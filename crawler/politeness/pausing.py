@@ -12,9 +12,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
 from crawler.page import ROW
-from crawler.politeness.hosts import FAILED, Hosts, host_of
+from crawler.politeness.hosts import FAILED, Hosts, asked_to_wait, host_of
 from crawler.politeness.robots import AWAY, RobotsUnreachableError
-from crawler.politeness.rules import read_retry_after
 from crawler.reasons import reason_of
 
 logger = logging.getLogger(__name__)
@@ -66,9 +65,8 @@ class PausingMiddleware:
         if seconds is None:  # nobody was asked
             return response
         if response.status in (*_SENT_AWAY, *_OTHER_FAILURES):
-            header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-            asked_for = read_retry_after(header, time.time())
-            return self._failed(request, f"http {response.status}", response.status, asked_for) or response
+            why = f"http {response.status}"
+            return self._failed(request, why, response.status, asked_to_wait(response)) or response
         self._hosts.note_answer(host_of(request), seconds, is_page=ROW in request.meta)
         return response
 

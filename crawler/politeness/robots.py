@@ -23,10 +23,9 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
-from crawler.politeness.hosts import Hosts, host_of
+from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
 from crawler.politeness.inner_addresses import InnerAddressError
 from crawler.politeness.robots_rules import crawl_delay, decode, forbids_for_now, own_name, rules_for
-from crawler.politeness.rules import read_retry_after
 from crawler.reasons import ROBOTS_UNKNOWN, reason_of
 from dedup.display import plain
 
@@ -134,9 +133,8 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             self._stats.inc_value("robotstxt/response_count")
             self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
             if forbids_for_now(response.status):
-                header = (response.headers.get("Retry-After") or b"").decode("latin-1")
-                asked_for = read_retry_after(header, time.time())
-                raise RobotsUnreachableError(f"robots.txt: http {response.status}", response.status, asked_for)
+                why = f"robots.txt: http {response.status}"
+                raise RobotsUnreachableError(why, response.status, asked_to_wait(response))
             body = response.body if 200 <= response.status < 300 else b""
         name = self._name(request)
         rules: RobotParser = build_from_crawler(self._parserimpl, self.crawler, rules_for(decode(body), name).encode())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import resource
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -20,10 +19,14 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.page import RESOURCE, STATIC
+from crawler.pages.charsets import content_type_of
 from crawler.switches import read_above_0
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.setting_values import from_json
 from dedup.stage.failures import refuse_to_start
+
+if sys.platform == "linux":
+    import resource
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -253,7 +256,7 @@ class _Loading:
                 await route.fulfill(status=204)
                 return
             self._is_there = True
-            content_type = (self._response.headers.get("Content-Type") or b"text/html").decode("latin-1")
+            content_type = content_type_of(self._response) or "text/html"
             await route.fulfill(status=200, content_type=content_type, body=self._response.body)
             return
         self._requests += 1

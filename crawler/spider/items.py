@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from scrapy.http import Response
 
 from crawler.page import Page
-from crawler.pages.charsets import decode_page
+from crawler.pages.charsets import content_type_of, decode_page
 from crawler.pages.extraction import Extraction
 from crawler.spider.conditional import read_validators
 
@@ -26,7 +26,7 @@ def make_page(
     """
     referrer = response.request.headers.get("Referer") if response.request else None
     etag, last_modified = read_validators(response.headers)
-    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    content_type = content_type_of(response)
     is_unread = extraction.signature is None and problem is None
     return Page(
         url=response.url,

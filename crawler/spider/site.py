@@ -21,6 +21,7 @@ from twisted.python.failure import Failure
 from crawler.output.progress import Progress
 from crawler.output.skipping import skip
 from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
+from crawler.pages.charsets import content_type_of
 from crawler.pages.extraction import Extraction, LinkRules, extract_page, host_and_port, read_robots_header
 from crawler.politeness.robots_rules import own_name
 from crawler.reasons import reason_of
@@ -111,7 +112,6 @@ class SiteSpider(Spider):
         self._known = known
         self.series = SeriesOfAddresses()
         self._sitemaps: Counter[str] = Counter()
-        self._are_sitemaps_cut_off = False
         self._has_told_of_shells = False
 
     @classmethod
@@ -217,8 +217,7 @@ class SiteSpider(Spider):
         self._sitemaps[host] += 1
         if level < MOST_LEVELS and self._sitemaps[host] <= MOST_SITEMAPS:
             return True
-        if not self._are_sitemaps_cut_off:
-            self._are_sitemaps_cut_off = True
+        if not self.crawler.stats.get_value("crawler/sitemaps_not_read"):
             bounds = f"{MOST_SITEMAPS:,} of a host, {MOST_LEVELS} that lead to one another"
             logger.warning("there are too many sitemaps (%s): %s and more are not read", bounds, clean(url))
         self.crawler.stats.inc_value("crawler/sitemaps_not_read")
@@ -343,7 +342,7 @@ class SiteSpider(Spider):
                 with_text=with_text,
                 with_links=with_links,
                 scheme=self._scheme,
-                content_type=(response.headers.get("Content-Type") or b"").decode("latin-1"),
+                content_type=content_type_of(response),
             )
         except Exception as error:  # whatever a library makes of a broken page, the page is not lost
             return Extraction(), f"no text could be extracted: {type(error).__name__}: {error}"

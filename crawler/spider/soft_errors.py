@@ -32,7 +32,7 @@ MOST_BARREN = 50
 _NEAR = 0.8
 _NEAR_TITLE = 0.5
 # A wall says little else, and one page of it may be what a site has to say.
-_WORDS_OF_A_WALL = 120
+_LONGEST_WALL = 960
 _MANY = 3
 _WALLS = {
     "asks_for_cookies": re.compile(
@@ -54,8 +54,9 @@ _WALLS = {
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 _NUMBER = re.compile("[0-9]+")
 _FEW_NEW_WORDS = 0.05
-_MOST_SERIES = 10_000
 _MOST_WORDS = 5_000
+# Some 90 MB; addresses with a number of their own in each are series, too.
+_MOST_WORDS_IN_ALL = 1_000_000
 
 
 def words_of(text: str) -> set[str]:
@@ -68,9 +69,8 @@ def without_numbers(words: Collection[str]) -> set[str]:
     return {word for word in words if not word.isdecimal()}
 
 
-def is_near(left: Collection[str], right: Collection[str], least: float) -> bool:
+def is_near(left: set[str], right: set[str], least: float) -> bool:
     """Say whether two sets of words have at least a share of their union in common; two empty ones do."""
-    left, right = set(left), set(right)
     return len(left & right) >= least * len(left | right)
 
 
@@ -119,21 +119,19 @@ class SoftErrors:
             words, title = _besides_address(extraction, response.url)
             if is_near(words, answer.words, _NEAR) and is_near(title, answer.title, _NEAR_TITLE):
                 return NOT_FOUND
-        return self._wall(response, extraction)
+        return self._wall(urlsplit(response.url).netloc, extraction.text, extraction.signature.text_digest)
 
-    def _wall(self, response: Response, extraction: Extraction) -> str | None:
-        text = extraction.text or ""
-        if extraction.signature is None or extraction.signature.text_digest is None or len(text) > 8 * _WORDS_OF_A_WALL:
+    def _wall(self, host: str, text: str, text_digest: bytes | None) -> str | None:
+        if text_digest is None or len(text) > _LONGEST_WALL:
             return None
         found = next((reason for reason, pattern in _WALLS.items() if pattern.search(text)), None)
         if found is None:
             return None
-        wall = urlsplit(response.url).netloc, extraction.signature.text_digest
-        self._walls[wall] += 1
-        if self._walls[wall] == _MANY:
-            what = found.replace("_", " ")
-            logger.warning("%s %s at many addresses: these are skipped", plain(wall[0]), what)
-        return found if self._walls[wall] >= _MANY else None
+        self._walls[host, text_digest] += 1
+        times = self._walls[host, text_digest]
+        if times == _MANY:
+            logger.warning("%s %s at many addresses: these are skipped", plain(host), found.replace("_", " "))
+        return found if times >= _MANY else None
 
     async def _answer_of(self, response: Response) -> _Answer | None:
         parts = urlsplit(response.url)
@@ -174,7 +172,6 @@ def _besides_address(extraction: Extraction, url: str) -> _Answer:
 class _Series:
     words: set[str] = field(default_factory=set)
     barren: int = 0
-    is_cut_off: bool = False
 
 
 class SeriesOfAddresses:
@@ -182,11 +179,12 @@ class SeriesOfAddresses:
 
     def __init__(self) -> None:
         self._series: OrderedDict[str, _Series] = OrderedDict()
+        self._words = 0
+        self._cut_off: set[str] = set()
 
     def is_cut_off(self, url: str) -> bool:
         """Say whether an address is of a series that is cut off."""
-        series = self._series.get(pattern_of(url))
-        return series is not None and series.is_cut_off
+        return bool(self._cut_off) and pattern_of(url) in self._cut_off
 
     def note(self, url: str, text: str, links: Collection[str], is_new: Callable[[str], bool]) -> None:
         """Note what a page of a series brings.
@@ -198,7 +196,7 @@ class SeriesOfAddresses:
             is_new: tells links that were not found before.
         """
         pattern = pattern_of(url)
-        if pattern == url or self.is_cut_off(url):
+        if pattern == url or pattern in self._cut_off:
             return
         series = self._series.setdefault(pattern, _Series())
         self._series.move_to_end(pattern)
@@ -210,15 +208,17 @@ class SeriesOfAddresses:
         )
         series.barren = series.barren + 1 if is_barren else 0
         if len(series.words) < _MOST_WORDS:
+            self._words -= len(series.words)
             series.words |= words
+            self._words += len(series.words)
         if series.barren >= MOST_BARREN:
-            series.is_cut_off = True
-            series.words.clear()
+            self._cut_off.add(pattern)
+            self._words -= len(self._series.pop(pattern).words)
             told = "%s: %d pages in a row bring nothing but other numbers; no more of such addresses are fetched"
             logger.warning(told, plain(pattern), MOST_BARREN)
-        if len(self._series) > _MOST_SERIES:
-            oldest = next((name for name, known in self._series.items() if not known.is_cut_off), pattern)
-            del self._series[oldest]
+        while self._words > _MOST_WORDS_IN_ALL:
+            _, oldest = self._series.popitem(last=False)
+            self._words -= len(oldest.words)
 
 
 def pattern_of(url: str) -> str:

@@ -13,7 +13,8 @@ pytestmark = needs_chromium
 
 def test_page_of_a_made_up_crawl_is_written_and_opened(tmp_path: Path) -> None:
     figures = run(n=50, output=tmp_path / "report.html")
-    assert 0 < figures["paint_seconds"] <= figures["ready_seconds"]
+    assert figures["paint_seconds"] > 0
+    assert figures["ready_seconds"] > 0
     assert figures["mb"] == (tmp_path / "report.html").stat().st_size / 1e6
     data = data_in(tmp_path / "report.html")
     assert data["counts"]["dropped"] == len(data["rows"]["dropped"]) == 50

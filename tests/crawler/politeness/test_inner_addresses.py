@@ -106,12 +106,19 @@ class Found:
         self.is_complete = True
 
 
+INTERNATIONAL = {"bücher.example": ("10.0.0.2",), "größer.example": ("10.0.0.3",)}
+
+
 class Names:
     """A resolver that knows some names."""
 
     def resolveHostName(self, receiver: Any, name: str, port: int = 0) -> None:
         receiver.resolutionBegan(HostResolution(name))
-        for host in {"mixed.example": ("127.0.0.1", "93.184.215.14"), "inner.example": ("10.0.0.1",)}.get(name, ()):
+        for host in {
+            "mixed.example": ("127.0.0.1", "93.184.215.14"),
+            "inner.example": ("10.0.0.1",),
+            **INTERNATIONAL,
+        }.get(name, ()):
             receiver.addressResolved(IPv4Address("TCP", host, port))
         receiver.resolutionComplete()
 
@@ -136,6 +143,18 @@ def test_what_may_not_be_connected_to_is_not_found(name: str, hosts: list[str]) 
     assert found.is_complete
     assert found.addresses == [(host, 80) for host in hosts]
     assert (rules.refusal(name) is None) == (bool(hosts) or name == "nowhere.example")
+
+
+def test_name_in_letters_is_the_one_that_requests_have() -> None:
+    resolver = GuardedResolver(Names())
+    rules = AddressRules(["xn--bcher-kva.example"])
+    resolver.rules.add(rules)
+    found, other = Found(), Found()
+    resolver.resolveHostName(found, "bücher.example", 80)
+    assert found.addresses == [("10.0.0.2", 80)]
+    resolver.resolveHostName(other, "größer.example", 80)
+    assert other.addresses == []
+    assert rules.refusal("größer.example".encode("idna").decode()) is not None
 
 
 def test_resolver_without_rules_lets_everything_pass() -> None:

@@ -87,7 +87,7 @@ def test_page_that_has_become_an_error_is_gone(crawling: Crawling, tmp_path: Pat
 
 def test_robots_txt_holds_for_made_up_addresses_and_a_switch_turns_them_off(crawling: Crawling, tmp_path: Path) -> None:
     with site_with_soft_404s(lambda asked: sorry(asked.path)) as site:
-        site.pages["/robots.txt"] = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a\n"
+        site.pages["/robots.txt"] = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /a$\n"
         crawling(site)
         del site.pages["/robots.txt"]
         crawling(site, {"CRAWLER_SOFT_404": False})
