@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
 from dedup import Signature
+
+if TYPE_CHECKING:
+    from crawler.warc.records import Exchange
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that only pages have that are kept: metadata cost as much as the text."""
@@ -21,10 +25,28 @@ KIND = "kind"
 RESOURCE = "resource"
 """Key of a request's meta: it is for what a page needs to be rendered, of this type."""
 
+LAST_VISIT = "last_visit"
+"""Key of a request's meta: the last visit to its page, where the answer may rely on it."""
+
+PLACE = "place"
+"""Key of a request's meta: where its page stands in a WARC file."""
+
+FETCHED = "fetched"
+"""Key of a request's meta: when its page was fetched, where that was not now."""
+
+EXCHANGE = "exchange"
+"""Key of a request's meta: what went over the wire for its page, where that is recorded."""
+
+UNSETTLED = "unsettled"
+"""Key of a request's meta: what it has led to could not be written, so that it is not done."""
+
 STATIC = ("script", "stylesheet")
 """Types of resources that are asked for once in a crawl, and not at the pace of pages."""
 
 PAGE = "page"
+ARCHIVED = "archived page"
+"""A page that stands in a WARC file, and is not asked for on the web."""
+
 SITEMAP = "sitemap"
 ROBOTS = "robots"
 AGAIN = ("page again", "page again 2", "page again 3")
@@ -52,6 +74,7 @@ class Page:
         redirected: whether a redirect led to it.
         replaces: the URLs of stored pages that it takes the place of, as the better copy; of a dropped page
             that has shown two clusters to be one, those that are not to stay of both.
+        exchange: what went over the wire for it, where that is recorded.
         verdict: the verdict on its text, once there is one; a page that could not be analysed gets none.
         problem: why there is no text, where a page could not be analysed.
         etag: what the server calls this version, if it says so.
@@ -77,6 +100,7 @@ class Page:
     canonical: str | None = None
     redirected: bool = False
     replaces: tuple[str, ...] = ()
+    exchange: Exchange | None = field(default=None, repr=False)
     verdict: str | None = None
     problem: str | None = None
     etag: str | None = field(default=None, repr=False)
@@ -108,4 +132,4 @@ class Unseen(DropItem):
 
 def is_page(kind: str | None) -> bool:
     """Say whether requests of a kind lead to pages."""
-    return kind == PAGE or kind in AGAIN
+    return kind in (PAGE, ARCHIVED, *AGAIN)

@@ -36,6 +36,7 @@ _IGNORED = {
     "inner address": "inner_address",
     "exceeded": "too_large",
     "series": "of_a_series",
+    "damaged record": "damaged_record",
 }
 
 

@@ -59,6 +59,9 @@ EXTENSIONS = {
 FEED_EXPORTERS = {
     "parquet": "crawler.feeds.exporters.ParquetItemExporter",
     "marshal": "crawler.feeds.exporters.MarshalTextExporter",
+    # What crawler.warc.recording writes, so that -o takes it: crawl.warc.gz.
+    "gz": "scrapy.exporters.BaseItemExporter",
+    "warc": "scrapy.exporters.BaseItemExporter",
 }
 FEED_EXPORT_ENCODING = "utf-8"
 

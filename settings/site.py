@@ -29,6 +29,7 @@ DOWNLOADER_MIDDLEWARES = {
     # In the place of Scrapy's, which does not look at ports.
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawler.politeness.inner_addresses.SiteMiddleware": 50,
+    "crawler.warc.replaying.ReplayingMiddleware": 60,
     # Closer to the downloader than proxies (750) and what tries again.
     "crawler.politeness.inner_addresses.InnerAddressMiddleware": 760,
     # Closer to the downloader than retries (550) and redirects (600).
@@ -36,6 +37,8 @@ DOWNLOADER_MIDDLEWARES = {
     # Closer to the downloader than redirects (600) and compression (590).
     "crawler.spider.conditional.ConditionalMiddleware": 650,
     "crawler.spider.breaking_off.BreakingOffMiddleware": 660,
+    # Closer than all of them: what went over the wire.
+    "crawler.warc.recording.RecordingMiddleware": 800,
 }
 EXTENSIONS = {
     "crawler.runtime.workers.Workers": 100,

@@ -28,6 +28,7 @@ from crawler.feeds.guarding import FeedError, GuardedStorage, explain, fail, gua
 from crawler.feeds.run import FeedRun
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
+from crawler.warc.recording import find_target, is_warc
 from dedup.errors import DedupError, SettingsError
 from dedup.stage.failures import CrawlStopper, refuse_to_start
 
@@ -48,6 +49,8 @@ class Feeds(FeedExporter):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        # Web archives are written as pages are fetched, see crawler.warc.
+        self.feeds = {uri: options for uri, options in self.feeds.items() if not is_warc(options)}
         self._stopper = CrawlStopper.of(crawler)
         self._starts: dict[Path, int] = {}
         self._slots_of_files: dict[FeedSlot, Path] = {}
@@ -55,6 +58,11 @@ class Feeds(FeedExporter):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        try:
+            if find_target(crawler) is not None and not isinstance(crawler.spider, SiteSpider):
+                raise SettingsError("WARC files are written by the spider `site` alone")  # noqa: TRY301
+        except SettingsError as error:
+            refuse_to_start(error)
         try:
             feeds = super().from_crawler(crawler)
         except NotConfigured:

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Protocol
 
 from scrapy import Request
 
-from crawler.page import KIND, ROW
+from crawler.page import KIND, PLACE, ROW
 from crawler.politeness.hosts import FAILED, host_of
 from dedup.signature.normalise import clean
 
 _HOPS = "depth"
 _NO_PATH = re.compile(r"^([a-z]+://[^/?]+)(?=\?|$)", re.IGNORECASE)
-# What redirects and retries have to know of what came before them.
-_CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED)
+# What redirects and retries have to know of what came before them, and where a page is read instead of fetched.
+_CARRIED = ("redirect_times", "redirect_ttl", "redirect_urls", "redirect_reasons", "retry_times", FAILED, PLACE)
 
 
 class FrontierSpider(Protocol):

@@ -11,7 +11,7 @@ from scrapy.http import Response
 
 from crawler.frontier.entries import Taken
 from crawler.frontier.table import SUSPECT
-from crawler.page import ROW, NotStored, OverLimit
+from crawler.page import ROW, UNSETTLED, NotStored, OverLimit
 from dedup.stage.dropping import Undecided
 
 # Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
@@ -81,7 +81,8 @@ class UnderWay:
             return []
         ended = [row for row, known in self._rows.items() if known.request not in slot.inprogress]
         for row in ended:
-            del self._rows[row]
+            if self._rows.pop(row).request.meta.get(UNSETTLED):
+                self._unsettled.add(row)
         # The others stay taken until the crawl ends, so that it does not fetch them again itself.
         done = [(row, row in self._kept) for row in ended if row not in self._unsettled]
         self._kept.difference_update(ended)

@@ -62,7 +62,7 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
     forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
-        ("site", _site(arguments.urls + arguments.sitemaps) if arguments else ""),
+        ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
         ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
         ("kept", _pages(count_kept(stats), kept)),
         ("dropped", _pages(exact + near, [f"{exact:,} exact", f"{near:,} near"])),

@@ -71,10 +71,12 @@ class LinkRules:
 
     def allow(self, url: str) -> bool:
         """Say whether a URL may be followed."""
-        return (
-            self.is_on_site(url)
-            and (not self.follow or re.search(self.follow, url) is not None)
-            and (not self.ignore or re.search(self.ignore, url) is None)
+        return self.is_on_site(url) and self.matches(url)
+
+    def matches(self, url: str) -> bool:
+        """Say whether a URL is wanted by `follow` and `ignore`, whatever its host."""
+        return (not self.follow or re.search(self.follow, url) is not None) and (
+            not self.ignore or re.search(self.ignore, url) is None
         )
 
 

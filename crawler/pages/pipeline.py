@@ -7,8 +7,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Self
 
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 
 from crawler.failures import stopping
 from crawler.page import DESCRIBED, NOT_STORED, NotStored, Page, Unseen
@@ -18,7 +19,9 @@ from crawler.pages.store import PageStore, Settled
 from crawler.pages.visits import Visit
 from crawler.runs.naming import name_of_run
 from crawler.runtime.workers import Workers
+from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
+from dedup.rules.decision import Decision
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
@@ -30,6 +33,7 @@ from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 
+_SEEN = (ExactDuplicate, NearDuplicate, Unchanged)
 _STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
 
 
@@ -93,6 +97,9 @@ class StoragePipeline:
             # What it was a duplicate of went while its server was asked; it is fetched once more, and counted then.
             self._crawler.stats.inc_value("dedup/not_examined", -1)
             raise Unseen("its bytes are not known any more", log_level="DEBUG")
+        if not self._record(item):
+            self._crawler.stats.inc_value(NOT_STORED)
+            raise NotStored("not stored: the WARC file cannot be written", log_level="DEBUG")
         before = self._replaced_under_way(item)
         stored = self._under_way[item.url] = asyncio.Event()
         try:
@@ -113,9 +120,12 @@ class StoragePipeline:
                 del self._under_way[item.url]
         return item
 
-    async def item_dropped(self, item: Any, exception: BaseException) -> None:
+    async def item_dropped(self, item: Any, exception: BaseException, response: Response | None) -> None:
         """Note that a page was seen though it is not kept; one that was stored is not any more."""
         if not isinstance(item, Page):
+            return
+        request = None if response is None else response.request
+        if isinstance(exception, _SEEN) and not self._record(item, exception.decision, request):
             return
         with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):
@@ -124,6 +134,12 @@ class StoragePipeline:
                 await self._settle(Settled(self._visit(item), is_duplicate=True, replaces=tuple(item.replaces)))
             elif isinstance(exception, Unchanged) and not await self._restore(item):
                 await self._describe_and_save(item)
+
+    def _record(self, page: Page, decision: Decision | None = None, request: Request | None = None) -> bool:
+        """Write what was fetched of a page to a WARC file, if there is one; say whether it may be noted as seen."""
+        # First: what is noted is not fetched again, should the process end.
+        recording = RecordingMiddleware.of(self._crawler)
+        return recording is None or recording.write_page(page, decision, request)
 
     def _replaced_under_way(self, item: Page) -> list[asyncio.Event]:
         """Return what tells that the pages which an item replaces are stored, of those still on their way there."""

@@ -20,7 +20,7 @@ from twisted.internet import address as twisted_address
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer  # type: ignore[import-untyped]
 
-from crawler.page import RESOURCE
+from crawler.page import ARCHIVED, KIND, RESOURCE
 from crawler.pages.extraction import LinkRules, ascii_host, host_and_port, ports_for_all
 from crawler.politeness.hosts import host_of
 from dedup.errors import SettingsError
@@ -175,7 +175,7 @@ class SiteMiddleware(OffsiteMiddleware):
 
     def should_follow(self, request: Request, spider: Any) -> bool:
         """Say whether a request is for the site."""
-        return bool(spider.rules.is_on_site(request.url))
+        return request.meta.get(KIND) == ARCHIVED or bool(spider.rules.is_on_site(request.url))
 
     def process_request(self, request: Request, spider: Spider | None = None) -> None:
         own: Any = self.crawler.spider

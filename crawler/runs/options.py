@@ -60,7 +60,7 @@ class RunOptions:
     @property
     def site(self) -> str:
         """Where the crawl starts, as it was said."""
-        return ", ".join(filter(None, map(self.arguments.get, ("url", "urls_file", "sitemap"))))
+        return ", ".join(filter(None, map(self.arguments.get, ("url", "urls_file", "sitemap", "warc"))))
 
     def hidden(self) -> list[str]:
         """Return what has to be given again, since it holds a password: the options of the command line."""

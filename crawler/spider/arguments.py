@@ -16,6 +16,7 @@ KNOWN = (
     "url",
     "urls_file",
     "sitemap",
+    "warc",
     "allowed_domains",
     "follow",
     "ignore",
@@ -25,6 +26,7 @@ KNOWN = (
     "max_age",
 )
 
+_OF_THE_WEB = frozenset(("url", "urls_file", "sitemap", "max_depth", "recrawl", "max_age"))
 _AGE = re.compile(rf"([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)([{''.join(SECONDS)}])", re.ASCII)
 _WORDS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
 # What people type for a server of their own; of another one a port says nothing of the scheme.
@@ -44,6 +46,7 @@ class SiteArguments:
         urls: where the crawl starts.
         sitemaps: addresses of sitemaps whose pages are crawled too.
         sitemaps_of_robots: whether the sitemaps that robots.txt names are read.
+        warc: WARC files, or folders of such, whose pages are taken instead; their links are not followed.
         allowed_domains: the hosts that may be fetched from, their subdomains included.
         follow: regular expression that a link has to match; "" for any.
         ignore: regular expression that a link must not match; "" for none.
@@ -63,6 +66,7 @@ class SiteArguments:
     max_depth: int | None
     recrawl: bool = False
     max_age: float | None = None
+    warc: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, arguments: Mapping[str, str]) -> SiteArguments:
@@ -81,8 +85,12 @@ class SiteArguments:
         sitemaps = () if sitemap in ("", "auto") else _split_urls(sitemap)
         for url in sitemaps:
             _check_url("sitemap", url)
-        if not urls and not sitemaps:
-            raise ArgumentError("nowhere to start: pass -a url=https://example.com, urls_file=FILE or sitemap=URL")
+        warc = _split(arguments.get("warc", ""))
+        if warc and (excess := _OF_THE_WEB.intersection(arguments)):
+            raise ArgumentError(f"{min(excess)} is for the web, and pages are taken from warc: leave one of them out")
+        if not urls and not sitemaps and not warc:
+            places = "-a url=https://example.com, urls_file=FILE, sitemap=URL or warc=FILE"
+            raise ArgumentError(f"nowhere to start: pass {places}")
         max_age = _age("max_age", arguments.get("max_age"))
         recrawl = _flag("recrawl", arguments.get("recrawl", "false" if max_age is None else "true"))
         if max_age is not None and not recrawl:
@@ -95,9 +103,10 @@ class SiteArguments:
             follow=_pattern("follow", arguments.get("follow", "")),
             ignore=_pattern("ignore", arguments.get("ignore", "")),
             max_pages=_number("max_pages", arguments.get("max_pages"), least=1),
-            max_depth=_number("max_depth", arguments.get("max_depth"), least=0),
+            max_depth=0 if warc else _number("max_depth", arguments.get("max_depth"), least=0),
             recrawl=recrawl,
             max_age=max_age,
+            warc=warc,
         )
 
 

@@ -14,7 +14,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 from w3lib.url import safe_url_string
 
-from crawler.page import KIND, PAGE, is_page
+from crawler.page import KIND, LAST_VISIT, PAGE, is_page
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.visits import Visit
@@ -27,9 +27,6 @@ NOT_MODIFIED = "not modified"
 
 PASSED_OVER = "passed over"
 """Flag of a response that was made without asking the server: the page was seen a short time ago."""
-
-VISIT = "last_visit"
-"""Key of a request's meta: the last visit to its page, where the answer may rely on it."""
 
 _MAX_VALIDATOR = 256
 _NOT_MODIFIED_STATUS = 304
@@ -92,14 +89,14 @@ class ConditionalMiddleware:
             request.headers["If-None-Match"] = visit.etag
         if visit.last_modified:
             request.headers["If-Modified-Since"] = visit.last_modified
-        request.meta[VISIT] = visit
+        request.meta[LAST_VISIT] = visit
         return None
 
     async def process_response(self, request: Request, response: Response) -> Response:
         revisits = self._revisits
         if revisits is None or not is_page(request.meta.get(KIND)):
             return response
-        visit = request.meta.get(VISIT)
+        visit = request.meta.get(LAST_VISIT)
         if response.status == _NOT_MODIFIED_STATUS and visit is not None:
             return await _as_seen(revisits, visit, request, NOT_MODIFIED, response.headers)
         location = response.headers.get("Location")
@@ -143,7 +140,7 @@ async def _as_seen(
         headers.setdefault("ETag", visit.etag)
     if visit.last_modified:
         headers.setdefault("Last-Modified", visit.last_modified)
-    request.meta[VISIT] = visit
+    request.meta[LAST_VISIT] = visit
     return HtmlResponse(request.url, headers=headers, body=body or b"", request=request, flags=[flag])
 
 

@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 
 from crawler.output.progress import Progress
 from crawler.output.skipping import skip
-from crawler.page import KIND, PAGE, ROBOTS, SITEMAP, Page, is_page
+from crawler.page import ARCHIVED, KIND, LAST_VISIT, PAGE, PLACE, ROBOTS, SITEMAP, Page, is_page
 from crawler.pages.charsets import content_type_of
 from crawler.pages.extraction import Extraction, LinkRules, extract_page, host_and_port, read_robots_header
 from crawler.politeness.robots_rules import own_name
@@ -28,7 +28,7 @@ from crawler.reasons import reason_of
 from crawler.runtime.workers import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.browser import Browser, JavaScript, RenderingError
-from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, VISIT, is_known_duplicate
+from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, is_known_duplicate
 from crawler.spider.defaults import add_defaults
 from crawler.spider.items import make_page
 from crawler.spider.known import KnownPages
@@ -43,6 +43,7 @@ from crawler.spider.sitemaps import (
 )
 from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
 from crawler.switches import read_switch
+from crawler.warc.replaying import FLAG, Archives
 from dedup.display import counted, plain
 from dedup.errors import SettingsError
 from dedup.signature.normalise import clean
@@ -89,6 +90,7 @@ class SiteSpider(Spider):
     name = "site"
     soft_errors: SoftErrors
     browser: Browser
+    archives: Archives | None = None
 
     def __init__(
         self,
@@ -153,8 +155,14 @@ class SiteSpider(Spider):
         known = KnownPages(crawler, arguments, rules)
         spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)
         spider.given = given
+        if arguments.warc:
+            try:
+                spider.archives = Archives(crawler, arguments.warc)
+            except SettingsError as error:
+                refuse_to_start(error)
         spider.browser = Browser.from_crawler(crawler)
-        asks = read_switch(crawler, "CRAWLER_SOFT_404", default=True) and not cls._is_tried_out()
+        is_web = not arguments.warc and not cls._is_tried_out()
+        asks = read_switch(crawler, "CRAWLER_SOFT_404", default=True) and is_web
         spider.soft_errors = SoftErrors(crawler, spider.extract_text, arguments.urls, asks=asks)
         crawler.signals.connect(spider.note_scheduled, signals.request_scheduled)
         crawler.signals.connect(spider.note_dropped, signals.request_dropped)
@@ -163,6 +171,13 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
+        if self.archives is not None:
+            async for url, place in self.archives.find_pages():
+                if self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
+                    request = self.make_request(ARCHIVED, url)
+                    request.meta[PLACE] = place
+                    yield request
+            return
         for request in self._starts(PAGE, self.arguments.urls):
             yield request
         async for visit in self._known.find_old():
@@ -232,7 +247,7 @@ class SiteSpider(Spider):
         if is_known_duplicate(response):
             if not is_passed_over:
                 await self._known.prepare_moving(response)
-                yield make_page(response, response.meta[VISIT].body_digest, Extraction(), depth=depth)
+                yield make_page(response, response.meta[LAST_VISIT].body_digest, Extraction(), depth=depth)
             return
         if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(_NOT_HTML):
             skip(self.crawler, response.url, "not_html" if response.body.strip() else "empty", request=response.request)
@@ -261,10 +276,19 @@ class SiteSpider(Spider):
             for request in self._follow(links, depth + 1):
                 yield request
 
+    async def parse_archived(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
+        """Yield the page of a WARC file; pages are analysed at the same time, and decided one after the other."""
+        try:
+            async for page in self.parse(response, depth):
+                yield page
+        finally:
+            if self.archives is not None and response.request is not None:
+                self.archives.leave(response.request)
+
     async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
         """Extract a page, as the server has sent it or as the browser makes it."""
         # What the server has not sent again is stored as it was rendered.
-        is_sent = not {NOT_MODIFIED, PASSED_OVER} & set(response.flags)
+        is_sent = not {NOT_MODIFIED, PASSED_OVER, FLAG} & set(response.flags)
         mode = self.browser.mode_of(response.url) if is_sent else JavaScript.OFF
         if mode is JavaScript.ALWAYS:
             response = await self._render(response)
@@ -276,6 +300,8 @@ class SiteSpider(Spider):
             if rendered is not response:
                 extraction, problem = await self._extract(rendered, with_text=True, with_links=with_links)
                 response, body_digest = rendered, digest(rendered.body)
+        if self.archives is not None and response.request is not None:
+            await self.archives.wait_for_turn(response.request)
         return _Read(response, body_digest, extraction, problem)
 
     async def _render(self, response: HtmlResponse) -> HtmlResponse:
@@ -321,6 +347,8 @@ class SiteSpider(Spider):
         Raises:
             DontCloseSpider: there is something.
         """
+        if self.archives is not None:
+            return  # which have no more of them
         # Nothing else goes on, so that nothing has to wait for the database.
         kind, visits = self._known.find_undecided()
         for visit in visits:
@@ -377,7 +405,11 @@ class SiteSpider(Spider):
             url: the URL.
             depth: how many links from the start; of a sitemap, how many sitemaps.
         """
-        callbacks: dict[str, Callable[..., Any]] = {SITEMAP: self.parse_sitemap, ROBOTS: self.parse_robots}
+        callbacks: dict[str, Callable[..., Any]] = {
+            SITEMAP: self.parse_sitemap,
+            ROBOTS: self.parse_robots,
+            ARCHIVED: self.parse_archived,
+        }
         # Known pages are requested like those that a crawl starts with, and are none: their links are held back.
         meta = {KIND: kind, "depth": depth}
         return Request(

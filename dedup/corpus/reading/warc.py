@@ -10,7 +10,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from io import BufferedReader, FileIO
-from typing import Any
+from typing import Any, NamedTuple
 
 from dedup.corpus.reading.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
 from dedup.corpus.reading.fields import BadRecordError, storable
@@ -166,34 +166,50 @@ def read(
             yield Rejected(file.name, Position(number, 0, file.size), why_damaged(error))
         return
     with raw:
-        for ordinal, (record, block) in enumerate(_records(raw, file, options.max_bytes), 1):
+        for ordinal, found in enumerate(find_records(raw, file, options.max_bytes), 1):
             position = Position(number, ordinal, raw.tell())
             if ordinal <= done:
                 continue
-            if isinstance(record, BadRecordError):
-                yield Rejected(file.name, position, str(record))
-            elif _is_page(record):
-                yield _page(record, block, file, position, options)
+            if isinstance(found.record, BadRecordError):
+                yield Rejected(file.name, position, str(found.record))
+            elif is_page(found.record):
+                yield _page(found, file, position, options)
 
 
-def _page(
-    record: Any, block: bytes | None, file: CorpusFile, position: Position, options: ReadOptions
-) -> CorpusDocument | Rejected:
+def _page(found: Found, file: CorpusFile, position: Position, options: ReadOptions) -> CorpusDocument | Rejected:
     try:
-        if block is None:
-            raise BadRecordError(f"a record of {record.length:,} bytes, more than {options.max_bytes:,}")  # noqa: TRY301
-        url = record.rec_headers.get_header("WARC-Target-URI")
-        if not url:
-            raise BadRecordError("has no WARC-Target-URI")  # noqa: TRY301
-        url = storable(url)
-        html = decode_payload(block, record.http_headers, options.max_bytes)
+        url = storable(target_of(found.record))
+        html = decode_page_of(found, options.max_bytes)
     except BadRecordError as error:
         return Rejected(file.name, position, str(error))
-    fields = {"url": url, "date": record.rec_headers.get_header("WARC-Date")}
+    fields = {"url": url, "date": found.record.rec_headers.get_header("WARC-Date")}
     return CorpusDocument(url, None, html, file.name, position, Page(fields))
 
 
-def _is_page(record: Any) -> bool:
+def target_of(record: Any) -> str:
+    """Return the address that a record is of.
+
+    Raises:
+        BadRecordError: it names none.
+    """
+    url: str | None = record.rec_headers.get_header("WARC-Target-URI")
+    if not url:
+        raise BadRecordError("has no WARC-Target-URI")
+    return url
+
+
+def decode_page_of(found: Found, limit: int) -> bytes:
+    """Return the bytes of the page in a record.
+
+    Raises:
+        BadRecordError: it is longer than so many bytes, damaged, or compressed in a way that is not known.
+    """
+    if found.block is None:
+        raise BadRecordError(f"a record of {found.record.length:,} bytes, more than {limit:,}")
+    return decode_payload(found.block, found.record.http_headers, limit)
+
+
+def is_page(record: Any) -> bool:
     """Say whether a record is a page: an answer with status 200 or a stored resource, of HTML."""
     if record.rec_type == "response":
         headers = record.http_headers
@@ -207,25 +223,63 @@ def _is_page(record: Any) -> bool:
     return (kind or "").split(";")[0].strip().lower() in _HTML
 
 
-def _records(raw: BufferedReader[Any], file: CorpusFile, limit: int) -> Iterator[tuple[Any, bytes | None]]:
-    """Yield each record with its block; no block where it is no page or too long, an error for damage.
+class Found(NamedTuple):
+    """What was found in a file.
+
+    Attributes:
+        start: the byte where it begins, or the member of gzip that holds it.
+        number: how many records stand before it in that member.
+        record: as warcio has it; an error for a damaged stretch.
+        block: what the record holds; None where it is no page, or too long.
+    """
+
+    start: int
+    number: int
+    record: Any
+    block: bytes | None
+
+
+def read_record(raw: BufferedReader[Any], file: CorpusFile, start: int, number: int, limit: int) -> Found:
+    """Return the record that `find_records` has found at a place; see there.
+
+    Raises:
+        BadRecordError: there is none.
+    """
+    for found in find_records(raw, file, limit, start):
+        if isinstance(found.record, BadRecordError):
+            raise found.record
+        if (found.start, found.number) == (start, number):
+            return found
+        if found.start != start:
+            break
+    raise BadRecordError("the record is not there any more")
+
+
+def find_records(raw: BufferedReader[Any], file: CorpusFile, limit: int, start: int = 0) -> Iterator[Found]:
+    """Yield each record, and each damaged stretch.
 
     After damage the next place is looked for where a record may begin. It may be none: what is tried in
     vain until a record is found belongs to the same damage.
+
+    Args:
+        raw: the file.
+        file: what is known of it.
+        limit: how many bytes the block of a page may have to be held.
+        start: where to begin.
     """
-    start, is_lost = 0, False
+    is_lost = False
     mark = _GZIP_MEMBER if file.compression else _RECORD_LINE
     while start < file.size:
         raw.seek(start)
         reader = _RecordReader(raw, file, limit)
         try:
-            for each in reader.read_all():
+            for number, (record, block) in enumerate(reader.read_all()):
                 is_lost = False
-                yield each
+                yield Found(reader.start, number if file.compression else 0, record, block)
             start = raw.tell() if file.compression else file.size
         except Exception as error:  # noqa: BLE001, RUF100 -- warcio raises what it happens to stumble over
             if not is_lost:
-                yield BadRecordError(_why(error)), None
+                yield Found(reader.start, 0, BadRecordError(_why(error)), None)
             is_lost = True
             start = reader.start
             found = find(raw, mark, start + 1)
@@ -274,7 +328,7 @@ class _RecordReader:
             left = record.raw_stream.limit
             if not self._is_compressed and self._stream.tell() + left > self._size:
                 raise BadRecordError("a damaged record: it ends behind the end of the file")
-            block = self._read_block(left, is_held=record.length <= self._limit and _is_page(record))
+            block = self._read_block(left, is_held=record.length <= self._limit and is_page(record))
             self._read_end()
             yield record, block
 

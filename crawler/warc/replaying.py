@@ -1,0 +1,199 @@
+"""Pages from WARC files in the place of a web: `scrapy crawl site -a warc=crawl.warc.gz`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from io import BufferedReader, FileIO
+from itertools import islice
+from typing import Any, NamedTuple, Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.http import HtmlResponse, Response
+from scrapy.http.headers import Headers
+
+from crawler.output.skipping import skip
+from crawler.page import FETCHED, PLACE, ROW
+from crawler.warc.file import MOST_PAYLOADS
+from dedup.corpus.reading.fields import BadRecordError, storable
+from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.warc import Found, decode_page_of, find_records, is_page, read_record, target_of
+from dedup.display import counted, plain
+from dedup.errors import InputError, SettingsError
+
+logger = logging.getLogger(__name__)
+
+FLAG = "archived"
+"""Flag of a response that comes from a WARC file."""
+
+_BUFFER = 1 << 18
+_AT_ONCE = 500
+# They speak of how the page was sent, and it is as it was before.
+_OF_SENDING = frozenset(("content-encoding", "content-length", "transfer-encoding"))
+_SAME = "identical-payload-digest"
+_TIMES = ("%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
+
+
+class Place(NamedTuple):
+    """Where a record stands: the number of the file, the byte of the member of gzip, and which record of it."""
+
+    file: int
+    start: int
+    number: int
+
+
+class Archives:
+    """WARC files whose pages are crawled.
+
+    Args:
+        crawler: the crawl.
+        paths: the files, or folders with such files.
+
+    Raises:
+        SettingsError: one cannot be read, or is no WARC file.
+    """
+
+    def __init__(self, crawler: Crawler, paths: Sequence[str]) -> None:
+        self._crawler = crawler
+        self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        try:
+            self._files = find_files(paths).files
+        except InputError as error:
+            raise SettingsError(str(error)) from None
+        for file in self._files:
+            if file.format != "warc":
+                raise SettingsError(f"warc {file.name}: no WARC file by its name, .warc or .warc.gz")
+        self._payloads: OrderedDict[str, Place] = OrderedDict()
+        self._without_content = 0
+        self._under_way: dict[int, asyncio.Event] = {}
+
+    async def find_pages(self) -> AsyncIterator[tuple[str, Place]]:
+        """Yield the address of each page and where it stands, in the order of the files.
+
+        A record without content stands where the same content was found before; one whose content is not there is
+        counted and told, and a damaged stretch is told as a page that is skipped.
+        """
+        found = self._find()
+        while batch := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
+            for url, place in batch:
+                if isinstance(place, Place):
+                    yield url, place
+                else:
+                    skip(self._crawler, url, "damaged_record", place)
+        if self._without_content:
+            told = counted(self._without_content, "record")
+            logger.warning("%s without content, which is in none of these files: skipped", told)
+
+    def _find(self) -> Iterator[tuple[str, Place | str]]:
+        """Yield the same as `find_pages`; of damage the file, and what is wrong."""
+        for number, file in enumerate(self._files):
+            logger.info("pages come from %s", plain(file.name))
+            with _opened(file) as raw:
+                for found in find_records(raw, file, 0):
+                    if isinstance(found.record, BadRecordError):
+                        yield f"{file.name} at byte {found.start:,}", str(found.record)
+                    elif (place := self._place_of(found, number)) is not None:
+                        try:
+                            yield storable(target_of(found.record)), place
+                        except BadRecordError as error:
+                            yield f"{file.name} at byte {found.start:,}", str(error)
+
+    def _place_of(self, found: Found, file: int) -> Place | None:
+        """Return where the content of a page stands; None for what is no page, and where it stands nowhere."""
+        record = found.record
+        digest = record.rec_headers.get_header("WARC-Payload-Digest")
+        if is_page(record):
+            place = Place(file, found.start, found.number)
+            if digest:
+                self._payloads[digest] = place
+                if len(self._payloads) > MOST_PAYLOADS:
+                    self._payloads.popitem(last=False)
+            return place
+        if record.rec_type != "revisit":
+            return None
+        same = self._payloads.get(digest) if record.rec_headers.get_header("WARC-Profile", "").endswith(_SAME) else None
+        self._without_content += same is None
+        return same
+
+    def enter(self, request: Request) -> None:
+        """Note that a page is under way; those that come later are decided later."""
+        self._under_way[request.meta[ROW]] = asyncio.Event()
+        self._let_first_go_on()
+
+    async def wait_for_turn(self, request: Request) -> None:
+        """Return once all pages have left that were under way before this one."""
+        await self._under_way[request.meta[ROW]].wait()
+
+    def leave(self, request: Request) -> None:
+        """Note that a page was handed on, or will never be."""
+        self._under_way.pop(request.meta[ROW], None)
+        self._let_first_go_on()
+
+    def _let_first_go_on(self) -> None:
+        if self._under_way:
+            next(iter(self._under_way.values())).set()
+
+    def read(self, request: Request, place: Place) -> Response:
+        """Return the page at a place, as if its server had just sent it.
+
+        Raises:
+            BadRecordError: it is not there, or damaged.
+        """
+        file = self._files[place.file]
+        with _opened(file) as raw:
+            found = read_record(raw, file, place.start, place.number, self._limit)
+        html = decode_page_of(found, self._limit)
+        sent = [] if found.record.http_headers is None else found.record.http_headers.headers
+        headers = Headers()
+        for name, value in sent:
+            if name.lower() not in _OF_SENDING:
+                headers.appendlist(name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
+        request.meta[FETCHED] = _time_of(found.record.rec_headers.get_header("WARC-Date"))
+        return HtmlResponse(request.url, headers=headers, body=html, request=request, flags=[FLAG])
+
+
+class ReplayingMiddleware:
+    """Downloader middleware: what the spider has found in a WARC file is taken from there, and nobody is asked.
+
+    It has to be farther from the downloader than what asks for a robots.txt.
+    """
+
+    def __init__(self, archives: Archives) -> None:
+        self._archives = archives
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        archives: Archives | None = getattr(crawler.spider, "archives", None)
+        if archives is None:
+            raise NotConfigured
+        return cls(archives)
+
+    async def process_request(self, request: Request) -> Response | None:
+        place = request.meta.get(PLACE)
+        if place is None:
+            return None
+        self._archives.enter(request)
+        try:
+            return await asyncio.to_thread(self._archives.read, request, Place(*place))
+        except (BadRecordError, IndexError, OSError) as error:
+            self._archives.leave(request)
+            raise IgnoreRequest(f"damaged record: {error}") from error
+
+
+def _opened(file: CorpusFile) -> closing[BufferedReader[Any]]:
+    return closing(BufferedReader(FileIO(file.path), _BUFFER))
+
+
+def _time_of(date: str | None) -> datetime | None:
+    for form in _TIMES:
+        try:
+            return datetime.strptime(date or "", form).astimezone(UTC)
+        except ValueError:
+            continue
+    return None

@@ -1,0 +1,352 @@
+"""`scrapy crawl site -o crawl.warc.gz`: what was fetched stands in the file, once, as it came over the wire."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from scrapy import Request
+from scrapy.http import Response
+
+from crawler.warc import file as warc_file
+from crawler.warc.file import ArchiveError, WarcFile
+from crawler.warc.records import IDENTICAL_PAYLOAD, NEAR_DUPLICATE, NOT_MODIFIED, Exchange, Refers
+from dedup.errors import SettingsError
+from tests.commands import run_dedup
+from tests.crawler.warc.archives import Record, of_kind, read_warc
+from tests.crawling import ROOT, Crawl, crawl, crawl_command, finish, run, start
+from tests.localsite import EndlessSite, LocalSite, Reply, article, gzipped, redirect
+from tests.texts import document
+from tests.waiting import wait_until
+
+STORY = article("story", words=300)
+NEARLY = STORY.replace("<article>", "<article><p>By our own correspondent.</p>")
+SHUFFLED = article("gzip", words=300)
+OTHER = article("other", words=300)
+
+
+def exchange(url: str = "https://example.com/", body: bytes = b"<html>", status: int = 200) -> Exchange:
+    sent = [("Host", "example.com"), ("Accept", "*/*")]
+    received = [("Content-Type", "text/html"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+    return Exchange(url, "GET", sent, status, received, body, "192.0.2.1", datetime(2026, 11, 24, 1, 2, 3, 4, UTC))
+
+
+class Recorded(NamedTuple):
+    crawl: Crawl
+    records: list[Record]
+    site: LocalSite
+    path: Path
+
+
+def serve() -> LocalSite:
+    links = ["/story", "/print", "/same", "/packed", "/moved", "/gone", "/hidden", "/chunked", "/story?session=1"]
+    return LocalSite(
+        {
+            "/": article("front", links, words=200),
+            "/robots.txt": Reply(b"User-agent: *\nDisallow: /never", headers={"Content-Type": "text/plain"}),
+            "/story": STORY,
+            "/story?session=1": STORY,
+            "/print": NEARLY,
+            "/same": OTHER,
+            "/packed": gzipped(SHUFFLED.encode()),
+            "/chunked": Reply(OTHER.encode(), chunked=True, headers={"Content-Type": "text/html", "ETag": '"1"'}),
+            "/moved": redirect("/story", 301),
+            "/hidden": article("hidden", head='<meta name="robots" content="noindex">'),
+        }
+    )
+
+
+def record(tmp_path: Path, **settings: object) -> Recorded:
+    path = tmp_path / "crawl.warc.gz"
+    with serve() as site:
+        done = crawl(tmp_path / "crawl.db", settings, ("-o", str(path)), url=f"{site.url}/")
+    assert done.status == 0
+    return Recorded(done, read_warc(path), site, path)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("warc"))
+
+
+def test_each_page_is_written_once_as_it_came(recorded: Recorded) -> None:
+    found = of_kind(recorded.records, "response", "revisit")
+    paths = {url.removeprefix(recorded.site.url) for url in found}
+    assert paths == {
+        "/",
+        "/robots.txt",
+        "/story",
+        "/story?session=1",
+        "/print",
+        "/same",
+        "/packed",
+        "/chunked",
+        "/moved",
+    } | {"/gone"}
+    packed = found[f"{recorded.site.url}/packed"]
+    assert ("Content-Encoding", "gzip") in packed.http
+    assert gzip.decompress(packed.content) == SHUFFLED.encode()
+    assert (
+        found[f"{recorded.site.url}/chunked"].kind == "response"
+        or found[f"{recorded.site.url}/same"].kind == "response"
+    )
+    assert found[f"{recorded.site.url}/moved"].status == "301"
+    assert found[f"{recorded.site.url}/gone"].status == "404"
+    # No chunks are there any more, and no header says so.
+    assert all(name != "Transfer-Encoding" for each in found.values() for name, _ in each.http)
+
+
+def test_same_bytes_are_written_once(recorded: Recorded) -> None:
+    found = of_kind(recorded.records, "response", "revisit")
+    revisits = [each for each in found.values() if each.kind == "revisit"]
+    assert len(revisits) == 2
+    for each in revisits:
+        assert each.profile == IDENTICAL_PAYLOAD
+        original = found[each.headers["WARC-Refers-To-Target-URI"]]
+        assert each.headers["WARC-Payload-Digest"] == original.headers["WARC-Payload-Digest"]
+        assert each.headers["WARC-Refers-To-Date"] == original.headers["WARC-Date"]
+        assert each.content == b""
+
+
+def test_what_is_known_of_a_page_stands_beside_it(recorded: Recorded) -> None:
+    url = recorded.site.url
+    notes = {each: record.content.decode() for each, record in of_kind(recorded.records, "metadata").items()}
+    assert "dedup-verdict: new\r\n" in notes[f"{url}/"]
+    assert f"via: {url}/\r\n" in notes[f"{url}/print"]
+    verdicts = {row["key"]: row for row in recorded.crawl.verdicts}
+    for key, row in verdicts.items():
+        assert f"dedup-verdict: {row['verdict']}\r\n" in notes[key]
+        if row["original"]:
+            assert f"dedup-original: {row['original']}\r\n" in notes[key]
+    assert {row["verdict"] for row in verdicts.values()} == {"new", "exact duplicate", "near duplicate"}
+
+
+def test_requests_stand_beside_their_answers(recorded: Recorded) -> None:
+    answers = of_kind(recorded.records, "response", "revisit")
+    requests = of_kind(recorded.records, "request")
+    assert requests.keys() == answers.keys()
+    for url, request in requests.items():
+        assert request.headers["WARC-Concurrent-To"] == answers[url].headers["WARC-Record-ID"]
+        assert ("Host", f"127.0.0.1:{recorded.site.port}") in request.http
+    assert answers[f"{recorded.site.url}/"].headers["WARC-IP-Address"] == "127.0.0.1"
+
+
+def test_files_are_deduplicated_as_the_crawl_was(recorded: Recorded, tmp_path: Path) -> None:
+    done = run_dedup("files", recorded.path, "-o", tmp_path / "out", folder=ROOT)
+    assert done.returncode == 0, done.stderr
+    kept = (tmp_path / "out" / "kept.jsonl").read_text(encoding="utf-8")
+    assert kept.count("\n") == len(recorded.crawl.pages)
+
+
+@pytest.mark.slow
+def test_copies_may_be_headers_or_nothing(tmp_path: Path) -> None:
+    for choice in ("revisit", "omit"):
+        folder = tmp_path / choice
+        folder.mkdir()
+        written = record(folder, CRAWLER_WARC_DUPLICATES=choice)
+        found = of_kind(written.records, "response", "revisit")
+        near = [row["key"] for row in written.crawl.verdicts if row["verdict"] == "near duplicate"]
+        assert near
+        for url in near:
+            if choice == "omit":
+                assert url not in found
+            else:
+                assert found[url].profile == NEAR_DUPLICATE
+                assert found[found[url].headers["WARC-Refers-To-Target-URI"]].kind == "response"
+    wrong = crawl(
+        tmp_path / "x.db",
+        {"CRAWLER_WARC_DUPLICATES": "some"},
+        ("-o", str(tmp_path / "x.warc.gz")),
+        url="http://127.0.0.1:9/",
+    )
+    assert wrong.status == 2
+    assert wrong.errors == ["CRAWLER_WARC_DUPLICATES = 'some': expected one of keep, revisit, omit"]
+
+
+@pytest.mark.slow
+def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    tag = {"Content-Type": "text/html", "ETag": '"7"'}
+
+    def front(asked: object) -> Reply:
+        is_known = getattr(asked, "headers", {}).get("If-None-Match") == '"7"'
+        return Reply(b"", 304, tag) if is_known else Reply(article("front", words=200).encode(), headers=tag)
+
+    with LocalSite({"/": front}) as site:
+        for arguments in ({}, {"recrawl": True}):
+            assert crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/", **arguments).status == 0
+    first, second = [
+        each for each in read_warc(path) if each.url == f"{site.url}/" and each.kind in ("response", "revisit")
+    ]
+    assert (first.kind, second.kind, second.status) == ("response", "revisit", "304")
+    assert second.profile == NOT_MODIFIED
+    assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
+
+
+@pytest.mark.slow
+def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path) -> None:
+    path, database = tmp_path / "crawl.warc.gz", tmp_path / "crawl.db"
+    settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CRAWLER_WORKERS": 1}
+    with EndlessSite() as site:
+        process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, ("-o", str(path))))
+        wait_until(lambda: len(site.asked) > 30)
+        os.killpg(process.pid, signal.SIGKILL)
+        finish(process, accidents=True)
+        # What the kill has left is at least as bad.
+        with path.open("ab") as file:
+            file.write(path.read_bytes()[:200])
+        command = [*crawl_command({}, {})[:3], "continue", "-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
+        done = run(command, database_url=f"sqlite:///{database}")
+    assert done.status == 0
+    records = read_warc(path)
+    written = {each.url for each in records if each.kind in ("response", "revisit")}
+    assert len(done.pages) == 40
+    assert done.pages.keys() <= written
+    assert {row["key"] for row in done.verdicts} <= written
+
+
+@pytest.mark.slow
+def test_disk_that_is_full_ends_the_crawl_in_order_and_nothing_is_lost(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    noise = {f"/{number}": article(number, foot=f"<!-- {os.urandom(20_000).hex()} -->") for number in range(12)}
+    # More than the database will have.
+    large = WarcFile(path, overwrite=False, made_by=[])
+    large.write(exchange(body=os.urandom(8_000_000)), None)
+    large.close()
+    size = path.stat().st_size + 100_000
+
+    def bound() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    with LocalSite({"/": article("front", noise), **noise}) as site:
+        full = crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/", before=bound)
+        assert full.status == 1
+        assert full.errors == [
+            f"{path}: cannot be written (File too large); the crawl stops, what is stored so far is kept"
+        ]
+        written = {each.url for each in read_warc(path)}
+        assert full.pages.keys() <= written
+        assert len(full.pages) < len(noise)
+        command = [*crawl_command({}, {})[:3], "continue", "-s", f"DEDUP_DATABASE_URL={full.database_url}"]
+        done = run(command, database_url=full.database_url)
+    assert done.status == 0
+    assert len(done.pages) == len(noise) + 1
+    assert done.pages.keys() <= {each.url for each in read_warc(path)}
+
+
+def test_what_is_secret_is_not_written() -> None:
+    request = Request(
+        "https://user:pass@example.com/",
+        headers={"Authorization": "Bearer x", "Cookie": "a=1", "Proxy-Authorization": "y", "Accept": "*/*"},
+    )
+    sent = Exchange.of(request, Response(request.url, headers={"Set-Cookie": ["a=1", "b=2"]}))
+    assert sent.sent == [("Host", "example.com"), ("Accept", "*/*")]
+    assert sent.received == [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+
+
+@pytest.fixture
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc_file, "MOST_PAYLOADS", 2)
+
+
+def test_file_knows_what_it_holds_when_it_is_opened_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    for _ in range(2):
+        file = WarcFile(path, overwrite=False, made_by=[("software", "x")])
+        same = file.find_same(exchange())
+        file.write(exchange(), None if same is None else Refers(IDENTICAL_PAYLOAD, *same))
+        file.close()
+    assert [each.kind for each in read_warc(path)] == [
+        "warcinfo",
+        "response",
+        "request",
+        "warcinfo",
+        "revisit",
+        "request",
+    ]
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_contents_that_are_remembered_are_bounded(tmp_path: Path) -> None:
+    file = WarcFile(tmp_path / "a.warc.gz", overwrite=False, made_by=[])
+    for number in range(3):
+        file.write(exchange(body=b"%d" % number), None)
+    assert [file.find_same(exchange(body=b"%d" % number)) is not None for number in range(3)] == [False, True, True]
+    file.close()
+
+
+@pytest.mark.parametrize("cut", [1, 100, 250])
+def test_torn_end_is_cut_off(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "a.warc.gz"
+    file = WarcFile(path, overwrite=False, made_by=[])
+    file.write(exchange(body=document(500, "a").encode()), None)
+    file.close()
+    whole = path.stat().st_size
+    file = WarcFile(path, overwrite=False, made_by=[])
+    file.write(exchange(body=document(500, "b").encode()), None)
+    file.close()
+    os.truncate(path, whole + cut)
+    WarcFile(path, overwrite=False, made_by=[]).close()
+    kinds = [each.kind for each in read_warc(path)]
+    assert kinds[:3] == ["warcinfo", "response", "request"]
+    assert kinds[-1] == "warcinfo"
+
+
+def test_what_cannot_be_written_leaves_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    file = WarcFile(path, overwrite=False, made_by=[])
+    file.write(exchange(), None)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 500, limits[1]))
+    try:
+        with pytest.raises(ArchiveError, match="cannot be written"):
+            file.write(exchange(body=os.urandom(5000)), None)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    file.write(exchange("https://example.com/2", b"2"), None)
+    file.close()
+    assert len(read_warc(path)) == 5
+
+
+def test_file_of_others_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    file = WarcFile(path, overwrite=False, made_by=[])
+    with pytest.raises(SettingsError, match="another process writes it"):
+        WarcFile(path, overwrite=True, made_by=[])
+    file.close()
+    for content in (b"text", gzip.compress(b"text"), b"WARC/1.0\r\n\r\n"):
+        path.write_bytes(content)
+        with pytest.raises(SettingsError, match="gzip"):
+            WarcFile(path, overwrite=False, made_by=[])
+        assert path.read_bytes() == content
+    WarcFile(path, overwrite=True, made_by=[]).close()
+    assert [each.kind for each in read_warc(path)] == ["warcinfo"]
+
+
+@pytest.mark.parametrize(
+    ("feeds", "told"),
+    [
+        (["a.warc"], "feed a.warc: of what is compressed, web archives alone are written: name it like x.warc.gz"),
+        (
+            ["pages.jsonl.gz"],
+            "feed pages.jsonl.gz: of what is compressed, web archives alone are written: name it like",
+        ),
+        (["s3://bucket/a.warc.gz"], "feed s3://bucket/a.warc.gz: a WARC file is written on this machine; name a path"),
+        (["a.warc.gz", "b.warc.gz"], "feeds a.warc.gz, b.warc.gz: name one WARC file"),
+        (["/dev/null/a.warc.gz"], "/dev/null/a.warc.gz: cannot be written (Not a directory); name another file"),
+    ],
+)
+@pytest.mark.slow
+def test_feed_that_is_none_is_refused(tmp_path: Path, feeds: list[str], told: str) -> None:
+    options = [word for feed in feeds for word in ("-o", feed)]
+    done = crawl(tmp_path / "x.db", None, options, url="http://127.0.0.1:9/")
+    assert done.status == 2
+    assert [error[: len(told)] for error in done.errors] == [told]

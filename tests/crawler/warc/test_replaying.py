@@ -1,0 +1,204 @@
+"""`scrapy crawl site -a warc=...`: pages of web archives get the verdicts that they got from the web."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from crawler.demo.server import DemoServer
+from tests.crawler.warc.archives import of_kind, read_warc
+from tests.crawling import ROOT, Crawl, crawl, crawl_site_here
+from tests.localsite import article
+from tests.waiting import HANG
+
+CONTENTS = "url, canonical, title, author, date, language, description, text, html, fetched"
+PYWB = Path(sys.prefix) / "pywb"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Crawl, Path]:
+    folder = tmp_path_factory.mktemp("demo")
+    with DemoServer() as server:
+        done = crawl(folder / "a.db", None, ("-o", str(folder / "demo.warc.gz")), url=f"{server.url}/")
+    assert done.status == 0
+    return done, folder / "demo.warc.gz"
+
+
+def decided(done: Crawl) -> list[tuple[object, ...]]:
+    return [(row["key"], row["verdict"], row["original"], row["rule"]) for row in done.verdicts]
+
+
+def stored(done: Crawl) -> list[dict[str, object]]:
+    return done.rows(f"SELECT {CONTENTS} FROM pages ORDER BY url")
+
+
+@pytest.mark.slow
+def test_verdicts_and_pages_are_those_of_the_web(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
+    web, path = demo
+    again = crawl(tmp_path / "b.db", None, warc=path)
+    assert again.status == 0
+    assert sorted(decided(again)) == sorted(decided(web))
+    assert stored(again) == stored(web)
+    assert again.summary["site"] == str(path)
+    assert again.skipped == {}
+
+
+def write(path: Path, *pages: tuple[str, bytes, dict[str, str]], compressed: bool = True) -> None:
+    with path.open("wb") as file:
+        writer = WARCWriter(file, gzip=compressed)
+        for url, body, headers in pages:
+            head = StatusAndHeaders("200 OK", list(headers.items()), protocol="HTTP/1.1")
+            about = {"WARC-Date": "2020-02-03T04:05:06Z"}
+            record = writer.create_warc_record(
+                url, "response", payload=BytesIO(body), length=len(body), http_headers=head, warc_headers_dict=about
+            )
+            writer.write_record(record)
+
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+def page(name: str, **options: str) -> tuple[str, bytes, dict[str, str]]:
+    return f"http://example.com/{name}", article(name, ["/elsewhere"], **options).encode(), HTML
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_pages_are_those_of_the_files_and_nobody_is_asked(tmp_path: Path, compressed: bool) -> None:
+    path = tmp_path / ("a.warc.gz" if compressed else "a.warc")
+    latin = (
+        "http://example.com/latin",
+        article("é", text="Café déjà vu. " * 60).encode("latin-1"),
+        {"Content-Type": "text/html; charset=latin-1"},
+    )
+    hidden = page("hidden", head='<meta name="robots" content="noindex">')
+    write(
+        path,
+        page("one"),
+        latin,
+        hidden,
+        ("http://example.com/picture", b"\x89PNG", {"Content-Type": "image/png"}),
+        compressed=compressed,
+    )
+    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
+    items = {item.url: item for item in outcome.items}
+    assert sorted(items) == ["http://example.com/latin", "http://example.com/one"]
+    assert "Café déjà" in items["http://example.com/latin"].text
+    assert items["http://example.com/one"].fetched == datetime.fromisoformat("2020-02-03T04:05:06+00:00")
+    assert outcome.count("crawler/skipped/noindex") == 1
+    assert outcome.count("downloader/request_count") == 0
+
+
+def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
+    write(
+        tmp_path / "a.warc.gz",
+        page("news/1"),
+        page("shop/1"),
+        ("http://example.org/news/2", article("o").encode(), HTML),
+    )
+    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path, follow="/news/", allowed_domains="example.com")
+    assert [item.url for item in outcome.items] == ["http://example.com/news/1"]
+
+
+def test_damage_is_told_and_costs_no_other_page(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    write(path, page("one"), page("two"), page("three"))
+    content = bytearray(path.read_bytes())
+    second = content.find(b"\x1f\x8b\x08", 10)
+    content[second + 200 : second + 210] = bytes(10)
+    path.write_bytes(content)
+    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
+    assert [item.url[-5:] for item in outcome.items] == ["m/one", "three"]
+    assert outcome.count("crawler/skipped/damaged_record") == 1
+
+
+def test_record_whose_content_is_elsewhere_is_told(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
+    _, whole = demo
+    revisits = [each for each in read_warc(whole) if each.kind == "revisit"]
+    assert revisits
+    with (tmp_path / "b.warc.gz").open("wb") as file:
+        writer = WARCWriter(file)
+        writer.write_record(
+            writer.create_revisit_record(
+                "http://example.com/", "sha1:AAAA", "http://example.com/x", "2020-01-01T00:00:00Z"
+            )
+        )
+    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "b.warc.gz")
+    assert any(each.startswith("1 record without content") for each in outcome.messages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"warc": "none.warc.gz"}, "none.warc.gz: cannot be read"),
+        ({"warc": "README.md"}, "README.md: not a known format by its name"),
+        ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url is for the web, and pages are taken from warc"),
+    ],
+)
+@pytest.mark.slow
+def test_what_is_no_archive_is_refused(tmp_path: Path, arguments: dict[str, str], told: str) -> None:
+    done = crawl(tmp_path / "x.db", **arguments)
+    assert done.status == 2
+    assert [error[: len(told)] for error in done.errors] == [told]
+
+
+REPLAY = """
+import hashlib, io, json, sys
+from pywb.indexer.cdxindexer import write_cdx_index
+from pywb.warcserver.index.cdxobject import CDXObject
+from pywb.warcserver.resource.resolvingloader import ResolvingLoader
+
+name = sys.argv[1]
+index = io.BytesIO()
+with open(name, "rb") as file:
+    write_cdx_index(index, file, name, sort=True, cdxj=True)
+captures = [CDXObject(line) for line in index.getvalue().splitlines()]
+
+def of_url(query):
+    # Of a revisit pywb asks for what its record refers to.
+    found = [each for each in captures if each["url"] == query["url"] and each["mime"] != "warc/revisit"]
+    return iter(found)
+
+def load(cdx):
+    _, payload = ResolvingLoader([lambda path, cdx: path]).load_headers_and_payload(cdx, [], of_url)
+    return hashlib.sha256(payload.raw_stream.read()).hexdigest()
+
+print(json.dumps({each["url"]: load(each) for each in captures}))
+"""
+
+
+@pytest.mark.slow
+def test_pywb_replays_every_capture_byte_for_byte(demo: tuple[Crawl, Path]) -> None:
+    if not PYWB.exists():
+        pytest.skip("pywb is not installed: `make test` does")
+    _, path = demo
+    environment = {**os.environ, "PYTHONPATH": str(PYWB)}
+    done = subprocess.run(
+        [sys.executable, "-c", REPLAY, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+        env=environment,
+        cwd=ROOT.parent,
+    )
+    assert done.returncode == 0, done.stderr
+    replayed = json.loads(done.stdout)
+    records = read_warc(path)
+    captures = of_kind(records, "response", "revisit")
+    contents = {
+        each.headers["WARC-Payload-Digest"]: each.content for each in captures.values() if each.kind == "response"
+    }
+    expected = {
+        url: hashlib.sha256(contents[each.headers["WARC-Payload-Digest"]]).hexdigest() for url, each in captures.items()
+    }
+    assert replayed == expected
