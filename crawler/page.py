@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
 from dedup import Signature
-
-if TYPE_CHECKING:
-    from crawler.warc.records import Exchange
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that only pages have that are kept: metadata cost as much as the text."""
@@ -51,6 +48,36 @@ SITEMAP = "sitemap"
 ROBOTS = "robots"
 AGAIN = ("page again", "page again 2", "page again 3")
 """Pages that are fetched once more in the same run; the next one if even that has not settled them."""
+
+
+Pairs = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request and its answer, as they went over the wire.
+
+    Attributes:
+        url: the address.
+        method: the method of the request.
+        sent: the headers of the request.
+        status: the status of the answer.
+        received: the headers of the answer.
+        body: the content of the answer, as compressed as it came.
+        address: the IP address of the server; None where it is not known.
+        time: when the answer was here.
+        seen_before: when the page was seen the last time, where its server was asked whether it has changed since.
+    """
+
+    url: str
+    method: str
+    sent: Pairs
+    status: int
+    received: Pairs
+    body: bytes
+    address: str | None
+    time: datetime
+    seen_before: datetime | None = None
 
 
 @dataclass

@@ -173,7 +173,9 @@ class SiteSpider(Spider):
         """Yield the requests that the crawl starts with."""
         if self.archives is not None:
             async for url, place in self.archives.find_pages():
-                if self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
+                if isinstance(place, str):
+                    skip(self.crawler, url, "damaged_record", place)
+                elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
                     request = self.make_request(ARCHIVED, url)
                     request.meta[PLACE] = place
                     yield request

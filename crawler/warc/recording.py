@@ -16,16 +16,16 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
-from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Page, is_page
+from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
 from crawler.warc.file import ArchiveError, WarcFile
 from crawler.warc.records import (
     IDENTICAL_PAYLOAD,
     NEAR_DUPLICATE,
     NOT_MODIFIED,
     NOT_MODIFIED_STATUS,
-    Exchange,
     Refers,
     as_date,
+    read_exchange,
 )
 from dedup.errors import SettingsError
 from dedup.rules.decision import Decision
@@ -79,8 +79,8 @@ class RecordingMiddleware:
             target = find_target(crawler)
             if target is None:
                 raise NotConfigured
-            name = "CRAWLER_WARC_DUPLICATES"
-            duplicates = to_word(Duplicates)(name, crawler.settings.get(name, Duplicates.KEEP))
+            given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
+            duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
             file = WarcFile(target.path, overwrite=target.overwrites, made_by=_made_by(crawler))
         except SettingsError as error:
             refuse_to_start(error)
@@ -99,7 +99,7 @@ class RecordingMiddleware:
     def process_response(self, request: Request, response: Response) -> Response:
         if "download_latency" not in request.meta:  # nobody was asked
             return response
-        exchange = Exchange.of(request, response)
+        exchange = read_exchange(request, response)
         visit = request.meta.get(LAST_VISIT)
         is_same = response.status == NOT_MODIFIED_STATUS and visit is not None
         if is_page(request.meta.get(KIND)) and (response.status == _FOUND or is_same):

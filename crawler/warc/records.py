@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from functools import cached_property
 from http.client import responses
 from io import BytesIO
-from typing import NamedTuple, Self
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
@@ -20,7 +19,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from crawler.page import LAST_VISIT
+from crawler.page import LAST_VISIT, Exchange, Pairs
 
 IDENTICAL_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -34,8 +33,6 @@ _LEVEL = 6
 # Archives are given away.
 _SECRET = ("Authorization", "Proxy-Authorization", "Cookie")
 _VERSION = "WARC/1.1"
-
-Pairs = Sequence[tuple[str, str]]
 
 
 class Refers(NamedTuple):
@@ -52,84 +49,59 @@ class Refers(NamedTuple):
     date: str | None
 
 
-@dataclass(frozen=True)
-class Exchange:
-    """A request and its answer, as they went over the wire.
+def read_exchange(request: Request, response: Response) -> Exchange:
+    """Return what is known of a response before anything was decoded."""
+    visit = request.meta.get(LAST_VISIT)
+    return Exchange(
+        url=request.url,
+        method=request.method,
+        sent=[("Host", urlparse_cached(request).netloc.rpartition("@")[2]), *_pairs(request.headers)],
+        status=response.status,
+        received=_pairs(response.headers),
+        body=response.body,
+        address=None if response.ip_address is None else str(response.ip_address),
+        time=datetime.now(UTC),
+        seen_before=None if visit is None else datetime.fromtimestamp(visit.seen, UTC),
+    )
 
-    Attributes:
-        url: the address.
-        method: the method of the request.
-        sent: the headers of the request.
-        status: the status of the answer.
-        received: the headers of the answer.
-        body: the content of the answer, as compressed as it came.
-        address: the IP address of the server; None where it is not known.
-        time: when the answer was here.
-        seen_before: when the page was seen the last time, where its server was asked whether it has changed since.
+
+def payload_digest(exchange: Exchange) -> str:
+    """Return the digest of an answer's body as records have it."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(exchange.body, usedforsecurity=False).digest()).decode()
+
+
+def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> bytes:
+    """Return the records of an exchange, each a member of gzip: response or revisit, request, and metadata.
+
+    Args:
+        exchange: what went over the wire.
+        refers: what stands for the content of the answer; None: it is written.
+        notes: names and values of the metadata; none: there is no such record.
     """
-
-    url: str
-    method: str
-    sent: Pairs
-    status: int
-    received: Pairs
-    body: bytes
-    address: str | None
-    time: datetime
-    seen_before: datetime | None = None
-
-    @classmethod
-    def of(cls, request: Request, response: Response) -> Self:
-        """Return what is known of a response before anything was decoded."""
-        visit = request.meta.get(LAST_VISIT)
-        seen_before = None if visit is None else datetime.fromtimestamp(visit.seen, UTC)
-        parts = urlparse_cached(request)
-        sent = [("Host", parts.netloc.rpartition("@")[2]), *_pairs(request.headers)]
-        address = None if response.ip_address is None else str(response.ip_address)
-        received = _pairs(response.headers)
-        answer = response.status, received, response.body, address, datetime.now(UTC)
-        return cls(request.url, request.method, sent, *answer, seen_before)
-
-    @property
-    def date(self) -> str:
-        """Its time as records have it."""
-        return as_date(self.time)
-
-    @cached_property
-    def payload_digest(self) -> str:
-        """The digest of its body as records have it."""
-        return "sha1:" + base64.b32encode(hashlib.sha1(self.body, usedforsecurity=False).digest()).decode()
-
-    def records(self, refers: Refers | None, notes: Pairs) -> bytes:
-        """Return its records, each a member of gzip: response or revisit, request, and metadata if there are any.
-
-        Args:
-            refers: what stands for its content; None: it is written.
-            notes: names and values of the metadata.
-        """
-        writer, digest = _Writer(), self.payload_digest
-        line = f"{self.status} {responses.get(self.status, '')}".rstrip()
-        head = StatusAndHeaders(line, list(self.received), protocol="HTTP/1.1")
-        about = {"WARC-Date": self.date, "WARC-Payload-Digest": digest}
-        if self.address is not None:
-            about["WARC-IP-Address"] = self.address
-        if refers is None:
-            own = writer.add(self.url, "response", about, head, self.body)
-        else:
-            about |= {"WARC-Profile": refers.profile, "WARC-Refers-To-Target-URI": refers.url}
-            if refers.date is not None:
-                about["WARC-Refers-To-Date"] = refers.date
-            if refers.profile == NOT_MODIFIED:
-                del about["WARC-Payload-Digest"]  # of which the server has sent nothing
-            own = writer.add(self.url, "revisit", about, head)
-        concurrent = {"WARC-Date": self.date, "WARC-Concurrent-To": own}
-        parts = urlparse_cached(Request(self.url))
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        asked = StatusAndHeaders(f"{self.method} {path} HTTP/1.1", list(self.sent), is_http_request=True)
-        writer.add(self.url, "request", concurrent, asked)
-        if notes:
-            writer.add(self.url, "metadata", concurrent, content=_fields(notes))
-        return writer.content
+    writer, url, date = _Writer(), exchange.url, as_date(exchange.time)
+    line = f"{exchange.status} {responses.get(exchange.status, '')}".rstrip()
+    head = StatusAndHeaders(line, list(exchange.received), protocol="HTTP/1.1")
+    about = {"WARC-Date": date}
+    if exchange.address is not None:
+        about["WARC-IP-Address"] = exchange.address
+    # Of what has not changed the server has sent nothing that could have a digest.
+    if refers is None or refers.profile != NOT_MODIFIED:
+        about["WARC-Payload-Digest"] = payload_digest(exchange)
+    if refers is None:
+        own = writer.add(url, "response", about, head, exchange.body)
+    else:
+        about |= {"WARC-Profile": refers.profile, "WARC-Refers-To-Target-URI": refers.url}
+        if refers.date is not None:
+            about["WARC-Refers-To-Date"] = refers.date
+        own = writer.add(url, "revisit", about, head)
+    concurrent = {"WARC-Date": date, "WARC-Concurrent-To": own}
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    asked = StatusAndHeaders(f"{exchange.method} {path} HTTP/1.1", list(exchange.sent), is_http_request=True)
+    writer.add(url, "request", concurrent, asked)
+    if notes:
+        writer.add(url, "metadata", concurrent, content=_fields(notes))
+    return writer.content
 
 
 def warcinfo(name: str, fields: Iterable[tuple[str, str]]) -> bytes:

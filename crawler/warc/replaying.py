@@ -18,7 +18,6 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
 
-from crawler.output.skipping import skip
 from crawler.page import FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.corpus.reading.fields import BadRecordError, storable
@@ -60,7 +59,6 @@ class Archives:
     """
 
     def __init__(self, crawler: Crawler, paths: Sequence[str]) -> None:
-        self._crawler = crawler
         self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         try:
             self._files = find_files(paths).files
@@ -73,25 +71,21 @@ class Archives:
         self._without_content = 0
         self._under_way: dict[int, asyncio.Event] = {}
 
-    async def find_pages(self) -> AsyncIterator[tuple[str, Place]]:
-        """Yield the address of each page and where it stands, in the order of the files.
+    async def find_pages(self) -> AsyncIterator[tuple[str, Place | str]]:
+        """Yield the address of each page and where it stands, in the order of the files; of damage what is wrong.
 
-        A record without content stands where the same content was found before; one whose content is not there is
-        counted and told, and a damaged stretch is told as a page that is skipped.
+        A record without content stands where the same content was found before; those whose content is not there are
+        told in one line.
         """
         found = self._find()
         while batch := await asyncio.to_thread(lambda: list(islice(found, _AT_ONCE))):
-            for url, place in batch:
-                if isinstance(place, Place):
-                    yield url, place
-                else:
-                    skip(self._crawler, url, "damaged_record", place)
+            for each in batch:
+                yield each
         if self._without_content:
             told = counted(self._without_content, "record")
             logger.warning("%s without content, which is in none of these files: skipped", told)
 
     def _find(self) -> Iterator[tuple[str, Place | str]]:
-        """Yield the same as `find_pages`; of damage the file, and what is wrong."""
         for number, file in enumerate(self._files):
             logger.info("pages come from %s", plain(file.name))
             with _opened(file) as raw:

@@ -14,9 +14,10 @@ import pytest
 from scrapy import Request
 from scrapy.http import Response
 
+from crawler.page import Exchange
 from crawler.warc import file as warc_file
 from crawler.warc.file import ArchiveError, WarcFile
-from crawler.warc.records import IDENTICAL_PAYLOAD, NEAR_DUPLICATE, NOT_MODIFIED, Exchange, Refers
+from crawler.warc.records import IDENTICAL_PAYLOAD, NEAR_DUPLICATE, NOT_MODIFIED, Refers, read_exchange
 from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc
@@ -245,7 +246,7 @@ def test_what_is_secret_is_not_written() -> None:
         "https://user:pass@example.com/",
         headers={"Authorization": "Bearer x", "Cookie": "a=1", "Proxy-Authorization": "y", "Accept": "*/*"},
     )
-    sent = Exchange.of(request, Response(request.url, headers={"Set-Cookie": ["a=1", "b=2"]}))
+    sent = read_exchange(request, Response(request.url, headers={"Set-Cookie": ["a=1", "b=2"]}))
     assert sent.sent == [("Host", "example.com"), ("Accept", "*/*")]
     assert sent.received == [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from crawler.demo.server import DemoServer
 from tests.crawler.warc.archives import of_kind, read_warc
-from tests.crawling import ROOT, Crawl, crawl, crawl_site_here
+from tests.crawling import ROOT, Crawl, ask, crawl, crawl_command, crawl_site_here, finish, run, start
 from tests.localsite import article
-from tests.waiting import HANG
+from tests.waiting import HANG, wait_until
 
 CONTENTS = "url, canonical, title, author, date, language, description, text, html, fetched"
 PYWB = Path(sys.prefix) / "pywb"
@@ -68,7 +71,7 @@ def write(path: Path, *pages: tuple[str, bytes, dict[str, str]], compressed: boo
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 
 
-def page(name: str, **options: str) -> tuple[str, bytes, dict[str, str]]:
+def page(name: str, **options: Any) -> tuple[str, bytes, dict[str, str]]:
     return f"http://example.com/{name}", article(name, ["/elsewhere"], **options).encode(), HTML
 
 
@@ -96,6 +99,28 @@ def test_pages_are_those_of_the_files_and_nobody_is_asked(tmp_path: Path, compre
     assert items["http://example.com/one"].fetched == datetime.fromisoformat("2020-02-03T04:05:06+00:00")
     assert outcome.count("crawler/skipped/noindex") == 1
     assert outcome.count("downloader/request_count") == 0
+
+
+@pytest.mark.slow
+def test_crawl_that_is_killed_goes_on_in_the_files(tmp_path: Path) -> None:
+    write(tmp_path / "a.warc.gz", *(page(f"{number}", words=400) for number in range(200)))
+    database = f"sqlite:///{tmp_path / 'a.db'}"
+    process = start(crawl_command({"warc": tmp_path / "a.warc.gz"}, {"DEDUP_DATABASE_URL": database}))
+    wait_until(lambda: (tmp_path / "a.db").exists() and stored_so_far(database) > 30)
+    os.killpg(process.pid, signal.SIGKILL)
+    finish(process, accidents=True)
+    assert stored_so_far(database) < 200
+    done = run([*crawl_command({})[:3], "continue", "-s", f"DEDUP_DATABASE_URL={database}"], database_url=database)
+    assert done.status == 0
+    assert len(done.pages) == 200
+    assert {row["verdict"] for row in done.verdicts} <= {"new", "unchanged"}
+
+
+def stored_so_far(database: str) -> int:
+    try:
+        return int(ask(database, "SELECT count(*) AS pages FROM pages")[0]["pages"])
+    except OperationalError:
+        return 0
 
 
 def test_hosts_and_patterns_choose(tmp_path: Path) -> None:
