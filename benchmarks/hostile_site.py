@@ -23,6 +23,9 @@ class Answer(NamedTuple):
 
 MISSING = Answer(404, b"not found", (("Content-Type", "text/plain"),))
 NOTE = "You need to enable JavaScript to run this app."
+_SCRIPT = b"""fetch(location.pathname.replace("/p/", "/data/")).then(answer => answer.text()).then(text => {
+  document.getElementById("app").innerHTML = new DOMParser().parseFromString(text, "text/html").body.innerHTML;
+});"""
 _SECRET = b"<html><body><p>treasure of the inner network</p></body></html>"
 _CHARSETS = (
     ("iso-8859-2", "Příliš žluťoučký kůň úpěl ďábelské ódy"),
@@ -211,6 +214,29 @@ class Shells(Site):
         return _numbered(path, 10)
 
 
+class Plain(Site):
+    """Thirty pages as HTML."""
+
+    pages = 31
+
+    def respond(self, path: str, host: str) -> Answer:
+        return page("front", [f"/p/{n}" for n in range(30)]) if path == "/" else _numbered(path, 30)
+
+
+class Rendered(Plain):
+    """The same thirty pages, each written by a script from the answer to another request."""
+
+    def respond(self, path: str, host: str) -> Answer:
+        if path == "/app.js":
+            return Answer(200, _SCRIPT, (("Content-Type", "text/javascript"),))
+        if path.startswith("/data/"):
+            return super().respond("/p/" + path.removeprefix("/data/"), host)
+        if not path.startswith("/p/"):
+            return super().respond(path, host)
+        body = f'<noscript>{NOTE}</noscript><div id="app"></div><script src="/app.js"></script>'
+        return Answer(200, f"<html><head><title>app</title></head><body>{body}</body></html>".encode())
+
+
 class SoftErrors(Site):
     """Three hundred addresses of pages that are not there, answered with 200 and the address, and ten that are."""
 
@@ -285,6 +311,8 @@ KINDS: dict[str, tuple[type[Site], list[str]]] = {
     "ways to inner services": (Inner, ["-a", "allowed_domains=127.0.0.1,127.0.0.2"]),
     "sitemaps without an end": (Sitemaps, ["-a", "sitemap=auto", "-a", "max_pages=500"]),
     "JavaScript shells": (Shells, []),
+    "30 pages, plain": (Plain, []),
+    "the same by JavaScript, rendered": (Rendered, ["-s", "CRAWLER_JAVASCRIPT=when-empty"]),
     "soft 404s": (SoftErrors, []),
     "a calendar without an end": (Calendar, ["-a", "max_pages=470"]),
     "walls": (Walls, []),
