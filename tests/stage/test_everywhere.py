@@ -340,6 +340,9 @@ def test_without_a_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_work
     expected = project.folder / ("work" if is_archive else "shop") / ".scrapy" / "dedup" / "shop.db"
     assert expected.is_file()
     assert result.says(str(expected))
+    # The report finds it without the settings.
+    report = run([sys.executable, "-m", "scrapy", "duplicates"], folder=project.folder / ("work" if is_archive else ""))
+    assert "1 of 4 documents dropped" in report.stdout
 
 
 # Where no child process may be started
