@@ -16,7 +16,7 @@ from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.clusters import Clusters, Written
 from dedup.ledger.forget import forget_old
-from dedup.ledger.identity import plain_class_of
+from dedup.ledger.identity import place_of, plain_class_of
 from dedup.ledger.key_table import KeyTable, Looked
 from dedup.ledger.notes import Known, Skipped, Unexamined
 from dedup.ledger.originals import OriginalFinder
@@ -296,11 +296,12 @@ class Deduplicator:
         looked: list[Looked] = []
         for each in documents:
             space = self.scopes.space_of(each.spider, run_id)
-            document = self._scoped(each, space)
+            within = place_of(space, each.variant)
+            document = self._scoped(each, within)
             signature = document.signature
             if signature and is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
                 comparable.append(len(arriving))
-                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
+                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, within)))
             arriving.append(Arriving.of(document, space, plain_class))
         for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
             arriving[place] = arriving[place]._replace(keys=keys)
