@@ -82,6 +82,11 @@ def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
     return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
 
 
+def may_be_another(document: Document, identity: Identity, content: Content) -> bool:
+    """Say whether the same few words under the same key are another item: two comments of a page say "+1"."""
+    return 0 < content.sketch.tokens < document.similar_below and (document.may_repeat or identity.is_separate)
+
+
 def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
     """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
     content, relatives = found.content, found.relatives

@@ -32,11 +32,31 @@ IN_ORDER = {"CONCURRENT_ITEMS": 1}
 def test_quotes_without_an_address_are_told_apart_by_their_text(pass_on: PassOn) -> None:
     quotes = [{"text": f"Quote number {n}", "author": "a", "tags": ["t"]} for n in (1, 2, 3, 1, 2)]
     outcome = pass_on(quotes, IN_ORDER)
-    assert [item["text"][-1] for item in outcome.items] == ["1", "2", "3"]
-    assert outcome.kinds_of_drops == {"ExactDuplicate": 2}
+    assert [item["text"][-1] for item in outcome.items] == ["1", "2", "3", "1", "2"]
+    assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (3, 2)
     again = pass_on(quotes, IN_ORDER)
-    assert [item["text"][-1] for item in again.items] == ["1", "2", "3"]
-    assert again.count("dedup/unchanged") == 3
+    assert [item["text"][-1] for item in again.items] == ["1", "2", "3", "1", "2"]
+    assert (again.count("dedup/unchanged"), again.count("dedup/similar")) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("key", "kept"),
+    [({}, 3), ({"url": "data:text/plain,x"}, 3), ({"url": url("topic")}, 3), ({"sku": 7}, 2)],
+    ids=["none", "the page", "that of all", "its own"],
+)
+def test_few_words_twice_on_one_page_are_two_items_unless_their_key_is_their_own(
+    key: dict[str, Any], kept: int, pass_on: PassOn
+) -> None:
+    comments = [{**key, "text": text, "date": n} for n, text in enumerate(("Thanks for this one", "+1", "+1"))]
+    if "sku" in key:
+        comments[0]["sku"] = 6
+    for _ in range(2):
+        assert len(pass_on(comments, IN_ORDER).items) == kept
+
+
+def test_many_words_twice_on_one_page_are_a_copy(pass_on: PassOn) -> None:
+    outcome = pass_on([{"text": A, "date": 1}, {"text": A, "date": 2}], IN_ORDER)
+    assert [item["date"] for item in outcome.items] == [1]
 
 
 def test_what_was_chosen_is_one_line_in_the_log(pass_on: PassOn) -> None:
@@ -480,7 +500,7 @@ def test_a_short_text_with_another_price_or_author_is_no_copy(pass_on: PassOn) -
     outcome = pass_on(items, IN_ORDER)
     assert [item["price"] for item in outcome.items] == [0, 1, 2]
     reviews = [{"text": "+1", "author": name} for name in ("Ann", "Bob", "Ann")]
-    assert [item["author"] for item in pass_on(reviews, IN_ORDER).items] == ["Ann", "Bob"]
+    assert [item["author"] for item in pass_on(reviews, IN_ORDER).items] == ["Ann", "Bob", "Ann"]
 
 
 @pytest.mark.parametrize("text", [SHARED, A], ids=["short", "long"])
