@@ -37,8 +37,8 @@ def walled(_: int) -> list[Item]:
 
 
 def refused(_: int) -> list[Item]:
-    """Stories of which the first of each two has no price, which a pipeline asks for."""
-    return [_article(n, n // 2) | {"price": 5 if n % 2 else None} for n in range(48)]
+    """Stories of which the first of each two has no stock, which a pipeline asks for."""
+    return [_article(n, n // 2) | {"stock": 5 if n % 2 else None} for n in range(48)]
 
 
 def comments(_: int) -> list[Item]:
@@ -110,18 +110,18 @@ class Validate:
     """That of Scrapy's documentation."""
 
     def process_item(self, item: Item) -> Item:
-        """Refuse an item without a price."""
-        if not item.get("price"):
-            raise DropItem("no price", log_level="DEBUG")
+        """Refuse an item without stock."""
+        if not item.get("stock"):
+            raise DropItem("no stock", log_level="DEBUG")
         return item
 
 
 class FailingStore:
-    """Fails on what has no price."""
+    """Fails on what has no stock."""
 
     def process_item(self, item: Item) -> Item:
-        """Refuse an item without a price."""
-        if not item.get("price"):
+        """Refuse an item without stock."""
+        if not item.get("stock"):
             raise OSError("the store is full")
         return item
 

@@ -27,11 +27,10 @@ from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, 
 from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import Scheme
-from dedup.sql.database import open_existing_database, url_of
+from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, usual_database
 from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
-_DATABASE = "crawl.db"
 _NARROWEST, _USUAL, _WIDEST = 80, 100, 1000
 _SHOWN = 60
 
@@ -53,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--database",
         metavar="URL",
-        help=f"the database with the stored pages, a URL or an SQLite file; default: {_DATABASE}, if there is one. "
+        help=f"the database with the stored pages, a URL or an SQLite file; default: {USUAL_DATABASE}. "
         "Its pages are explained by the scheme and the table design that it was made with",
     )
     parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
@@ -103,7 +102,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    with closing(open_existing_database(url_of(options.database or _DATABASE))) as database:
+    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
         dropped = find_dropped(database, options.dropped)
     settings, _ = _settings(given, dropped.made_with)
     return explain_dropped(dropped, settings)
@@ -121,9 +120,10 @@ def _find(name: str, url: str, encoding: str) -> Material | StoredPage:
     material = read_named(name, encoding)
     if material is not None:
         return material
-    where = f"there is no database {_DATABASE}"
-    if url or Path(_DATABASE).is_file():
-        with closing(open_existing_database(url_of(url or _DATABASE))) as database:
+    usual = url or usual_database()
+    where = f"there is no database {usual}"
+    if url or Path(usual).is_file():
+        with closing(open_existing_database(url_of(usual))) as database:
             where = f"no page of database {database.name}"
             page = find_page(database, name)
         if page is not None:

@@ -15,11 +15,17 @@ from dedup.ledger.runs.listing import Run, read_runs
 from dedup.report.columns import aligned
 from dedup.report.output import open_output
 from dedup.rules.decision import Verdict
-from dedup.sql.database import Database, open_existing_database, require_file, url_of
+from dedup.sql.database import (
+    USUAL_DATABASE,
+    Database,
+    open_existing_database,
+    require_file,
+    url_of,
+    usual_database,
+)
 from dedup.terminal import NEAR, WARNING, styled, width_of, write_lines
 
-_DATABASE = "crawl.db"
-_DATABASE_HELP = f"a URL or an SQLite file; default: {_DATABASE}"
+_DATABASE_HELP = f"a URL or an SQLite file; default: {USUAL_DATABASE}"
 _CANCEL_HELP = (
     "Take a run back: documents, table entries, verdicts, pages and queued URLs that it brought. Documents that it "
     "changed, and duplicates that hung on what goes, are decided anew when they are seen again. If it is stopped, "
@@ -32,7 +38,7 @@ _SHORT = {Verdict.EXACT_DUPLICATE: "exact", Verdict.NEAR_DUPLICATE: "near"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("--database", default=_DATABASE, metavar="URL", help=_DATABASE_HELP)
+    parser.add_argument("--database", default="", metavar="URL", help=_DATABASE_HELP)
     parser.add_argument("--json", action="store_true", help="print an object for a program")
     commands = parser.add_subparsers(dest="runs_command", metavar="cancel")
     cancel = commands.add_parser("cancel", help="take a run back", description=_CANCEL_HELP)
@@ -58,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(url_of(options.database))) as database:
+    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
         found = read_runs(database)
     with open_output("") as stream:
         if options.json:
@@ -71,7 +77,9 @@ def _list(options: argparse.Namespace) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
-        database = stack.enter_context(closing(open_existing_database(url_of(options.database), read_only=False)))
+        database = stack.enter_context(
+            closing(open_existing_database(url_of(options.database or usual_database()), read_only=False))
+        )
         others = [stack.enter_context(closing(Database(url_of(url)))) for url in options.also]
         for other in others:
             require_file(other)

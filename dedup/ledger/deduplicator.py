@@ -16,11 +16,11 @@ from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.cluster_joins import Joining
 from dedup.ledger.clusters import Clusters, Written
 from dedup.ledger.forget import forget_old
-from dedup.ledger.identity import plain_class_of
+from dedup.ledger.identity import place_of, plain_class_of
 from dedup.ledger.key_table import KeyTable, Looked
 from dedup.ledger.notes import Known, Skipped, Unexamined
 from dedup.ledger.originals import OriginalFinder
-from dedup.ledger.recognition import Arriving, recognise
+from dedup.ledger.recognition import Arriving, may_be_another, recognise
 from dedup.ledger.refused import Orphan
 from dedup.ledger.store import DocumentStore
 from dedup.rules.decision import Decision, Kept, Verdict, decision_of
@@ -268,9 +268,12 @@ class Deduplicator:
         written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged, says_more)
         outcome = self._clusters.settle(connection, written)
         if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
-            match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)
-            answer = Answer(match)
-            outcome = self._clusters.settle_again(connection, run_id, match, outcome)
+            if match is None and may_be_another(document, identity, content):
+                verdict, answer = Verdict.NEW, Answer(similar=Match(known, known, rule=Rule.SAME_SHORT_TEXT))
+            else:
+                match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)
+                answer = Answer(match)
+                outcome = self._clusters.settle_again(connection, run_id, match, outcome)
         if match is not None and self._settings.mark_only:
             outcome = outcome._replace(kept=Kept.MARKED)
         decision = replace(
@@ -296,11 +299,12 @@ class Deduplicator:
         looked: list[Looked] = []
         for each in documents:
             space = self.scopes.space_of(each.spider, run_id)
-            document = self._scoped(each, space)
+            within = place_of(space, each.variant)
+            document = self._scoped(each, within)
             signature = document.signature
             if signature and is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
                 comparable.append(len(arriving))
-                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, space)))
+                looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, within)))
             arriving.append(Arriving.of(document, space, plain_class))
         for place, keys in zip(comparable, self._keys.keys_of(looked), strict=True):
             arriving[place] = arriving[place]._replace(keys=keys)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, insert, select
 
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.documents import Content, StoredDocument
+from dedup.signature.signature import digest
 from dedup.sql.schema import properties
 
 _PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
@@ -24,17 +25,24 @@ class Identity(NamedTuple):
         given_key: the key that it came under.
         space: documents of other spaces never meet it.
         item_class: the class of its items, where it keeps their keys apart; else empty.
+        variant: what sets it apart from others of its text; under its key it is the same document as another one.
     """
 
     key: str
     given_key: str
     space: str = ""
     item_class: str = ""
+    variant: str = ""
 
     @property
     def is_separate(self) -> bool:
         """Whether it has a key of its own, because other texts came under its key."""
         return self.key != self.given_key
+
+    @property
+    def place(self) -> str:
+        """The space in which its duplicates are looked for, see `dedup.rules.scope`."""
+        return place_of(self.space, self.variant)
 
     @property
     def key_digest(self) -> bytes:
@@ -59,6 +67,14 @@ class Identity(NamedTuple):
         if has_text or body_digest is None:
             return self._replace(key=f"{self.given_key} (text {text_digest.hex()[:_DIGITS]})")
         return self._replace(key=f"{self.given_key} (bytes {body_digest.hex()[:_DIGITS]})")
+
+
+def place_of(space: str, variant: str) -> str:
+    """Return the part of a space that holds the documents of one variant alone; of none, the space."""
+    if not variant:
+        return space
+    part = f"variant {digest(variant.encode('utf-8', 'replace')).hex()[:_DIGITS]}"
+    return f"{space}\n{part}" if space else part
 
 
 def plain_class_of(connection: Connection, item_class: str) -> str:

@@ -121,7 +121,7 @@ class _KnownDocuments:
 
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
-        finder, key, space, own_id = self._finder, self._identity.key, self._identity.space, self._own_id
+        finder, key, space, own_id = self._finder, self._identity.key, self._identity.place, self._own_id
         found = dict(finder.keys.find(self._batch.connection, keys))
         if not found:
             return []

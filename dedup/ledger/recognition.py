@@ -41,7 +41,7 @@ class Arriving(NamedTuple):
     def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
         """Say what a document is known by."""
         item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
-        identity = Identity(document.key, document.key, space, item_class)
+        identity = Identity(document.key, document.key, space, item_class, document.variant)
         signature, own = document.signature, None
         if signature is not None and document.separate:
             has_text = bool(signature.sketch.tokens)
@@ -82,6 +82,11 @@ def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
     return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
 
 
+def may_be_another(document: Document, identity: Identity, content: Content) -> bool:
+    """Say whether the same few words under the same key are another item: two comments of a page say "+1"."""
+    return 0 < content.sketch.tokens < document.similar_below and (document.may_repeat or identity.is_separate)
+
+
 def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
     """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
     content, relatives = found.content, found.relatives
@@ -104,7 +109,7 @@ def _of_former_class(batch: Batch, identity: Identity, content: Content) -> Stor
     A project has renamed its class, or made one of its dicts: what came before is no original of it.
     """
     for known in document_rows.find_by_given_key(batch.connection, identity.given_key):
-        if known.space == identity.space and is_same(known, content) and not batch.has_decided(known):
+        if known.space == identity.place and is_same(known, content) and not batch.has_decided(known):
             return known
     return None
 
@@ -113,7 +118,7 @@ def _has_moved(batch: Batch, identity: Identity, content: Content, known: Stored
     """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
     if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
         return False
-    return known.space == identity.space and host_of(known.key) == host_of(identity.key)
+    return known.space == identity.place and host_of(known.key) == host_of(identity.key)
 
 
 def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:

@@ -64,6 +64,7 @@ class DocumentStore:
         )
         indexed = known is None and not is_known_text and self._belongs_in_tables(content, match)
         values: dict[str, Any] = {
+            "space": identity.place,
             "body_digest": content.body_digest,
             "text_digest": content.text_digest,
             "text_bytes": content.text_bytes,
@@ -81,7 +82,7 @@ class DocumentStore:
         if known is not None:
             batch.flush()
             document_rows.change_document(connection, known.id, {**values, **_as_member(match)})
-            self._leave_old_content(connection, known, content, leads_still=match is None)
+            self._leave_old_content(connection, known, identity.place, content, leads_still=match is None)
             return known.id
         document_id = batch.add_document(
             {
@@ -89,7 +90,6 @@ class DocumentStore:
                 "key": clean(identity.key),
                 "key_digest": identity.key_digest,
                 "given_digest": identity.given_digest,
-                "space": identity.space,
                 "first_run_id": run_id,
             }
         )
@@ -120,11 +120,12 @@ class DocumentStore:
         return is_comparable(content.sketch.tokens, content.fingerprint, self._settings)
 
     def _leave_old_content(
-        self, connection: Connection, known: StoredDocument, content: Content, *, leads_still: bool
+        self, connection: Connection, known: StoredDocument, place: str, content: Content, *, leads_still: bool
     ) -> None:
         if known.indexed:
             self._keys.remove(connection, [(known.id, keys_of(connection, self._keys, known, self._scopes))])
         members = document_rows.find_led_by(connection, known.id)
+        leads_still = leads_still and known.space == place
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
         self._free(connection, lost)
         self._index_texts(connection, [known.text_digest, content.text_digest])

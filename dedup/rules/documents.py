@@ -29,6 +29,10 @@ class Document:
             Else the document has changed.
         is_keyless: whether its key is made of where it was found and what it says: a list that has moved on has it
             under another one, and what an earlier run has seen there is unchanged.
+        may_repeat: whether the same text may come again under its key and be another item, as two comments of a page
+            have no key but its address.
+        variant: what sets it apart from others of its text, such as a colour or a price: of another variant it is
+            neither a copy nor similar, and under its key it has changed.
         similar_below: a text of fewer tokens that is equal to another one is similar to it, and no copy: two who write
             the same few words have written two things. 0: it is a copy, however short.
     """
@@ -43,6 +47,8 @@ class Document:
     item_class: str = ""
     separate: bool = False
     is_keyless: bool = False
+    may_repeat: bool = False
+    variant: str = ""
     similar_below: int = 0
 
 

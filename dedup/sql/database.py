@@ -27,6 +27,8 @@ _WORD_LISTS = re.compile(r"^\d+:|:(stop|only|dict)=[0-9a-f]+")
 # The settings that other properties are taken from.
 _SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
 
+_OF_PROJECT = ".scrapy/dedup/*.db"
+
 # Words of the drivers' messages, and what a user can do.
 _LOCKED = ("locked", "lock timeout")
 _WAYS_OUT = {
@@ -165,6 +167,18 @@ def open_dedup_database(  # noqa: PLR0917
 def url_of(name: str) -> str:
     """Return the URL of a database that a command names by a URL or as an SQLite file."""
     return name if "://" in name else f"sqlite:///{name}"
+
+
+USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
+"""Which database commands read that are given none, for their help."""
+
+
+def usual_database() -> str:
+    """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
+    usual = Path("crawl.db")
+    # Without a scrapy.cfg it stands beside the settings.
+    found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
+    return str(found[0] if len(found) == 1 else usual)
 
 
 def open_existing_database(url: str, *, read_only: bool = True) -> Database:

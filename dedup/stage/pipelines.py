@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http import Response
 
 from dedup.compiled_cache import put_off
@@ -100,6 +100,7 @@ class NearDuplicatePipeline:
             raise NotConfigured("DEDUP_ENABLED is off")
         require_asyncio()
         pipeline = cls(crawler, settings)
+        crawler.signals.connect(pipeline.spider_idle, signals.spider_idle)
         crawler.signals.connect(pipeline.spider_closed, signals.spider_closed)
         crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
         crawler.signals.connect(pipeline.item_refused, signals.item_dropped)
@@ -139,8 +140,13 @@ class NearDuplicatePipeline:
             if not self._lets_pass(error):
                 refuse_to_start(error)
 
+    def spider_idle(self) -> None:
+        """Handle the signal: nothing is under way, but items of `scrapy parse`, for which it does not wait."""
+        if self._inside:
+            raise DontCloseSpider
+
     async def close_spider(self) -> None:
-        # `scrapy parse` does not wait for the items that it sends through pipelines.
+        # Where a crawl is stopped, items of `scrapy parse` may still be here.
         while self._inside:
             await asyncio.sleep(_MOMENT)
         self._workers.close()
@@ -206,6 +212,8 @@ class NearDuplicatePipeline:
             raise Undecided("not decided: a rule for keepers failed", "") from error
         finally:
             self._inside -= 1
+            if _is_tried_out(self._crawler):
+                self._look_whether_idle(None)
             await turn.come()
             self._origins.decided(item, is_duplicate=is_duplicate, is_dropped=is_dropped)
         return item

@@ -13,7 +13,7 @@ from typing import Any
 
 from scrapy.exceptions import NotConfigured
 from scrapy.settings import BaseSettings
-from scrapy.utils.project import ENVVAR, data_path
+from scrapy.utils.project import ENVVAR, data_path, inside_project
 
 from dedup.rules.settings import DedupSettings
 from dedup.stage.items.settings import ItemSettings
@@ -32,6 +32,11 @@ def read_project_settings(settings: BaseSettings) -> DedupSettings:
         return f"sqlite:///{_database_file(settings)}" if name == _DATABASE and value is None else value
 
     return DedupSettings.read(get)
+
+
+def names_database(settings: BaseSettings) -> bool:
+    """Say whether settings or a project tell where the database is; else a script may have been given them."""
+    return settings.get(_DATABASE) is not None or inside_project()
 
 
 def make_database_folder(settings: BaseSettings) -> None:

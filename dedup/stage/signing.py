@@ -73,6 +73,8 @@ class ItemSigner:
             item_class=reading.item_class,
             separate=settings.same_key is SameKey.SEPARATE,
             is_keyless=not reading.key_field,
+            may_repeat=reading.is_page or not reading.key_field,
+            variant="\n".join(reading.content.variant),
             similar_below=self._similar_below,
         )
         signature = value_of(adapter, settings.signature_field)

@@ -151,7 +151,7 @@ def test_reader_that_has_gone_ends_it_quietly(tmp_path: Path, database_url: str)
         (["--changes", "--run", "a"], "--changes names its runs itself"),
         (["--format", "xml"], "--format 'xml': expected one of table, json, csv"),
         (["--hots", "news.example"], "'--hots' is not understood: scrapy duplicates -h lists the options"),
-        (["--database", "crawl.db"], "'crawl.db' is not a database URL"),
+        (["--database", "mysql://x/y"], "databases of the kind 'mysql' are not supported"),
         (["-s", "DEDUP_TABLES=3 choose 1"], "DEDUP_TABLES = '3 choose 1': expected 'N choose R'"),
     ],
 )
@@ -164,9 +164,7 @@ def test_wrong_use_is_one_line_and_status_2(tmp_path: Path, options: list[str], 
 
 def test_missing_database_is_one_line_and_status_1(tmp_path: Path) -> None:
     finished = duplicates(tmp_path)
-    assert finished.stderr == (
-        "error: there is no database sqlite:///.scrapy/dedup/scrapybot.db: run a crawl first, or name another\n"
-    )
+    assert finished.stderr == "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
     assert (finished.stdout, finished.returncode) == ("", 1)
     assert list(tmp_path.iterdir()) == []
 

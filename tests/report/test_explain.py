@@ -364,3 +364,28 @@ def test_database_that_is_not_there_is_one_line_and_status_1(
         assert errors == "error: there is no database sqlite:///crawl.db: run a crawl first, or name another\n"
         assert output == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("databases", "is_found"),
+    [
+        ([".scrapy/dedup/news.db"], True),
+        (["news/.scrapy/dedup/news.db"], True),
+        ([".scrapy/dedup/news.db", "old/.scrapy/dedup/old.db"], True),
+        ([".scrapy/dedup/news.db", ".scrapy/dedup/old.db"], False),
+    ],
+)
+def test_database_of_the_scrapy_project_that_is_here_is_found(
+    databases: list[str],
+    is_found: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in databases:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        fill(Path(name), [{ORIGINAL: TEXT, NEAR: NEAR_TEXT}])
+    for command in (["explain", "--dropped", NEAR], ["runs"]):
+        assert (main(command) == 0) is is_found
+        assert ("no database" in capsys.readouterr().err) is not is_found

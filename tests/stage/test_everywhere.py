@@ -237,6 +237,30 @@ def test_items_that_are_tried_out_in_pipelines_are_decided(project: Project, sit
     assert len(project.runs()) == 1
 
 
+STORE = """
+import scrapy
+
+
+class Store:
+    def open_spider(self):
+        self.is_open = True
+
+    def close_spider(self):
+        self.is_open = False
+
+    def process_item(self, item):
+        print("open" if self.is_open else "closed")
+        return item
+"""
+
+
+def test_items_that_are_tried_out_reach_pipelines_that_are_open(project: Project, site: LocalSite) -> None:
+    project.write("shop/pipelines.py", STORE)
+    settings = ["-s", 'ITEM_PIPELINES={"shop.pipelines.Store": 300}']
+    result = project.scrapy("parse", "--spider=shop", "--pipelines", *settings, f"{site.url}/page", accidents=True)
+    assert "open" in result.stdout.splitlines()
+
+
 def test_crawl_that_finds_nothing_leaves_no_run_behind(project: Project, site: LocalSite) -> None:
     site.pages.clear()
     assert project.scrapy("crawl", "shop").status == 0
@@ -340,6 +364,9 @@ def test_without_a_scrapy_cfg_the_database_is_beside_the_settings_or_in_the_work
     expected = project.folder / ("work" if is_archive else "shop") / ".scrapy" / "dedup" / "shop.db"
     assert expected.is_file()
     assert result.says(str(expected))
+    # The report finds it without the settings.
+    report = run([sys.executable, "-m", "scrapy", "duplicates"], folder=project.folder / ("work" if is_archive else ""))
+    assert "1 of 4 documents dropped" in report.stdout
 
 
 # Where no child process may be started

@@ -29,24 +29,24 @@ from tests.texts import document
 PassOn = Callable[..., Outcome]
 
 
-def priced(number: int, text: str = A, price: int | None = 3) -> dict[str, Any]:
-    return {"url": url(number), "text": text, "price": price}
+def stocked(number: int, text: str = A, stock: int | None = 3) -> dict[str, Any]:
+    return {"url": url(number), "text": text, "stock": stock}
 
 
 class PricePipeline:
     """That of Scrapy's documentation."""
 
     def process_item(self, item: Any) -> Any:
-        if not ItemAdapter(item).get("price"):
-            raise DropItem("no price", log_level="DEBUG")
+        if not ItemAdapter(item).get("stock"):
+            raise DropItem("no stock", log_level="DEBUG")
         return item
 
 
 class FailingStore:
-    """Fails on what has no price."""
+    """Fails on what has no stock."""
 
     def process_item(self, item: Any) -> Any:
-        if not item["price"]:
+        if not item["stock"]:
             raise OSError("the store is full")
         return item
 
@@ -61,7 +61,7 @@ class CopyingPipeline:
 
 
 class LatePipeline:
-    """Has an item without a price wait until a copy was dropped, or the crawl has seen that none is, and drops it."""
+    """Has an item without stock wait until a copy was dropped, or the crawl has seen that none is, and drops it."""
 
     def __init__(self) -> None:
         self.is_dropped = asyncio.Event()
@@ -76,13 +76,13 @@ class LatePipeline:
         self.is_dropped.set()
 
     async def process_item(self, item: Any) -> Any:
-        if not item["price"]:
+        if not item["stock"]:
             await self.is_dropped.wait()
-            raise DropItem("no price", log_level="DEBUG")
+            raise DropItem("no stock", log_level="DEBUG")
         return item
 
 
-PRICES = {"ITEM_PIPELINES": {PricePipeline: 100}}
+IN_STOCK = {"ITEM_PIPELINES": {PricePipeline: 100}}
 AT_ONCE = {"CONCURRENT_ITEMS": 100}
 
 
@@ -101,8 +101,14 @@ def report_of(folder: Path, run: str = "") -> tuple[list[tuple[str, str, str]], 
 def test_copies_of_what_is_refused_take_its_place(
     pipeline: type, settings: dict[str, Any], pass_on: PassOn, tmp_path: Path
 ) -> None:
-    items = [priced(1, price=None), priced(2), priced(3, NEAR_A), priced(4, B, price=None), priced(5, B, price=None)]
-    items += [priced(6, B), priced(7, B)]
+    items = [
+        stocked(1, stock=None),
+        stocked(2),
+        stocked(3, NEAR_A),
+        stocked(4, B, stock=None),
+        stocked(5, B, stock=None),
+    ]
+    items += [stocked(6, B), stocked(7, B)]
     outcome = pass_on(items, {"ITEM_PIPELINES": {pipeline: 100}, **settings})
     assert urls(outcome) == [url(2), url(6)]
     assert (outcome.count("dedup/refused"), outcome.count("dedup/dropped_with_refused")) == (3, 0)
@@ -113,7 +119,7 @@ def test_copies_of_what_is_refused_take_its_place(
 
 
 def test_near_copies_of_what_is_refused_are_decided_anew(pass_on: PassOn) -> None:
-    outcome = pass_on([priced(1, price=None), priced(2, NEAR_A), priced(3)], {**PRICES, **AT_ONCE})
+    outcome = pass_on([stocked(1, stock=None), stocked(2, NEAR_A), stocked(3)], {**IN_STOCK, **AT_ONCE})
     assert urls(outcome) == [url(2)]
     assert outcome.kinds_of_drops == {"DropItem": 1, "NearDuplicate": 1}
 
@@ -124,18 +130,18 @@ def test_objects_that_pipelines_put_in_the_place_of_items_are_known(settings: di
         pass
 
     pipelines = {CopyingPipeline: 100, Again: 150, PricePipeline: 200}
-    early = {**priced(9, B), "is_early": True}
-    items = [priced(1, price=None), early, priced(2), early, priced(3, B), early, priced(4, B)]
+    early = {**stocked(9, B), "is_early": True}
+    items = [stocked(1, stock=None), early, stocked(2), early, stocked(3, B), early, stocked(4, B)]
     outcome = pass_on(items, {"ITEM_PIPELINES": pipelines, "DEDUP_AFTER": "CopyingPipeline", **settings})
     assert urls(outcome) == [url(2), url(3)]
     assert outcome.count("dedup/refused") == 1
 
 
 def test_of_several_items_under_one_key_that_which_is_refused_is_forgotten(pass_on: PassOn) -> None:
-    items = [{**priced(1, text, price), "n": n} for n, (text, price) in enumerate(((A, None), (B, 3)))]
-    first = pass_on(items, PRICES)
+    items = [{**stocked(1, text, stock), "n": n} for n, (text, stock) in enumerate(((A, None), (B, 3)))]
+    first = pass_on(items, IN_STOCK)
     assert [item["n"] for item in first.items] == [1]
-    second = pass_on([priced(2), priced(3, B)], PRICES)
+    second = pass_on([stocked(2), stocked(3, B)], IN_STOCK)
     assert (urls(second), second.kinds_of_drops) == ([url(2)], {"ExactDuplicate": 1})
 
 
@@ -143,7 +149,7 @@ def test_of_several_items_under_one_key_that_which_is_refused_is_forgotten(pass_
 def test_the_same_item_once_more_takes_the_place_of_one_that_is_refused(
     settings: dict[str, Any], pass_on: PassOn, tmp_path: Path
 ) -> None:
-    outcome = pass_on([priced(1, price=None), priced(1), priced(1)], {**PRICES, **settings})
+    outcome = pass_on([stocked(1, stock=None), stocked(1), stocked(1)], {**IN_STOCK, **settings})
     assert (urls(outcome), outcome.kinds_of_drops) == ([url(1)], {"DropItem": 1, "ExactDuplicate": 1})
     assert report_of(tmp_path) == ([], {Verdict.NEW: 2, Verdict.EXACT_DUPLICATE: 1})
 
@@ -154,15 +160,15 @@ class StartSpider(scrapy.Spider):
     name = "start"
 
     async def start(self) -> AsyncIterator[Any]:
-        yield priced(1, price=None)
+        yield stocked(1, stock=None)
         await self.crawler.signals.wait_for(signals.item_dropped)
-        yield priced(2)
-        yield priced(3)
+        yield stocked(2)
+        yield stocked(3)
 
 
 def test_items_without_response_are_known(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'dedup.db'}"
-    outcome = crawl_here(StartSpider, {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, **PRICES})
+    outcome = crawl_here(StartSpider, {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, **IN_STOCK})
     assert (len(outcome.items), outcome.count("dedup/refused")) == (1, 1)
 
 
@@ -174,20 +180,20 @@ def test_copy_whose_original_is_refused_too_late_is_named_and_decided_anew_by_th
 ) -> None:
     monkeypatch.setattr(crawl_run, "PATIENCE", 0.0)
     late = {"ITEM_PIPELINES": {LatePipeline: 100}, "DEDUP_RUN": "late", **AT_ONCE}
-    outcome = pass_on([priced(1, price=None), priced(2), priced(3, B)], late)
+    outcome = pass_on([stocked(1, stock=None), stocked(2), stocked(3, B)], late)
     assert urls(outcome) == [url(3)]
     assert outcome.count("dedup/dropped_with_refused") == 1
     [line] = [line for line in outcome.messages if "decided anew by the next crawl" in line]
     assert line.endswith(f"1 item: {url(2)}")
     assert report_of(tmp_path, "late")[0] == [(url(2), "original refused", url(1))]
     # Neither unchanged nor a duplicate, whatever comes first.
-    following = pass_on([priced(2), priced(1, price=None)], PRICES)
+    following = pass_on([stocked(2), stocked(1, stock=None)], IN_STOCK)
     assert (urls(following), following.count("dedup/new")) == ([url(2)], 1)
 
 
 def test_copy_waits_until_its_original_is_through(pass_on: PassOn) -> None:
     class SlowPipeline:
-        """Drops an item without a price once another item has come to it."""
+        """Drops an item without stock once another item has come to it."""
 
         others: ClassVar[asyncio.Event]
 
@@ -195,13 +201,13 @@ def test_copy_waits_until_its_original_is_through(pass_on: PassOn) -> None:
             SlowPipeline.others = asyncio.Event()
 
         async def process_item(self, item: Any) -> Any:
-            if item["price"]:
+            if item["stock"]:
                 self.others.set()
                 return item
             await self.others.wait()
-            raise DropItem("no price", log_level="DEBUG")
+            raise DropItem("no stock", log_level="DEBUG")
 
-    items = [priced(1, price=None), priced(2), priced(3, B)]
+    items = [stocked(1, stock=None), stocked(2), stocked(3, B)]
     outcome = pass_on(items, {"ITEM_PIPELINES": {SlowPipeline: 100}, **AT_ONCE})
     assert urls(outcome) == [url(2), url(3)]
 
@@ -212,7 +218,7 @@ def test_copy_of_what_is_stored_late_is_dropped(pass_on: PassOn) -> None:
             await asyncio.sleep(0)
             return item
 
-    outcome = pass_on([priced(1), priced(2), priced(3)], {"ITEM_PIPELINES": {SlowStore: 100}, **AT_ONCE})
+    outcome = pass_on([stocked(1), stocked(2), stocked(3)], {"ITEM_PIPELINES": {SlowStore: 100}, **AT_ONCE})
     assert (urls(outcome), outcome.count("dedup/refused")) == ([url(1)], 0)
 
 
@@ -221,23 +227,23 @@ def test_copy_of_what_is_stored_late_is_dropped(pass_on: PassOn) -> None:
 
 @pytest.mark.parametrize("mode", [{}, {"DEDUP_SWAP_KEEPER": True}])
 def test_what_an_earlier_run_has_stored_stays_known(mode: dict[str, Any], pass_on: PassOn) -> None:
-    assert len(pass_on([priced(1)], mode).items) == 1
+    assert len(pass_on([stocked(1)], mode).items) == 1
     # As a pipeline does that drops what it has stored.
-    second = pass_on([priced(1, price=None), priced(2)], {**PRICES, **mode})
+    second = pass_on([stocked(1, stock=None), stocked(2)], {**IN_STOCK, **mode})
     assert (second.items, second.kinds_of_drops) == ([], {"DropItem": 1, "ExactDuplicate": 1})
     assert second.count("dedup/refused") == 0
 
 
 def test_what_has_changed_and_is_refused_is_forgotten(pass_on: PassOn) -> None:
-    assert len(pass_on([priced(1)]).items) == 1
-    second = pass_on([priced(1, B, price=None), priced(2, B)], PRICES)
+    assert len(pass_on([stocked(1)]).items) == 1
+    second = pass_on([stocked(1, B, stock=None), stocked(2, B)], IN_STOCK)
     assert (urls(second), second.count("dedup/updated")) == ([url(2)], 1)
 
 
 def test_better_copy_that_is_refused_leaves_its_cluster_undecided(pass_on: PassOn) -> None:
-    swapping = {"DEDUP_SWAP_KEEPER": True, "DEDUP_KEEPER": "longest", **PRICES}
+    swapping = {"DEDUP_SWAP_KEEPER": True, "DEDUP_KEEPER": "longest", **IN_STOCK}
     longer = f"{A} and some words more"
-    first = pass_on([priced(1), priced(2, longer, price=None), priced(3)], swapping)
+    first = pass_on([stocked(1), stocked(2, longer, stock=None), stocked(3)], swapping)
     assert (urls(first), first.count("dedup/refused")) == ([url(1), url(3)], 1)
 
 
@@ -253,8 +259,8 @@ def test_what_is_refused_is_forgotten_in_batches(pass_on: PassOn, monkeypatch: p
         return refuse(self, ids, run_id)
 
     monkeypatch.setattr(Deduplicator, "refuse", counted)
-    items = [priced(n, document(60, f"text {n}"), price=None) for n in range(100)]
-    outcome = pass_on(items, {**PRICES, **AT_ONCE})
+    items = [stocked(n, document(60, f"text {n}"), stock=None) for n in range(100)]
+    outcome = pass_on(items, {**IN_STOCK, **AT_ONCE})
     assert (outcome.count("dedup/refused"), sum(batches)) == (100, 100)
     assert len(batches) <= 20
 
@@ -267,8 +273,8 @@ def test_database_that_fails_while_forgetting_is_told_of(
         raise DatabaseError("the disk is full")
 
     monkeypatch.setattr(Deduplicator, "refuse", fail)
-    items = [priced(1, price=None), priced(2, B, price=None)]
-    outcome = pass_on(items, {"DEDUP_ON_ERROR": on_error, **PRICES})
+    items = [stocked(1, stock=None), stocked(2, B, stock=None)]
+    outcome = pass_on(items, {"DEDUP_ON_ERROR": on_error, **IN_STOCK})
     [error] = [record.getMessage() for record in outcome.log if record.levelname == "ERROR"]
     assert error.startswith("the disk is full; ")
     is_stopped = on_error == "stop"
@@ -286,11 +292,11 @@ class PagesSpider(scrapy.Spider):
             yield scrapy.Request(f"data:text/plain,{number}", self.parse, cb_kwargs={"number": number})
 
     def parse(self, response: Any, number: int) -> Iterator[Any]:
-        yield priced(10 * number, document(60, f"page {number}"), price=None)
-        yield priced(10 * number + 1, document(60, f"page {number}"))
+        yield stocked(10 * number, document(60, f"page {number}"), stock=None)
+        yield stocked(10 * number + 1, document(60, f"page {number}"))
 
 
 def test_items_of_many_pages_are_told_apart(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path / 'dedup.db'}"
-    outcome = crawl_here(PagesSpider, {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, **PRICES})
+    outcome = crawl_here(PagesSpider, {"ADDONS": ADDONS, "DEDUP_DATABASE_URL": database, **IN_STOCK})
     assert urls(outcome) == [url(1), url(11), url(21)]

@@ -72,7 +72,9 @@ class Command(ScrapyCommand):
         )
         parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
         parser.add_argument(
-            "--database", metavar="URL", help="the database to read (default: the setting DEDUP_DATABASE_URL)"
+            "--database",
+            metavar="URL",
+            help="the database to read, a URL or an SQLite file (default: that of the project)",
         )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -85,8 +87,8 @@ class Command(ScrapyCommand):
             self.exitcode = exit_status(error)
 
     def _report(self, args: list[str], opts: argparse.Namespace) -> None:
-        from dedup.sql.database import open_existing_database
-        from dedup.stage.project import read_project_settings
+        from dedup.sql.database import open_existing_database, url_of, usual_database
+        from dedup.stage.project import names_database, read_project_settings
 
         if args:
             raise SettingsError(f"{args[0]!r} is not understood: scrapy duplicates -h lists the options")
@@ -96,7 +98,9 @@ class Command(ScrapyCommand):
         selection = _selection(opts, selection_for(output_format))
         _require_one_view(opts)
         assert self.settings is not None
-        url = opts.database or read_project_settings(self.settings).database_url
+        url = read_project_settings(self.settings).database_url
+        if opts.database or not names_database(self.settings):
+            url = url_of(opts.database or usual_database())
         with closing(open_existing_database(url)) as database:
             if opts.watch:
                 from dedup.report.watching import watch

@@ -16,7 +16,15 @@ from w3lib.html import remove_tags, replace_entities
 from dedup.signature.normalise import clean
 from dedup.signature.signature import digest
 from dedup.stage.items.fields import FieldRule, actual_name
-from dedup.stage.items.settings import DETAIL_FIELDS, TEXT_FIELDS, ItemSettings, ShortTexts
+from dedup.stage.items.settings import (
+    DETAIL_FIELDS,
+    SIZE_FIELDS,
+    TEXT_FIELDS,
+    TITLE_FIELDS,
+    VARIANT_FIELDS,
+    ItemSettings,
+    ShortTexts,
+)
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 # Sites write what these are asked about: nothing may be tried in more ways than one.
@@ -39,6 +47,8 @@ SHORT_TEXT = 400
 """Characters: of a text of fewer than 64 words other fields are looked at, too."""
 
 _DETAIL_FIELDS = FieldRule(DETAIL_FIELDS)
+_VARIANT_FIELDS = FieldRule(VARIANT_FIELDS)
+_SIZE_FIELDS = FieldRule(SIZE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,7 @@ class ItemContent:
         html: what its text is to be taken from, where it has none, or a short one while this brings a longer one.
         details: what else tells a short text from others, see `DETAIL_FIELDS`.
         checksums: those of its files, where it has neither.
+        variant: what tells it from other variants of the same thing: its price, its colour, its size.
         source: where this stands, such as `title + content`; empty: nowhere.
     """
 
@@ -57,6 +68,7 @@ class ItemContent:
     html: bytes | str = ""
     details: tuple[str, ...] = ()
     checksums: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
     source: str = ""
 
     @property
@@ -71,7 +83,8 @@ class ItemContent:
         content = (
             self.compared.encode("utf-8", "replace") or html or "\n".join(self.checksums).encode("utf-8", "replace")
         )
-        return f"(text {digest(content)[:_NAMED_BYTES].hex()})"
+        variant = "" if self.details else "".join(f"\n{each}" for each in self.variant)
+        return f"(text {digest(content + variant.encode('utf-8', 'replace'))[:_NAMED_BYTES].hex()})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +121,14 @@ class ItemReader:
 
     def read(self, item: Any, response: Response | None) -> Reading:
         """Read an item of any kind that itemadapter knows."""
-        content = self._find_content(item)
+        content = replace(self._find_content(item), variant=self._variant_of(item))
         item_class = class_of(item)
         page = "" if response is None else clean(response.url)
         for field, value in self._settings.key_field.find(item):
             if key := _key(value):
                 key = self._full_key(key, page)
                 if not content.source:
-                    content = self._find_title(item)
+                    content = replace(self._find_title(item), variant=content.variant)
                 elif key == page and 0 < len(content.text) <= SHORT_TEXT:
                     content = replace(content, html=self._find_page(item))
                 return Reading(item_class, key, field, key == page, content)
@@ -165,9 +178,17 @@ class ItemReader:
         """Return a short text with what else tells an item from others: its price, its author."""
         if self._settings.short_texts is not ShortTexts.SIMILAR or len(content.text) > SHORT_TEXT:
             return content
-        found = (_detail(value) for _, value in _DETAIL_FIELDS.find(item))
         known = content.text.casefold()
-        return replace(content, details=tuple(each for each in dict.fromkeys(found) if each.casefold() not in known))
+        found = ((name, _detail(value)) for name, value in _DETAIL_FIELDS.find(item))
+        # A title stands in the text; a size or a colour may be a word of it by chance.
+        details = (each for name, each in found if name not in TITLE_FIELDS or each.casefold() not in known)
+        return replace(content, details=tuple(each for each in dict.fromkeys(details) if each))
+
+    def _variant_of(self, item: Any) -> tuple[str, ...]:
+        if self._settings.short_texts is ShortTexts.DROP:
+            return ()
+        found = [*_details(_VARIANT_FIELDS, item)]
+        return (*found, *_details(_SIZE_FIELDS, item)) if found else ()
 
     def _texts(self, item: Any) -> Iterator[tuple[str, Any]]:
         found = self._settings.text_field.find(item)
@@ -245,6 +266,10 @@ def _detail(value: Any) -> str:
         return ""
     text = " ".join(str(value).split())
     return "" if len(text) > _LONGEST_DETAIL or _is_placeholder(text) else text
+
+
+def _details(fields: FieldRule, item: Any) -> Iterator[str]:
+    return (each for _, value in fields.find(item) if (each := _detail(value)))
 
 
 def _without_markup(text: str) -> str:

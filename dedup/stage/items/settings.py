@@ -36,9 +36,15 @@ TEXT_FIELDS = (
     "motto",
 )
 TITLE_FIELDS = ("title", "headline", "article_title", "name", "heading", "product_name", "product")
+# What tells the variants of a thing from each other, however long the description is that they share.
+VARIANT_FIELDS = ("price", "sale_price", "variant", "color", "colour")
+# This does, too, where one of those is there: alone it may be the length of a page.
+SIZE_FIELDS = ("size",)
 # What tells two things of one short text from each other; no date and no count, which change with every visit.
 DETAIL_FIELDS = (
-    *("price", "sale_price", "brand", "model", "variant", "color", "colour", "size", "seller", "rating", "stars"),
+    *VARIANT_FIELDS,
+    *SIZE_FIELDS,
+    *("brand", "model", "seller", "rating", "stars"),
     *("author", "authors", "byline", "user", "username", "user_name", "nick", "nickname", "reviewer"),
     *TITLE_FIELDS,
 )

@@ -32,11 +32,31 @@ IN_ORDER = {"CONCURRENT_ITEMS": 1}
 def test_quotes_without_an_address_are_told_apart_by_their_text(pass_on: PassOn) -> None:
     quotes = [{"text": f"Quote number {n}", "author": "a", "tags": ["t"]} for n in (1, 2, 3, 1, 2)]
     outcome = pass_on(quotes, IN_ORDER)
-    assert [item["text"][-1] for item in outcome.items] == ["1", "2", "3"]
-    assert outcome.kinds_of_drops == {"ExactDuplicate": 2}
+    assert [item["text"][-1] for item in outcome.items] == ["1", "2", "3", "1", "2"]
+    assert (outcome.count("dedup/new"), outcome.count("dedup/similar")) == (3, 2)
     again = pass_on(quotes, IN_ORDER)
-    assert [item["text"][-1] for item in again.items] == ["1", "2", "3"]
-    assert again.count("dedup/unchanged") == 3
+    assert [item["text"][-1] for item in again.items] == ["1", "2", "3", "1", "2"]
+    assert (again.count("dedup/unchanged"), again.count("dedup/similar")) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("key", "kept"),
+    [({}, 3), ({"url": "data:text/plain,x"}, 3), ({"url": url("topic")}, 3), ({"sku": 7}, 2)],
+    ids=["none", "the page", "that of all", "its own"],
+)
+def test_few_words_twice_on_one_page_are_two_items_unless_their_key_is_their_own(
+    key: dict[str, Any], kept: int, pass_on: PassOn
+) -> None:
+    comments = [{**key, "text": text, "date": n} for n, text in enumerate(("Thanks for this one", "+1", "+1"))]
+    if "sku" in key:
+        comments[0]["sku"] = 6
+    for _ in range(2):
+        assert len(pass_on(comments, IN_ORDER).items) == kept
+
+
+def test_many_words_twice_on_one_page_are_a_copy(pass_on: PassOn) -> None:
+    outcome = pass_on([{"text": A, "date": 1}, {"text": A, "date": 2}], IN_ORDER)
+    assert [item["date"] for item in outcome.items] == [1]
 
 
 def test_what_was_chosen_is_one_line_in_the_log(pass_on: PassOn) -> None:
@@ -480,7 +500,46 @@ def test_a_short_text_with_another_price_or_author_is_no_copy(pass_on: PassOn) -
     outcome = pass_on(items, IN_ORDER)
     assert [item["price"] for item in outcome.items] == [0, 1, 2]
     reviews = [{"text": "+1", "author": name} for name in ("Ann", "Bob", "Ann")]
-    assert [item["author"] for item in pass_on(reviews, IN_ORDER).items] == ["Ann", "Bob"]
+    assert [item["author"] for item in pass_on(reviews, IN_ORDER).items] == ["Ann", "Bob", "Ann"]
+
+
+@pytest.mark.parametrize("text", [SHARED, A], ids=["short", "long"])
+@pytest.mark.parametrize("key", [{}, {"url": "data:text/plain,x"}, {"sku": 1}], ids=["none", "the page", "its own"])
+def test_variants_that_share_a_description_are_no_copies(key: dict[str, Any], text: str, pass_on: PassOn) -> None:
+    variants = [("red", "S", 20.0), ("red", "M", 20.0), ("blue", "S", 20.0), ("blue", "S", 21.5), ("red", "S", 20.0)]
+    items = [
+        {**{name: f"{value}{n}" if name == "sku" else value for name, value in key.items()}, "description": text}
+        | {"colour": colour, "size": size, "price": price}
+        for n, (colour, size, price) in enumerate(variants)
+    ]
+    outcome = pass_on(items, IN_ORDER)
+    assert [(item["colour"], item["size"], item["price"]) for item in outcome.items] == variants[:4]
+    assert outcome.kinds_of_drops == {"ExactDuplicate": 1}
+
+
+def test_near_copies_are_found_among_the_same_variant(pass_on: PassOn) -> None:
+    texts = [(A, "red"), (A, "blue"), (NEAR_A, "blue"), (NEAR_A, "green")]
+    items = [{"url": url(n), "text": text, "color": color} for n, (text, color) in enumerate(texts)]
+    outcome = pass_on(items, IN_ORDER)
+    assert urls(outcome) == [url(n) for n in (0, 1, 3)]
+    assert outcome.kinds_of_drops == {"NearDuplicate": 1}
+
+
+def test_another_price_is_an_update_and_its_copy_at_the_old_one_is_decided_anew(pass_on: PassOn) -> None:
+    def offers(first: int, second: int) -> list[dict[str, Any]]:
+        return [{"url": url(n), "text": A, "price": price} for n, price in enumerate((first, second))]
+
+    assert urls(pass_on(offers(5, 5), IN_ORDER)) == [url(0)]
+    second = pass_on(offers(4, 5), IN_ORDER)
+    assert urls(second) == [url(0), url(1)]
+    assert second.count("dedup/updated") == 1
+    third = pass_on(offers(4, 4), IN_ORDER)
+    assert (urls(third), third.kinds_of_drops) == ([url(0)], {"ExactDuplicate": 1})
+
+
+def test_the_size_of_a_page_makes_no_variant_of_it(pass_on: PassOn) -> None:
+    outcome = pass_on([{"url": url(n), "text": A, "size": 48_000 + n} for n in range(2)], IN_ORDER)
+    assert urls(outcome) == [url(0)]
 
 
 def test_a_text_of_a_few_words_under_many_keys_is_no_copy_from_the_fifth_on(pass_on: PassOn) -> None:
