@@ -135,6 +135,11 @@ class FrontierScheduler(BaseScheduler):
         else:
             logger.info("run %s begins; `scrapy continue` goes on with it should it be interrupted", run)
         name_unfinished(self._crawler, self._unfinished)
+        try:
+            await self._spider.log_in()
+        except Exception as error:  # whatever a stranger's login raises
+            self._fail(DedupError(f"the login failed: {type(error).__name__}: {error}"))
+            return
         self._pacer = Pacer(self._exchange)
 
     def close(self, reason: str) -> Deferred[None] | None:

@@ -161,6 +161,12 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         return spider
 
+    async def log_in(self) -> None:
+        """Do nothing; a subclass can log in here, by `self.crawler.engine.download_async`.
+
+        It is awaited whenever a crawl begins or goes on, before any page is fetched. What it raises ends the crawl.
+        """
+
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
         for request in self._starts(PAGE, self.arguments.urls):
