@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from scrapy import Request
+
 from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
 from dedup.rules.memory import SECONDS
@@ -99,6 +101,10 @@ class SiteArguments:
             recrawl=recrawl,
             max_age=max_age,
         )
+
+    def is_start(self, request: Request) -> bool:
+        """Say whether a request is for one of `urls`, if by a redirect."""
+        return request.meta.get("redirect_urls", [request.url])[0] in self.urls
 
 
 def as_texts(arguments: Mapping[str, object]) -> dict[str, str]:
