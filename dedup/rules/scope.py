@@ -42,7 +42,7 @@ def host_of(key: str) -> str:
 
 
 def owner_of(key: str) -> str:
-    """Return what pages of one site have in common: host and port, without what sites put before it for phones."""
+    """Return what URLs of a site have in common: host and port, without a leading `www.` or that of its phone pages."""
     return _SAME_SITE.sub("", host_of(key))
 
 
