@@ -204,6 +204,16 @@ class MembersSpider(SiteSpider):
         if "welcome" not in answer.text:
             raise ValueError("no such member")
 """
+FROM_START = """
+from scrapy import FormRequest
+from crawler.spider.site import SiteSpider
+
+class MembersSpider(SiteSpider):
+    name = "members"
+
+    async def start(self):
+        yield FormRequest("{url}/login", formdata={{"password": "sesame"}})
+"""
 BY_TOKEN = """
 from crawler.spider.site import SiteSpider
 
@@ -285,6 +295,13 @@ def test_login_that_fails_ends_the_crawl_before_any_page(members: Members) -> No
         assert set(site.hits) == {"/robots.txt", "/login"}
     assert result.status == 1
     assert "the login failed: ValueError: no such member" in result.errors[0]
+
+
+def test_form_that_the_frontier_cannot_keep_ends_the_crawl_in_one_line(members: Members) -> None:
+    with members_only(3) as site:
+        result = members.run(FROM_START.format(url=site.url), url=f"{site.url}/")
+    assert result.status == 1
+    assert f"POST {site.url}/login was not made by make_request" in result.errors[0]
 
 
 @pytest.mark.parametrize("way", ["settings", "spider"])
