@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -39,6 +41,26 @@ _IGNORED = {
     "damaged record": "damaged_record",
 }
 
+_AWAY = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+# As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
+_BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
+
+
+def has_bad_certificate(error: BaseException) -> bool:
+    """Say whether a request was not made because the host could not show a certificate that holds."""
+    return isinstance(error, DownloadFailedError) and _BAD_CERTIFICATE.search(str(error)) is not None
+
+
+def is_away(error: BaseException) -> bool:
+    """Say whether a request failed since its host is away, as far as anybody can know."""
+    return isinstance(error, _AWAY) and not has_bad_certificate(error)
+
 
 def reason_of(error: BaseException) -> tuple[str, str]:
     """Return the reason for which a request brought no page, and a detail or ""."""
@@ -49,6 +71,8 @@ def reason_of(error: BaseException) -> tuple[str, str]:
         if error.__cause__ is not None and message.startswith(ROBOTS_UNKNOWN):
             return reason_of(error.__cause__)
         return next((reason for word, reason in _IGNORED.items() if word in message), "ignored"), message
+    if has_bad_certificate(error):
+        return "bad_certificate", ""
     for kind, reason in _REASONS.items():
         if isinstance(error, kind):
             return reason, str(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ class Asked(NamedTuple):
     headers: Mapping[str, str]
     host: str
     time: float
+    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -112,13 +114,16 @@ class LocalSite:
         pages: what to answer, by path and query. More pages may be put there while the site is up, such
             as those that have to name its address.
         missing: what is answered to everything else.
+        tls: with which certificate it is a site of https; None: of http.
 
     Attributes:
         asked: every request, in the order of arrival.
         answers: how many requests are answered; later ones wait for a larger number, or for None, which is any.
     """
 
-    def __init__(self, pages: Mapping[str, Page] | None = None, missing: Page = _NOT_FOUND) -> None:
+    def __init__(
+        self, pages: Mapping[str, Page] | None = None, missing: Page = _NOT_FOUND, tls: ssl.SSLContext | None = None
+    ) -> None:
         self.pages: dict[str, Page] = dict(pages or {})
         self._missing = missing
         self.asked: list[Asked] = []
@@ -126,6 +131,10 @@ class LocalSite:
         self.closing = Event()
         self._lock = Lock()
         self._http = _QuietServer(("127.0.0.1", 0), self._handler_class())
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            # Shaken hands with by the thread of the connection.
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
@@ -136,12 +145,12 @@ class LocalSite:
     @property
     def url(self) -> str:
         """The address of the site, without a slash at its end."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     @property
     def other_url(self) -> str:
         """The same site under the name of another host."""
-        return f"http://localhost:{self.port}"
+        return f"{self._scheme}://localhost:{self.port}"
 
     @property
     def hits(self) -> Counter[str]:
@@ -180,7 +189,8 @@ class LocalSite:
             disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
-                asked = Asked(self.path, dict(self.headers), self.headers.get("Host", ""), time.monotonic())
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                asked = Asked(self.path, dict(self.headers), self.headers.get("Host", ""), time.monotonic(), body)
                 reply = site._answer(asked)
                 if reply.stall and site.closing.wait(reply.stall):
                     reply = Reply(hang_up=True)
@@ -190,6 +200,9 @@ class LocalSite:
                         self.wfile.write(reply.raw)
                     else:
                         self._send(reply)
+
+            def do_POST(self) -> None:
+                self.do_GET()
 
             def do_CONNECT(self) -> None:
                 # What a proxy is asked for on behalf of https: there is nothing, but it is noted.

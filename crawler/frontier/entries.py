@@ -25,6 +25,10 @@ class FrontierSpider(Protocol):
         """Return a request for a URL, with callback and all; its meta name the kind."""
         ...
 
+    async def log_in(self) -> None:
+        """Do what has to be done before any URL of the frontier is fetched."""
+        ...
+
 
 class Entry(NamedTuple):
     """A URL that is known to a run.

@@ -30,11 +30,13 @@ from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
 from crawler.frontier.unfinished import find_unfinished, save_options
 from crawler.output.skipping import skip
+from crawler.page import KIND
 from crawler.pages.limit import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
 from crawler.runs.continuing import UnfinishedRun, name_unfinished
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import RunOptions
+from dedup.display import plain
 from dedup.errors import DedupError
 from dedup.sql.database import Database
 from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
@@ -135,6 +137,11 @@ class FrontierScheduler(BaseScheduler):
         else:
             logger.info("run %s begins; `scrapy continue` goes on with it should it be interrupted", run)
         name_unfinished(self._crawler, self._unfinished)
+        try:
+            await self._spider.log_in()
+        except Exception as error:  # whatever a stranger's login raises
+            self._fail(DedupError(f"the login failed: {type(error).__name__}: {error}"))
+            return
         self._pacer = Pacer(self._exchange)
 
     def close(self, reason: str) -> Deferred[None] | None:
@@ -149,7 +156,12 @@ class FrontierScheduler(BaseScheduler):
         if self._has_failed:
             return True
         row = self._under_way.row_to_retry(request)
-        if row is None:
+        if KIND not in request.meta:
+            told = (
+                f"{request.method} {plain(request.url)} was not made by make_request, and the frontier keeps no other"
+            )
+            self._fail(DedupError(f"{told} requests; a login belongs into log_in"))
+        elif row is None:
             digest = self._crawler.request_fingerprinter.fingerprint(request)
             self._changes.found.append(to_entry(request, digest))
         else:

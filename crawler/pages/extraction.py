@@ -264,14 +264,22 @@ def _read_links(tree: HtmlElement, url: str, rules: LinkRules, with_links: bool)
         relations = (element.get("rel") or "").lower()
         if element.tag == "base":
             base = _absolute(url, href) or url
-        elif element.tag == "link":
-            if "canonical" in relations.split():
-                extraction.canonical = _absolute(base, href)
+        elif element.tag == "link" and "canonical" in relations.split():
+            extraction.canonical = _absolute(base, href)
+        elif element.tag == "link" and not (with_links and _leads_on(element, relations)):
+            continue
         elif not (rules.obey_nofollow and "nofollow" in relations):
             hrefs[href] = None
     if with_links:
         extraction.links = list(_allowed_links(hrefs, base, rules))
     return extraction
+
+
+def _leads_on(link: HtmlElement, relations: str) -> bool:
+    """Say whether a link element names a page to follow: the next one of a series, or one in another language."""
+    words = relations.split()
+    is_translation = "alternate" in words and link.get("hreflang") and "html" in (link.get("type") or "html").lower()
+    return "next" in words or bool(is_translation)
 
 
 def _read_meta(element: HtmlElement, extraction: Extraction, hrefs: dict[str, None], robot: str) -> None:

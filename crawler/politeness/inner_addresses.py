@@ -73,16 +73,17 @@ class AddressRules:
     def __init__(self, starts: Iterable[str], allowed: Sequence[Network] | None = None) -> None:
         self._starts = set(starts) if allowed is None else set()
         self._allowed: list[Network] = list(allowed or ())
-        self._exempt: set[str] = set()
+        self._exempt: set[tuple[str, int]] = set()
         self._refused: dict[str, Address] = {}
 
-    def exempt(self, host: str) -> None:
-        """Let a host be wherever it is: a proxy, which the user has named."""
-        self._exempt.add(host)
+    def exempt(self, host: str, port: int) -> None:
+        """Let a host be wherever it is, at one port: a proxy, which the user has named."""
+        # Who opens a tunnel looks the proxy up without a port.
+        self._exempt |= {(host, port), (host, 0)}
 
-    def choose(self, host: str, addresses: Sequence[Address]) -> list[Address]:
+    def choose(self, host: str, addresses: Sequence[Address], port: int = 0) -> list[Address]:
         """Return those of a host's addresses that may be connected to."""
-        if host in self._exempt:
+        if (host, port) in self._exempt:
             return list(addresses)
         if addresses and host in self._starts:
             # Once: who answers with another address later wants to be let in.
@@ -128,7 +129,7 @@ class GuardedResolver:
         **named: Any,
     ) -> Any:
         # Twisted has names in letters, requests have them in ASCII.
-        receiver = _Receiver(resolutionReceiver, ascii_host(hostName), self.rules)
+        receiver = _Receiver(resolutionReceiver, ascii_host(hostName), portNumber, self.rules)
         try:
             address = ip_address(hostName)
         except ValueError:
@@ -145,9 +146,10 @@ class GuardedResolver:
 class _Receiver:
     """Passes on what may be connected to, once all addresses of a host are known."""
 
-    def __init__(self, receiver: Any, host: str, rules: Collection[AddressRules]) -> None:
+    def __init__(self, receiver: Any, host: str, port: int, rules: Collection[AddressRules]) -> None:
         self._receiver = receiver
         self._host = host
+        self._port = port
         self._rules = rules
         self._found: dict[Address, Any] = {}
 
@@ -159,7 +161,7 @@ class _Receiver:
 
     def resolutionComplete(self) -> None:  # noqa: N802
         found = list(self._found)
-        chosen = {address for rules in self._rules for address in rules.choose(self._host, found)}
+        chosen = {address for rules in self._rules for address in rules.choose(self._host, found, self._port)}
         for address, resolved in self._found.items():
             if address in chosen or not self._rules:
                 self._receiver.addressResolved(resolved)
@@ -217,7 +219,8 @@ class InnerAddressMiddleware:
 
     def process_request(self, request: Request) -> None:
         if proxy := request.meta.get("proxy"):
-            self._rules.exempt(urlsplit(proxy).hostname or "")
+            parts = urlsplit(proxy)
+            self._rules.exempt(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         if isinstance(exception, CannotResolveHostError):

@@ -13,8 +13,8 @@ from scrapy.http import Response
 
 from crawler.page import ROW
 from crawler.politeness.hosts import FAILED, Hosts, asked_to_wait, host_of
-from crawler.politeness.robots import AWAY, RobotsUnreachableError
-from crawler.reasons import reason_of
+from crawler.politeness.robots import RobotsUnreachableError
+from crawler.reasons import has_bad_certificate, is_away, reason_of
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,9 @@ class PausingMiddleware:
             return self._put_back(request)
         if isinstance(exception, RobotsUnreachableError):
             return self._failed(request, exception.why, exception.status, exception.asked_for, is_page=False)
-        if isinstance(exception, AWAY):
+        if has_bad_certificate(exception):
+            request.meta["dont_retry"] = True
+        if is_away(exception):
             return self._failed(request, reason_of(exception)[0].replace("_", " "))
         return None
 

@@ -10,14 +10,7 @@ from typing import NamedTuple
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-    ResponseDataLossError,
-)
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http.request import NO_CALLBACK
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
@@ -26,19 +19,10 @@ from scrapy.utils.misc import build_from_crawler
 from crawler.politeness.hosts import Hosts, asked_to_wait, host_of
 from crawler.politeness.inner_addresses import InnerAddressError
 from crawler.politeness.robots_rules import crawl_delay, decode, forbids_for_now, own_name, rules_for
-from crawler.reasons import ROBOTS_UNKNOWN, reason_of
+from crawler.reasons import ROBOTS_UNKNOWN, is_away, reason_of
 from dedup.display import plain
 
 logger = logging.getLogger(__name__)
-
-AWAY = (
-    CannotResolveHostError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    ResponseDataLossError,
-)
-"""What a request fails with where its host is away."""
 
 _A_DAY = 86_400.0
 
@@ -126,7 +110,7 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
             logger.info("%s/robots.txt is taken for empty: %s", plain(origin), error)
         except Exception as error:  # whatever it is, what is not known is not allowed
             self._stats.inc_value(f"robotstxt/exception_count/{type(error)}")
-            if not isinstance(error, AWAY):
+            if not is_away(error):
                 raise IgnoreRequest(f"{ROBOTS_UNKNOWN} be asked for") from error
             raise RobotsUnreachableError(reason_of(error)[0].replace("_", " ")) from error
         else:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from scrapy import Request
+
 from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
 from dedup.rules.memory import SECONDS
@@ -108,6 +110,10 @@ class SiteArguments:
             max_age=max_age,
             warc=warc,
         )
+
+    def is_start(self, request: Request) -> bool:
+        """Say whether a request is for one of `urls`, if by a redirect."""
+        return request.meta.get("redirect_urls", [request.url])[0] in self.urls
 
 
 def as_texts(arguments: Mapping[str, object]) -> dict[str, str]:

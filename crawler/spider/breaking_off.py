@@ -11,6 +11,7 @@ from scrapy.http import Response
 from scrapy.http.headers import Headers
 
 from crawler.page import KIND, is_page
+from crawler.spider.arguments import SiteArguments
 
 # Smaller ones are fetched whole: their status tells more than their type.
 _STOP_ABOVE_BYTES = 65_536
@@ -24,11 +25,15 @@ class BreakingOffMiddleware:
     It has to be closer to the downloader than Scrapy's middleware that retries.
     """
 
+    def __init__(self, arguments: SiteArguments) -> None:
+        self._arguments = arguments
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if getattr(crawler.spider, "arguments", None) is None:
+        arguments = getattr(crawler.spider, "arguments", None)
+        if arguments is None:
             raise NotConfigured
-        middleware = cls()
+        middleware = cls(arguments)
         crawler.signals.connect(middleware.headers_received, signals.headers_received)
         return middleware
 
@@ -36,14 +41,15 @@ class BreakingOffMiddleware:
         """Handle the signal.
 
         Raises:
-            StopDownload: it is not HTML, and large or of unknown length.
+            StopDownload: it is neither HTML nor a feed that the crawl starts with, and large or of unknown length.
         """
         if not is_page(request.meta.get(KIND)) or b"Location" in headers:
             return
         content_type = (headers.get("Content-Type") or b"text/html").lower()
         # An unknown length comes as None or as a string.
         is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
-        if b"html" not in content_type and not is_small:
+        may_be_feed = b"xml" in content_type and self._arguments.is_start(request)
+        if b"html" not in content_type and not is_small and not may_be_feed:
             raise StopDownload(fail=True)
 
     def process_exception(self, request: Request, exception: Exception) -> Response | None:

@@ -12,7 +12,7 @@ from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 from scrapy.settings import BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -169,6 +169,12 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         return spider
 
+    async def log_in(self) -> None:
+        """Do nothing; a subclass can log in here, by `self.crawler.engine.download_async`.
+
+        It is awaited whenever a crawl begins or goes on, before any page is fetched. What it raises ends the crawl.
+        """
+
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
         if self.archives is not None:
@@ -207,10 +213,13 @@ class SiteSpider(Spider):
             yield self.make_request(SITEMAP, url)
 
     def parse_sitemap(self, response: Response, depth: int = 0) -> Iterator[Request]:
-        """Follow the pages and further sitemaps that a sitemap, or a feed, lists."""
+        """Follow the pages and further sitemaps that a sitemap or a feed lists, which may be a start URL."""
         try:
             sitemap = read_sitemap(response.body, response.url, self.crawler.settings.getint("DOWNLOAD_MAXSIZE"))
         except SitemapError as error:
+            if response.request is not None and is_page(response.request.meta.get(KIND)):
+                skip(self.crawler, response.url, "not_html", str(error), request=response.request)
+                return
             logger.warning("sitemap %s cannot be read: %s", response.url, error)
             self.crawler.stats.inc_value("crawler/broken_sitemaps")
             return
@@ -241,11 +250,13 @@ class SiteSpider(Spider):
         return False
 
     async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
-        """Yield the page, and requests for its links."""
+        """Yield the page, and requests for its links; of a feed that the crawl starts with, those for its entries."""
+        if isinstance(response, XmlResponse) and response.request and self.arguments.is_start(response.request):
+            for request in self.parse_sitemap(response):
+                yield request
+            return
         is_passed_over = PASSED_OVER in response.flags
-        self.crawler.stats.inc_value("crawler/passed_over" if is_passed_over else "crawler/fetched")
-        if NOT_MODIFIED in response.flags:
-            self.crawler.stats.inc_value("crawler/not_modified")
+        self._count(response)
         if is_known_duplicate(response):
             if not is_passed_over:
                 await self._known.prepare_moving(response)
@@ -265,9 +276,7 @@ class SiteSpider(Spider):
                 nofollow |= why_none == NOT_FOUND
         elif not is_passed_over:
             await self._known.prepare_moving(response)
-            if read.problem is not None:
-                logger.warning("%s is stored without text: %s", clean(response.url), clean(read.problem))
-                self.crawler.stats.inc_value("crawler/extraction_failed")
+            self._tell_problem(read)
             if self._is_tried_out():
                 read.extraction.signature = None  # which these commands cannot print
             yield make_page(*read, depth=depth)
@@ -286,6 +295,16 @@ class SiteSpider(Spider):
         finally:
             if self.archives is not None and response.request is not None:
                 self.archives.leave(response.request)
+
+    def _count(self, response: Response) -> None:
+        self.crawler.stats.inc_value("crawler/passed_over" if PASSED_OVER in response.flags else "crawler/fetched")
+        if NOT_MODIFIED in response.flags:
+            self.crawler.stats.inc_value("crawler/not_modified")
+
+    def _tell_problem(self, read: _Read) -> None:
+        if read.problem is not None:
+            logger.warning("%s is stored without text: %s", clean(read.response.url), clean(read.problem))
+            self.crawler.stats.inc_value("crawler/extraction_failed")
 
     async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
         """Extract a page, as the server has sent it or as the browser makes it."""

@@ -11,6 +11,7 @@ from dedup.ledger.brake import Brakes
 from dedup.ledger.elections import Elections
 from dedup.rules.decision import ALONE, Kept, Outcome
 from dedup.rules.documents import Content, Match, StoredDocument
+from dedup.rules.scope import owner_of
 from dedup.rules.settings import Brake, DedupSettings
 from dedup.sql.schema import documents, verdicts
 
@@ -173,7 +174,11 @@ class Clusters:
             if known.id in (leader.keeper_id, leader.exported_id):
                 document_rows.change_document(connection, leader.id, {"keeper_id": None, "exported_id": None})
             return False
-        if leader.keeper_id != known.id and known.canonical_digest is None:
+        keeper_id = leader.keeper_id or leader.id
+        keeper = document_rows.find_with_leaders(connection, [keeper_id]).get(keeper_id)
+        is_unmoved = known.canonical_digest is None and keeper_id != known.id
+        # Of another site, its best copy is another one now, which the keeper has never met.
+        if is_unmoved and keeper is not None and owner_of(keeper.key) == owner_of(known.key):
             return False
         return self._elections.anew(connection, leader.id, leader.keeper_id).is_changed
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, ScalarSelect, and_, bindparam, func, literal,
 from dedup.ledger import document_rows
 from dedup.rules.documents import StoredDocument
 from dedup.rules.keepers import MOST_VOTES, Copy, KeeperPolicy
+from dedup.rules.scope import owner_of
 from dedup.sql.schema import documents
 
 _led = documents.alias("led")
@@ -85,8 +86,8 @@ class Elections:
         """Elect after a document has joined a cluster, or was seen again in it.
 
         A document that joins can only bring forward itself and the copy that it names; everybody else the keeper has
-        beaten before. Only where the keeper has lost something all are asked: `before` is what the document was, if it
-        was in the cluster and may have changed.
+        beaten before. Only where the keeper is no better than these, or has lost something, all are asked: `before` is
+        what the document was, if it was in the cluster and may have changed.
         """
         keeper_id = leader.keeper_id or leader.id
         parameters = {
@@ -98,42 +99,42 @@ class Elections:
         }
         rows = list(connection.execute(_CONTENDERS, parameters))
         keeper = next((row for row in rows if row.id == keeper_id), None)
-        is_gone = keeper is None or leader.id not in (keeper.id, keeper.leader_id)
-        if is_gone or (before is not None and _has_lost(keeper, before, canonical_digest)):
+        if keeper is None or leader.id not in (keeper.id, keeper.leader_id):
+            return self.anew(connection, leader.id, leader.keeper_id)
+        if before is not None and _has_lost(keeper, before, canonical_digest):
             return self.anew(connection, leader.id, leader.keeper_id)
         by_leader = next(row.canonical_digest for row in rows if row.id == leader.id)
         votes = {row.id: row.votes + (row.key_digest == by_leader) for row in rows}
-        return self._elect(connection, (leader.id, leader.keeper_id), rows, votes, rows[0].duplicates)
+        # The leader is there for its vote.
+        contenders = [row for row in rows if row.id in (keeper_id, document_id) or row.key_digest == canonical_digest]
+        if self._best(contenders, votes).id != keeper_id:
+            return self.anew(connection, leader.id, leader.keeper_id)
+        if leader.keeper_id is None:
+            document_rows.set_keeper(connection, leader.id, keeper_id)
+        return Standing(keeper_id, keeper.key, is_changed=False, duplicates=rows[0].duplicates)
 
     def anew(self, connection: Connection, leader_id: int, keeper_id: int | None) -> Standing:
         """Elect among all members of a cluster, whose keeper was another one before; None: its leader."""
         rows = list(connection.execute(_ALL, {"leader": leader_id}))
         by_name = Counter(row.canonical_digest for row in rows)
         votes = {row.id: by_name[row.key_digest] for row in rows}
-        return self._elect(connection, (leader_id, keeper_id), rows, votes, min(len(rows) - 1, self._most))
+        elected = self._best(rows, votes)
+        if elected.id != keeper_id:
+            document_rows.set_keeper(connection, leader_id, elected.id)
+        is_changed = elected.id != (keeper_id or leader_id)
+        return Standing(elected.id, elected.key, is_changed, min(len(rows) - 1, self._most))
 
-    def _elect(
-        self,
-        connection: Connection,
-        before: tuple[int, int | None],
-        rows: list[Any],
-        votes: Mapping[int, int],
-        duplicates: int,
-    ) -> Standing:
-        leader_id, keeper_id = before
+    def _best(self, rows: list[Any], votes: Mapping[int, int]) -> Any:
         # The same key may be there twice, of two item classes or spiders.
         copies = [
             Copy(row.key, min(votes[row.id] + row.redirected, MOST_VOTES), row.first_run_id, row.text_bytes)
             for row in rows
         ]
-        place = copies.index(self._policy.best(copies))
-        elected, keeper = rows[place].id, rows[place].key
-        if elected != keeper_id:
-            document_rows.set_keeper(connection, leader_id, elected)
-        return Standing(elected, keeper, elected != (keeper_id or leader_id), duplicates)
+        return rows[copies.index(self._policy.best(copies))]
 
 
 def _has_lost(keeper: Any, before: StoredDocument, canonical_digest: bytes | None) -> bool:
-    if keeper.id == before.id:
+    # Where the best copy of another site is worse than it was, one that the keeper has never met is its best.
+    if keeper.id == before.id or owner_of(keeper.key) != owner_of(before.key):
         return True
     return bool(before.canonical_digest == keeper.key_digest != canonical_digest)

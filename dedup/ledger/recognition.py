@@ -9,7 +9,7 @@ from dedup.ledger.batch import Batch
 from dedup.ledger.document_rows import Digests, Relatives
 from dedup.ledger.identity import Identity, is_same
 from dedup.rules.documents import Content, Document, StoredDocument
-from dedup.rules.scope import host_of
+from dedup.rules.scope import host_of, owner_of
 from dedup.signature.normalise import clean
 
 
@@ -136,6 +136,8 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
     text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
     words = b"" if document.signature is None else document.signature.words
     canonical = clean(document.canonical) if document.canonical else document.key
+    # What a site says of the pages of others counts for nothing.
+    is_vote = canonical != document.key and owner_of(canonical) == owner_of(document.key)
     return Content(
         source.text_digest,
         source.fingerprint,
@@ -143,7 +145,7 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
         text_bytes,
         document.body_digest,
         words,
-        None if canonical == document.key else arriving.identity.digest_of(canonical),
+        arriving.identity.digest_of(canonical) if is_vote else None,
         document.redirected,
         arriving.keys,
     )

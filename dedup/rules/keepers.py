@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from dedup.errors import SettingsError
+from dedup.rules.scope import owner_of
 from dedup.rules.setting_values import from_json
 
 MOST_VOTES = 100
@@ -26,8 +27,8 @@ class Copy(NamedTuple):
 
     Attributes:
         key: its key; in a crawl its URL.
-        votes: how many other members name it as their canonical address, and one more if a redirect
-            led to it; at most 100.
+        votes: how many other members of its site name it as their canonical address, and one more if a
+            redirect led to it; at most 100. 0 where it is compared with copies of other sites.
         run: the number of the run that saw its key first; earlier runs have smaller numbers.
         text_bytes: size of its text in UTF-8.
     """
@@ -118,12 +119,21 @@ class KeeperPolicy:
         return policy
 
     def best(self, copies: Iterable[Copy]) -> Copy:
-        """Return the keeper of some copies, at least one.
+        """Return the keeper of some copies, at least one: the best of the best of each site.
+
+        A site can name whatever it likes, of which it makes as many pages as it likes: votes are for its own copies.
 
         Raises:
             KeeperRuleError: a rule failed, or did not return a number.
         """
-        return min(copies, key=lambda copy: (*(-_rate(rule, name, copy) for name, rule in self.rules), copy.key))
+        sites: dict[str, list[Copy]] = {}
+        for copy in copies:
+            sites.setdefault(owner_of(copy.key), []).append(copy)
+        best = [min(of_site, key=self._rank) for of_site in sites.values()]
+        return best[0] if len(best) == 1 else min(best, key=lambda copy: self._rank(copy._replace(votes=0)))
+
+    def _rank(self, copy: Copy) -> tuple[float | str, ...]:
+        return (*(-_rate(rule, name, copy) for name, rule in self.rules), copy.key)
 
 
 def _rate(rule: Rule, name: str, copy: Copy) -> float:

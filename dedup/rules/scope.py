@@ -21,6 +21,7 @@ from dedup.signature.signature import Signature, digest
 # Understood by Python and by PostgreSQL.
 BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
 _HOST = re.compile(BEFORE_HOST + r"(?P<host>[^/?#@ ]*)")
+_SAME_SITE = re.compile(r"^(?:(?:www|m|mobile|amp)\.)+(?=[^.:]+\.)")
 _PORT = re.compile(":[0-9]*$")
 _FINGERPRINT_BYTES = 8
 
@@ -38,6 +39,11 @@ def host_of(key: str) -> str:
     """Return host and port of a URL in lower case; of a key that is no URL the empty string."""
     found = _HOST.match(key)
     return found["host"].lower() if found else ""
+
+
+def owner_of(key: str) -> str:
+    """Return what URLs of a site have in common: host and port, without a leading `www.` or that of its phone pages."""
+    return _SAME_SITE.sub("", host_of(key))
 
 
 class Scopes:

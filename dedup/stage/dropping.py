@@ -8,7 +8,7 @@ from scrapy.exceptions import DropItem
 
 from dedup.display import counted, logged
 from dedup.rules.decision import Decision, Kept, Verdict
-from dedup.rules.scope import host_of
+from dedup.rules.scope import owner_of
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class DroppedByDedup(DropItem):
     def speaks_for_links(self) -> bool:
         """Whether the links of the dropped page are those of its original: of another host they may lead elsewhere."""
         original = self.decision.original if self.decision is not None else None
-        return original is None or _owner(original) == _owner(self.key)
+        return original is None or owner_of(original) == owner_of(self.key)
 
 
 class ExactDuplicate(DroppedByDedup):
@@ -59,10 +59,6 @@ class Replaced(DroppedByDedup):
 
 class Undecided(DroppedByDedup):
     """No verdict was written: the database failed, or a rule for keepers did; the next crawl sees the item again."""
-
-
-def _owner(key: str) -> str:
-    return host_of(key).removeprefix("www.")
 
 
 def dropped_by(decision: Decision, *, drop_unchanged: bool) -> DroppedByDedup | None:

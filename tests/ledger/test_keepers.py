@@ -69,7 +69,7 @@ PLAIN = Copy("http://a.example/story", 0, 2, 500)
 @pytest.mark.parametrize(
     "better",
     [
-        PLAIN._replace(key="http://b.example/story?x", votes=1),
+        PLAIN._replace(key="http://a.example/story?x", votes=1),
         PLAIN._replace(key="https://b.example/story?x"),
         PLAIN._replace(key="http://b.example/story?x", run=1),
         PLAIN._replace(key="http://b.example/story?x", text_bytes=501),
@@ -87,7 +87,7 @@ def test_a_rule_outweighs_all_that_come_after_it(place: int) -> None:
     theirs = [pair[1] if at <= place else pair[0] for at, pair in enumerate((votes, https, run, size))]
     one, other = (
         Copy(f"{'https' if values[1] else 'http'}://{name}", values[0], values[2], values[3])
-        for name, values in (("long.example/story/of/the/bridge", ours), ("s.example", theirs))
+        for name, values in (("example.com/story/of/the/bridge", ours), ("example.com", theirs))
     )
     assert best(one, other) == best(other, one) == one.key
 
@@ -232,6 +232,34 @@ def test_no_copy_votes_for_itself_and_strangers_have_no_vote(start: Callable[...
     assert shelf.see(B, canonical=B).outcome.keeper == A
 
 
+@pytest.mark.parametrize("canonical", ["http://copies.example/1", A])
+def test_pages_of_another_site_oust_no_copy_by_what_they_name(start: Callable[..., Shelf], canonical: str) -> None:
+    shelf = start(swap_keeper=True)
+    shelf.see(B, size=900)
+    shelf.see(A)
+    for number in range(20):
+        shelf.see(f"http://copies.example/{number}", canonical=canonical, redirected=number == 2)
+    assert shelf.keepers() == {B: B}
+
+
+def test_pages_for_phones_vote_for_those_of_their_site(start: Callable[..., Shelf]) -> None:
+    shelf = start(swap_keeper=True)
+    shelf.see("https://m.news.example/story", size=900)
+    shelf.see("https://www.news.example/story")
+    shelf.see("https://m.news.example/story", size=900, canonical="https://www.news.example/story")
+    assert shelf.keepers() == {"https://m.news.example/story": "https://www.news.example/story"}
+
+
+def test_votes_count_among_the_copies_of_a_site(start: Callable[..., Shelf]) -> None:
+    """Its best copy is what its pages name, which is worse than that of another site."""
+    shelf = start(swap_keeper=True)
+    shelf.see("http://a.example/long-address")
+    shelf.see("https://b.example/print", canonical="http://b.example/the-long-address-of-a-story")
+    assert shelf.see("http://b.example/the-long-address-of-a-story").outcome.keeper == "http://a.example/long-address"
+    shelf.see("https://b.example/print")
+    assert shelf.keepers() == {"http://a.example/long-address": "https://b.example/print"}
+
+
 def test_a_redirect_is_a_vote(start: Callable[..., Shelf]) -> None:
     shelf = start(swap_keeper=True)
     shelf.see(A, size=900)
@@ -307,7 +335,8 @@ def test_the_same_members_have_the_same_keeper_in_whatever_order_they_arrived(
         order = list(range(len(members)))
         chance.shuffle(order)
         # Keys of the same length that sort alike in each order.
-        keys = [f"http{'s' if https else ''}://h{number:06}.example/{at}" for at, (https, *_) in enumerate(members)]
+        sites = [f"http{'s' if https else ''}://{'ab'[at % 2]}{number:06}" for at, (https, *_) in enumerate(members)]
+        keys = [f"{site}.example/{at}" for at, site in enumerate(sites)]
         for at in order:
             _, size, named, redirected = members[at]
             canonical = keys[named] if named is not None and named < len(keys) else None
@@ -362,7 +391,7 @@ def test_whatever_changes_every_cluster_has_the_keeper_that_its_members_elect(
 ) -> None:
     shelf = start(swap_keeper=True)
     chance = Random(seed)
-    keys = [f"http{'s' if at % 3 == 0 else ''}://news.example/{'x' * at}" for at in range(7)]
+    keys = [f"http{'s' if at % 3 == 0 else ''}://{host}.example/{'x' * at}" for at in range(5) for host in ("a", "b")]
     texts = [SIGNATURE, make_signature(edited(TEXT, 3)), OTHER, THIRD]
     for step in range(60):
         if step == 30:

@@ -14,7 +14,7 @@ from dedup.errors import IncompatibleDatabaseError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.documents import Document
-from dedup.rules.scope import Scope, Scopes
+from dedup.rules.scope import Scope, Scopes, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import digest, distance, make_signature
 from tests.crawling import crawl
@@ -45,6 +45,22 @@ NEAR, EXACT, NEW = Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.NEW
 )
 def test_what_the_keys_of_a_scope_have_in_common(scope: str, key: str, expected: str) -> None:
     assert Scopes(Scope(scope)).of(key) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("https://www.News.example/x", "news.example"),
+        ("http://m.news.example:8080/x", "news.example:8080"),
+        ("https://www.m.news.example/", "news.example"),
+        ("https://shop.news.example/", "shop.news.example"),
+        ("https://www.example/", "www.example"),
+        ("http://m.localhost:80/", "m.localhost:80"),
+        ("report.txt", ""),
+    ],
+)
+def test_a_site_is_a_host_however_its_pages_for_phones_are_called(key: str, expected: str) -> None:
+    assert owner_of(key) == expected
 
 
 def test_domains_are_told_without_the_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,8 +79,9 @@ def test_allowed_networks_take_the_place_of_the_starts() -> None:
     assert rules.choose("other.example", [ip_address("10.200.0.1")])
     assert rules.choose("other.example", [ip_address("64:ff9b::10.0.0.1")])
     assert not rules.choose("start.example", [ME])
-    rules.exempt("proxy.example")
-    assert rules.choose("proxy.example", [ME]) == [ME]
+    rules.exempt("proxy.example", 3128)
+    assert rules.choose("proxy.example", [ME], 3128) == rules.choose("proxy.example", [ME]) == [ME]
+    assert not rules.choose("proxy.example", [ME], 80)
 
 
 def test_networks_are_read() -> None:

@@ -1,4 +1,4 @@
-"""Cookies with a domain: they are kept and sent, and nobody but the site is asked for anything."""
+"""Cookies are kept and sent within bounds, and nobody but the site is asked for anything."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
-from tests.crawling import crawl_command, run
-from tests.localsite import Asked, LocalSite, Reply, article
+from crawler.runtime.cookies import MOST_BYTES, MOST_DOMAINS, OfflineCookiesMiddleware
+from tests.crawling import crawl, crawl_command, run
+from tests.localsite import HTML, Asked, LocalSite, Reply, article
 
 pytestmark = pytest.mark.slow
 
@@ -58,3 +62,42 @@ def test_cookie_of_a_public_suffix_is_refused(tmp_path: Path) -> None:
     )
     result = run([sys.executable, "-c", program])
     assert result.stdout.strip() == "[True, True, False, False]"
+
+
+def test_cookies_without_end_are_bounded_and_the_session_stays(tmp_path: Path) -> None:
+    number = 300
+
+    def answer(asked: Asked) -> Reply:
+        if len(asked.headers.get("Cookie", "")) > 8_000:
+            return Reply(b"headers are too large", 431)
+        at = int(asked.path.removeprefix("/"))
+        cookies = [("Set-Cookie", f"of_{at}={'x' * 4_000}; Path=/")] + [("Set-Cookie", "session=me")] * (at == 0)
+        html = article(asked.path, [f"/{at}" for at in range(number)])
+        return Reply(html.encode(), headers=[("Content-Type", HTML), *cookies])
+
+    with LocalSite({f"/{at}": answer for at in range(number)}) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/0")
+        sent = [asked.headers.get("Cookie", "") for asked in site.asked[2:]]
+    assert len(result.pages) == number
+    assert max(map(len, sent)) <= MOST_BYTES
+    assert all("session=me" in cookies for cookies in sent)
+    assert any("of_" in cookies for cookies in sent)
+
+
+def test_jar_is_bounded_in_cookies_and_domains() -> None:
+    middleware = OfflineCookiesMiddleware.from_crawler(get_crawler())
+    jar = middleware.jars[None]
+    request = Request("http://a.b.shop.example/")
+    domains = ("a.b.shop.example", "b.shop.example", "shop.example")
+    cookies = [f"c{at}={'x' * 500}; Domain={domain}" for at in range(10, 40) for domain in domains]
+    middleware.process_response(request, Response(request.url, headers={"Set-Cookie": cookies}))
+    assert {cookie.domain for cookie in jar} == {f".{domain}" for domain in domains}
+    assert sum(len(cookie.value or "") for cookie in jar) <= len(domains) * MOST_BYTES
+    middleware.process_request(request)
+    assert MOST_BYTES / 2 < len(request.headers["Cookie"] or b"") <= MOST_BYTES
+    assert b"c39=" in (request.headers["Cookie"] or b"")
+    for at in range(MOST_DOMAINS):
+        response = Response(f"http://h{at}.example/", headers={"Set-Cookie": "a=b"})
+        middleware.process_response(Request(response.url), response)
+    assert len(jar) == MOST_DOMAINS
+    assert not any("shop" in cookie.domain for cookie in jar)

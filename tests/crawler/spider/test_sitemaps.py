@@ -9,7 +9,7 @@ import pytest
 from crawler.pages.extraction import MAX_URL_CHARACTERS
 from crawler.spider.sitemaps import MOST_ENTRIES, MOST_LEVELS, Sitemap, SitemapError, read_sitemap
 from tests.crawling import crawl_site_here
-from tests.localsite import LocalSite, Reply, article
+from tests.localsite import LocalSite, Reply, article, redirect
 
 HERE = "https://example.com/maps/all.xml"
 ONE = "https://example.com/one"
@@ -108,9 +108,33 @@ def test_sitemap_of_other_hosts_says_so_in_one_line(tmp_path: Path) -> None:
     assert told in outcome.messages
 
 
-def test_feed_starts_a_crawl(tmp_path: Path) -> None:
-    with LocalSite({"/one": article("one"), "/two": article("two")}) as site:
-        feed = RSS.replace("https://example.com", site.url)
-        site.pages["/feed"] = Reply(feed.encode(), headers={"Content-Type": "application/rss+xml"})
-        outcome = crawl_site_here(tmp_path / "crawl.db", sitemap=site.url + "/feed")
-    assert outcome.count("dedup/new") == 1
+@pytest.mark.parametrize("argument", ["url", "sitemap"])
+@pytest.mark.parametrize(
+    ("feed", "kind"), [(RSS, "application/rss+xml"), (RSS_1, "text/xml"), (ATOM, "application/atom+xml")]
+)
+def test_feed_starts_a_crawl(feed: str, kind: str, argument: str, tmp_path: Path) -> None:
+    # Too long for what brings no page.
+    long = feed + " " * 100_000
+    with LocalSite(
+        {"/one": article("one", ["/three"]), "/two?a=1&b=2": article("two"), "/three": article("3")}
+    ) as site:
+        body = long.replace("https://example.com", site.url).encode()
+        site.pages |= {"/feed": redirect("/feed.xml"), "/feed.xml": Reply(body, headers={"Content-Type": kind})}
+        outcome = crawl_site_here(tmp_path / "crawl.db", **{argument: f"{site.url}/feed"})
+    assert (outcome.count("dedup/new"), outcome.count("crawler/fetched")) == (3, 3)
+    assert not any(name.startswith("crawler/skipped") for name in outcome.stats)
+
+
+def test_feed_that_is_linked_is_no_page_and_lists_nothing(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front", ["/feed"]), "/one": article("one")}) as site:
+        body = RSS.replace("https://example.com", site.url).encode()
+        site.pages["/feed"] = Reply(body, headers={"Content-Type": "application/rss+xml"})
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
+        assert site.hits["/one"] == 0
+    assert outcome.count("crawler/skipped/not_html") == 1
+
+
+def test_xml_that_is_no_feed_is_no_page(tmp_path: Path) -> None:
+    with LocalSite({"/map": Reply(b"<a/>", headers=XML)}) as site:
+        outcome = crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/map")
+    assert outcome.count("crawler/skipped/not_html") == 1

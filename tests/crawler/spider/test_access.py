@@ -1,0 +1,327 @@
+"""Sites behind a certificate that nobody vouches for, a proxy or a login: each crawled from a real server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from subprocess import Popen
+from threading import Thread
+from urllib.parse import urlsplit
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.crawling import Crawl, crawl, crawl_command, finish, start
+from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+DAY = timedelta(days=1)
+
+
+class Certificates:
+    """Certificates of 127.0.0.1, each signed by its own key."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def make(self, name: str, ends: timedelta) -> ssl.SSLContext:
+        """Return what a server shows."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        now = datetime.now(UTC)
+        unsigned = x509.CertificateBuilder(own, own, key.public_key(), 1, now - 2 * DAY, now + ends)
+        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+        certificate = unsigned.add_extension(names, critical=False).sign(key, hashes.SHA256())
+        form = (serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        self.path(name).write_bytes(
+            key.private_bytes(serialization.Encoding.PEM, *form) + certificate.public_bytes(serialization.Encoding.PEM)
+        )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self.path(name))
+        return context
+
+    def path(self, name: str) -> Path:
+        return self._folder / f"{name}.pem"
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> Certificates:
+    return Certificates(tmp_path)
+
+
+# Certificates
+
+PAGES = {"/": article("front", ["/a"]), "/a": article("a")}
+STRICT = {"DOWNLOAD_VERIFY_CERTIFICATES": True}
+
+
+def test_pages_behind_an_expired_certificate_are_stored(certificates: Certificates, tmp_path: Path) -> None:
+    with LocalSite(PAGES, tls=certificates.make("expired", -DAY)) as site:
+        result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    assert result.paths(site.url) == ["/", "/a"]
+
+
+def test_certificates_are_checked_where_that_is_asked_for(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = certificates.make("good", DAY)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates.path("good")))
+    with (
+        LocalSite(PAGES, tls=good) as site,
+        LocalSite(PAGES, tls=certificates.make("expired", -DAY)) as expired,
+        LocalSite() as redirecting,
+    ):
+        redirecting.pages["/"] = redirect(f"{expired.url}/old")
+        # The name localhost is in no certificate.
+        starts = [f"{site.url}/", f"{redirecting.url}/", f"{expired.url}/", f"{site.other_url}/"]
+        result = crawl(tmp_path / "crawl.db", STRICT, url=",".join(starts))
+    assert sorted(result.pages) == [f"{site.url}/", f"{site.url}/a"]
+    assert result.skipped == {"bad_certificate": 3}
+    assert result.summary["skipped"].split("   ")[-1] == "3 bad certificate"
+    assert "crawler/put_back" not in result.stats
+    assert not result.errors
+
+
+# Proxies
+
+
+class Proxy(ThreadingHTTPServer):
+    """Passes requests of http and tunnels of https on to a site, whatever host is asked for.
+
+    Attributes:
+        asked: method, address and Proxy-Authorization of each request.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, site: LocalSite) -> None:
+        self.site = site
+        self.asked: list[tuple[str, str, str | None]] = []
+        super().__init__(("127.0.0.1", 0), _Passing)
+
+
+class _Passing(BaseHTTPRequestHandler):
+    server: Proxy
+    protocol_version = "HTTP/1.1"
+
+    def _note(self) -> None:
+        self.server.asked.append((self.command, self.path, self.headers.get("Proxy-Authorization")))
+
+    def do_GET(self) -> None:
+        self._note()
+        connection = HTTPConnection("127.0.0.1", self.server.site.port)
+        own = {name: value for name, value in self.headers.items() if not name.lower().startswith("proxy-")}
+        connection.request("GET", urlsplit(self.path).path, headers=own)
+        with connection.getresponse() as response:
+            body = response.read()
+            self.send_response(response.status)
+            self.send_header("Content-Type", response.headers["Content-Type"])
+        connection.close()
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_CONNECT(self) -> None:
+        self._note()
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+        with socket.create_connection(("127.0.0.1", self.server.site.port)) as there:
+            back = Thread(target=_pass_on, args=(there, self.connection))
+            back.start()
+            _pass_on(self.connection, there)
+            back.join()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def _pass_on(one: socket.socket, other: socket.socket) -> None:
+    with suppress(OSError):
+        while piece := one.recv(65536):
+            other.sendall(piece)
+        other.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def proxy_to(site: LocalSite) -> Iterator[Proxy]:
+    with Proxy(site) as proxy:
+        thread = Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        yield proxy
+        proxy.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_on_this_machine_that_asks_for_a_password(
+    scheme: str, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = certificates.make("own", DAY) if scheme == "https" else None
+    with LocalSite(PAGES, tls=tls) as site, proxy_to(site) as proxy:
+        for name in ("no_proxy", "NO_PROXY", f"{scheme.upper()}_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://me:p%40ss@127.0.0.1:{proxy.server_port}")
+        result = crawl(tmp_path / "crawl.db", url=f"{scheme}://shop.example/")
+        told = {name for asked in site.asked for name in asked.headers}
+    assert sorted(result.pages) == [f"{scheme}://shop.example/", f"{scheme}://shop.example/a"]
+    tunnel = ("CONNECT", "shop.example:443")
+    passed_on = {("GET", f"http://shop.example{path}") for path in ("/", "/a", "/robots.txt")}
+    credentials = f"Basic {b64encode(b'me:p@ss').decode()}"
+    assert set(proxy.asked) == {(*asked, credentials) for asked in ({tunnel} if tls else passed_on)}
+    assert "Proxy-Authorization" not in told
+
+
+# Logins
+
+FORM = """
+from scrapy import FormRequest, Request
+from crawler.spider.site import SiteSpider
+
+class MembersSpider(SiteSpider):
+    name = "members"
+
+    async def log_in(self):
+        download = self.crawler.engine.download_async
+        form = await download(Request("{url}/login"))
+        token = form.css("[name=token]::attr(value)").get()
+        answer = await download(FormRequest("{url}/login", formdata={{"password": "{password}", "token": token}}))
+        if "welcome" not in answer.text:
+            raise ValueError("no such member")
+"""
+FROM_START = """
+from scrapy import FormRequest
+from crawler.spider.site import SiteSpider
+
+class MembersSpider(SiteSpider):
+    name = "members"
+
+    async def start(self):
+        yield FormRequest("{url}/login", formdata={{"password": "sesame"}})
+"""
+BY_TOKEN = """
+from crawler.spider.site import SiteSpider
+
+class MembersSpider(SiteSpider):
+    name = "members"
+
+    def make_request(self, kind, url, depth=0):
+        request = super().make_request(kind, url, depth)
+        if url.startswith("{url}/"):
+            request.headers["Authorization"] = "Bearer of good news"
+        return request
+"""
+
+
+def members_only(number: int) -> LocalSite:
+    """Serves pages to who has sent the form of its page for logins, and that page to all others."""
+    form = '<form method="post"><input name="password"><input name="token" value="t7"></form>'
+    pages = {f"/{at}": article(f"members {at}") for at in range(number)}
+    pages["/"] = article("welcome", pages)
+
+    def answer(asked: Asked) -> Page:
+        if asked.path == "/login":
+            if asked.body == b"password=sesame&token=t7":
+                return Reply(status=302, headers={"Location": "/", "Set-Cookie": "session=open"})
+            return article("login", foot=form)
+        return pages[asked.path] if asked.headers.get("Cookie") == "session=open" else redirect("/login")
+
+    return LocalSite({"/login": answer} | dict.fromkeys(pages, answer))
+
+
+class Members:
+    """Runs Scrapy with a spider of the project's, in a file of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._spider = folder / "members.py"
+        self.file = folder / "crawl.db"
+        self.database = f"sqlite:///{self.file}"
+
+    def start(self, source: str, command: str = "crawl", **arguments: object) -> Popen[str]:
+        self._spider.write_text(source, encoding="utf-8")
+        words = crawl_command(arguments, {"SPIDER_MODULES": "members", "DEDUP_DATABASE_URL": self.database})
+        words[words.index("site")] = "members"
+        if command == "continue":
+            words = [*words[:3], "continue", "-s", f"DEDUP_DATABASE_URL={self.database}"]
+        # A process of its own, which finds the file.
+        process = start(words, before=lambda: None)
+        assert isinstance(process, Popen)
+        return process
+
+    def run(self, source: str, command: str = "crawl", **arguments: object) -> Crawl:
+        return finish(self.start(source, command, **arguments), database_url=self.database)
+
+
+@pytest.fixture
+def members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Members:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return Members(tmp_path)
+
+
+def test_spider_that_logs_in_by_a_form_does_so_again_when_a_killed_crawl_goes_on(members: Members) -> None:
+    with members_only(30) as site:
+        source = FORM.format(url=site.url, password="sesame")
+        site.answers = 12
+        process = members.start(source, url=f"{site.url}/")
+        wait_until(lambda: len(site.asked) > 12 or process.poll() is not None)
+        os.killpg(process.pid, signal.SIGKILL)
+        site.answers = None
+        finish(process, accidents=True)
+        result = members.run(source, "continue")
+        # Whoever comes without a session is sent there.
+        assert site.hits["/login"] == 2 * 2
+    assert len(result.pages) == 31
+    assert not result.errors
+
+
+def test_login_that_fails_ends_the_crawl_before_any_page(members: Members) -> None:
+    with members_only(3) as site:
+        result = members.run(FORM.format(url=site.url, password="guess"), url=f"{site.url}/")
+        assert set(site.hits) == {"/robots.txt", "/login"}
+    assert result.status == 1
+    assert "the login failed: ValueError: no such member" in result.errors[0]
+
+
+def test_form_that_the_frontier_cannot_keep_ends_the_crawl_in_one_line(members: Members) -> None:
+    with members_only(3) as site:
+        result = members.run(FROM_START.format(url=site.url), url=f"{site.url}/")
+    assert result.status == 1
+    assert f"POST {site.url}/login was not made by make_request" in result.errors[0]
+
+
+@pytest.mark.parametrize("way", ["settings", "spider"])
+def test_what_is_secret_is_told_to_no_other_host(way: str, members: Members) -> None:
+    with LocalSite() as site:
+        site.pages |= {"/": article("front", ["/away"]), "/away": redirect(f"{site.other_url}/here")}
+        site.pages["/here"] = article("here", [f"{site.url}/back", "/there"])
+        site.pages |= {"/back": article("back"), "/there": article("there")}
+        hosts = {"url": f"{site.url}/", "allowed_domains": "127.0.0.1,localhost"}
+        if way == "settings":
+            basic = {"HTTPAUTH_USER": "me", "HTTPAUTH_PASS": "sesame", "HTTPAUTH_DOMAIN": f"127.0.0.1:{site.port}"}
+            crawl(members.database, basic, **hosts)
+            assert b"sesame" not in members.file.read_bytes()
+        else:
+            members.run(BY_TOKEN.format(url=site.url), **hosts)
+        told = {(asked.path, asked.host.split(":")[0], "Authorization" in asked.headers) for asked in site.asked}
+    assert {each for each in told if each[0] != "/robots.txt"} == {
+        ("/", "127.0.0.1", True),
+        ("/away", "127.0.0.1", True),
+        ("/back", "127.0.0.1", True),
+        ("/here", "localhost", False),
+        ("/there", "localhost", False),
+    }
