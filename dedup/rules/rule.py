@@ -44,6 +44,11 @@ class Rule(StrEnum):
         return self.name.lower()
 
     @property
+    def plain(self) -> str:
+        """What it means for two documents, in a few words for people who read reports."""
+        return _PLAIN[self]
+
+    @property
     def is_duplicate(self) -> bool:
         """Whether the second document is dropped by it."""
         return self in (Rule.SAME_TEXT, Rule.SAME_BYTES, Rule.PAPER) or self.is_by_check
@@ -59,6 +64,27 @@ class Rule(StrEnum):
         return self in _SIMILAR
 
 
+_PLAIN = {
+    Rule.SAME_TEXT: "the same text",
+    Rule.SAME_BYTES: "the same file",
+    Rule.SAME_SHORT_TEXT: "the same few words",
+    Rule.TOO_SHORT: "too short to compare",
+    Rule.NO_FEATURES: "nothing to compare",
+    Rule.TOO_FAR: "fingerprints far apart",
+    Rule.NO_KEY: "nothing in common",
+    Rule.FAR_FROM_LEADER: "too far from its cluster",
+    Rule.PAPER: "fingerprints close together",
+    Rule.JACCARD: "most of the text is the same",
+    Rule.CONTAINMENT: "one text holds the other",
+    Rule.SHORT_ALIKE: "short, and mostly the same",
+    Rule.NOT_ALIKE: "little in common",
+    Rule.LESS_ALIKE: "alike, but not enough",
+    Rule.REPLACED: "words replaced here and there",
+    Rule.REWRITTEN: "a long part is another",
+    Rule.ADDED: "much stands in one alone",
+    Rule.SWAPPED: "another name throughout",
+    Rule.RENUMBERED: "other numbers",
+}
 _SIMILAR = {
     Rule.SAME_SHORT_TEXT,
     Rule.LESS_ALIKE,

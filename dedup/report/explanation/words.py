@@ -16,6 +16,8 @@ MOST_PLACES = 20
 # Of two texts: comparing so many takes half a second and 125 MB.
 _MOST_PAIRS_OF_TOKENS = 1_000_000_000
 _CONTEXT = 4
+# Tokens.
+_SENTENCE = 10
 # One word that stayed between two that were changed is read as one change more easily.
 _FEWEST_BETWEEN = 2
 
@@ -51,13 +53,16 @@ class WordDiff:
         place_count: in how many places they differ.
         tokens_removed: how many tokens of text A are not in text B, all places together.
         tokens_added: how many tokens of text B are not in text A.
-        places: the first of the places, at most `MOST_PLACES`.
+        places: the first of the places, at most `MOST_PLACES`, and the telling one.
+        telling: the number, among these, of the place that says most of whether B may go: the longest sentence that B
+            alone has, else another number, else the most words that B alone has, else the most that it has not.
     """
 
     place_count: int
     tokens_removed: int
     tokens_added: int
     places: list[Place]
+    telling: int = 0
 
 
 def tokens_of(text: str, scheme: Scheme) -> Tokens:
@@ -73,12 +78,27 @@ def are_too_long(a: int, b: int) -> bool:
 def diff_words(a: Tokens, b: Tokens) -> WordDiff:
     """Say where two texts differ."""
     changes = merge_neighbours(find_changes(a.parts(), b.parts()))
+    shown = changes[:MOST_PLACES]
+    telling = max(changes, key=lambda change: _telling(a, b, change), default=None)
+    if telling is not None and telling not in shown:
+        shown[-1] = telling
     return WordDiff(
         len(changes),
         sum(change.a_end - change.a_start for change in changes),
         sum(change.b_end - change.b_start for change in changes),
-        [_place(a, b, change) for change in changes[:MOST_PLACES]],
+        [_place(a, b, change) for change in shown],
+        0 if telling is None else shown.index(telling),
     )
+
+
+def _telling(a: Tokens, b: Tokens, change: TokenChange) -> tuple[int, bool, int, int]:
+    added = change.b_end - change.b_start
+    passages = (
+        _changed_passage(a, change.a_start, change.a_end),
+        _changed_passage(b, change.b_start, added + change.b_start),
+    )
+    has_numbers = all(any(map(str.isdigit, text)) for text in passages)
+    return added if added >= _SENTENCE else 0, has_numbers, added, change.a_end - change.a_start
 
 
 def merge_neighbours(changes: Iterable[TokenChange]) -> list[TokenChange]:

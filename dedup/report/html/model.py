@@ -83,7 +83,7 @@ def page_of(report: Report, compare: Compare) -> Page:
         "runs": list(report.runs),
         "host": report.host,
         "counts": asdict(counts),
-        "rules": {rule.short: str(rule) for rule in Rule},
+        "rules": {rule.short: [rule.plain, str(rule)] for rule in Rule},
         "rows": columns,
         "rows_cut": seen.rows - len(rows),
         "differences": dict(_differences(rows, compare)),

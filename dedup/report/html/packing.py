@@ -48,8 +48,13 @@ def difference_of(found: WordDiff) -> dict[str, Any]:
         "places": found.place_count,
         "removed": found.tokens_removed,
         "added": found.tokens_added,
+        "telling": found.telling,
         "shown": [
-            [_passage(each) for each in (place.before, place.removed, place.added, place.after)]
+            [
+                *map(_passage, (place.before, place.removed, place.added, place.after)),
+                place.tokens_removed,
+                place.tokens_added,
+            ]
             for place in found.places
         ],
     }

@@ -19,7 +19,7 @@ pytestmark = needs_chromium
 
 ROWS = (
     row("https://news.example/sure", similarity=0.95),
-    row("https://news.example/doubtful", similarity=0.56, distance=9),
+    row("https://news.example/doubtful", similarity=0.56, distance=9, lost=9),
     row("https://www.example/less", similarity=0.7, decided=NOON + 3 * DAY),
     row("https://www.example/same", verdict=EXACT, similarity=1.0, distance=0, rule="same_text"),
     row("https://news.example/other", "https://news.example/two", verdict=SIMILAR, similarity=0.6, rule="replaced"),
@@ -44,7 +44,7 @@ def test_most_doubtful_drop_is_the_first_thing_in_the_list(open_page: Open) -> N
     seen = open_page(report_of(*ROWS))
     assert seen.keys() == ["doubtful", "less"]
     told = seen.page.inner_text("#list .row >> nth=0")
-    for text in (".56", "9 bits", "jaccard", "ferry → night bus"):
+    for text in ("56%", "most of the text is the same", "other words: … at noon the ferry → night bus"):
         assert text in told
 
 
@@ -96,6 +96,10 @@ def test_report_without_drops_says_so(open_page: Open) -> None:
         (lambda page: page.fill("#f-search", "港"), ["港"]),
         (lambda page: page.fill("#f-search", "%e6%b8"), ["港"]),
         (lambda page: page.fill("#f-search", "example/two"), ["港"]),
+        (lambda page: page.fill("#f-search", "host:www alike:<80"), ["less"]),
+        (lambda page: page.fill("#f-search", "rule:most lost:>5"), ["doubtful"]),
+        (lambda page: page.fill("#f-search", "lost:0 less"), ["less"]),
+        (lambda page: page.fill("#f-search", "Night Bus"), ["doubtful", "less", "sure", "港"]),
         (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
         (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
         (lambda page: page.select_option("#f-rule", "same_text"), ["same"]),
@@ -144,8 +148,10 @@ def test_pair_shows_the_differing_words_side_by_side(open_page: Open) -> None:
     dialog = seen.page.locator("dialog")
     assert dialog.locator("del").all_text_contents() == ["ferry"]
     assert dialog.locator("ins").all_text_contents() == ["night bus"]
+    assert "9 bits of 64" not in dialog.inner_text()
+    dialog.locator("summary").click()
     told = dialog.inner_text()
-    for text in ("https://news.example/doubtful", "jaccard: Jaccard similarity", ".56", "9 bits of 64"):
+    for text in ("https://news.example/doubtful", "56%", "jaccard: Jaccard similarity", ".56", "9 bits of 64"):
         assert text in told
 
 
@@ -159,11 +165,27 @@ def test_keyboard_alone_does_it(open_page: Open) -> None:
     keys.press("ArrowLeft")
     assert "https://news.example/doubtful" in seen.page.inner_text("dialog")
     keys.press("n")
+    # On to the next one, with the one that is judged counted.
+    assert seen.page.inner_text("dialog h2") == "Pair 2 of 2, 1 judged"
+    keys.press("r")
+    keys.press("u")
+    assert seen.page.inner_text("dialog h2") == "Pair 2 of 2, 1 judged"
     keys.press("Escape")
-    seen.page.wait_for_function("() => document.activeElement.dataset.place === '0'")
+    seen.page.wait_for_function("() => document.activeElement.dataset.place === '1'")
     assert seen.page.get_attribute("#list .row >> nth=0", "data-said") == "no"
+    assert seen.page.get_attribute("#list .row >> nth=1", "data-said") == "none"
     keys.press("/")
     assert seen.page.evaluate("() => document.activeElement.id") == "f-search"
+
+
+def test_pair_has_an_address_of_its_own(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.view("similar")
+    seen.open_row(0)
+    assert seen.page.evaluate("() => location.hash").startswith("#pair-")
+    seen.page.reload()
+    seen.page.wait_for_selector("html[data-ready]")
+    assert "https://news.example/other" in seen.page.inner_text("dialog[open]")
 
 
 # Marks
@@ -173,6 +195,7 @@ def mark(seen: Seen, at: int, said: str) -> None:
     seen.open_row(at)
     seen.page.click(f'dialog button.mark[data-said="{said}"]')
     seen.page.keyboard.press("Escape")
+    seen.page.wait_for_function("() => location.hash === ''")
 
 
 def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open, tmp_path: Path) -> None:

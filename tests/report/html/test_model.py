@@ -83,7 +83,7 @@ def test_only_the_most_doubtful_pairs_are_compared(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(model, "MOST_COMPARED", 2)
     data = page_of(report_of(*ROWS), COMPARED).data
     assert list(data["differences"]) == [0, 1]
-    assert data["differences"][0]["shown"] == [["at noon the", "ferry", "night bus", "leaves"]]
+    assert data["differences"][0]["shown"] == [["at noon the", "ferry", "night bus", "leaves", 1, 2]]
 
 
 def test_nothing_is_said_of_pairs_whose_words_are_not_stored() -> None:

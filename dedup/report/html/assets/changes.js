@@ -69,7 +69,7 @@ class ChangesPage {
       "article.row",
       { "aria-label": row.change },
       make("div.figures.kind", {}, make("strong", {}, row.change)),
-      make("div.texts", {}, make("div.line", {}, opener(addressOf(this.shown(row.key)))), make("div.line.muted", {}, ...this.about(row)), make("div.line.third", {}, firstDifference(row.difference) ?? "")),
+      make("div.texts", {}, make("div.line", {}, opener(addressOf(this.shown(row.key)))), make("div.line.muted", {}, ...this.about(row)), make("div.line.third", {}, tellingDifference(row.difference) ?? "")),
     );
   }
 }

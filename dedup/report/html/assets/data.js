@@ -1,5 +1,7 @@
 "use strict";
 
+const CONDITION = /\b(host|rule|lost|alike):([<>]?)(\S+)/g;
+
 /** The pairs of the report, by their numbers; all that is asked of one is looked up in the columns. */
 class Pairs {
   constructor(data) {
@@ -42,6 +44,11 @@ class Pairs {
     };
   }
 
+  /** Return what a rule means in a few words; "" for none, its name for one of a later version. */
+  plainRule(rule) {
+    return rule ? (this.data.rules[rule]?.[0] ?? rule) : "";
+  }
+
   isDuplicate(row) {
     return this.columns.verdicts[this.columns.verdict[row]].endsWith("duplicate");
   }
@@ -54,11 +61,33 @@ class Pairs {
     return !this.cutKeys.has(this.columns.dropped[row]) && !this.cutKeys.has(this.columns.original[row]);
   }
 
-  /** Return for each key whether a text is part of it, as it is or as it is shown. */
+  /**
+   * Return a function that says of a pair whether it is searched for.
+   * @param {string} text words of addresses or of what differs; and conditions, such as host:example rule:holds lost:>50 alike:<80
+   */
   search(text) {
     this.lowered ??= this.data.keys.map((key, number) => `${key}\n${this.data.shown[number] ?? ""}`.toLowerCase());
-    const wanted = text.toLowerCase();
-    return this.lowered.map((key) => key.includes(wanted));
+    const c = this.columns;
+    const tests = [];
+    const words = text.toLowerCase().replace(CONDITION, (_, name, sign, wanted) => {
+      const number = parseFloat(wanted);
+      const compare = { "<": (value) => value < number, ">": (value) => value > number, "": (value) => value === number }[sign];
+      tests.push(
+        {
+          host: (row) => c.hosts[c.host[row]].includes(wanted),
+          rule: (row) => c.rule[row] !== null && `${c.rules[c.rule[row]]} ${this.plainRule(c.rules[c.rule[row]])}`.includes(wanted),
+          lost: (row) => compare(c.lost[row]),
+          alike: (row) => compare(Math.round(c.similarity[row] * 100)),
+        }[name],
+      );
+      return "";
+    }).trim();
+    if (words) {
+      const isIn = this.lowered.map((key) => key.includes(words));
+      const differs = (row) => this.data.differences[row]?.shown.some((place) => place.slice(0, 4).join(" ").includes(words));
+      tests.push((row) => isIn[c.dropped[row]] || isIn[c.original[row]] || differs(row));
+    }
+    return (row) => tests.every((test) => test(row));
   }
 
   /**
@@ -69,13 +98,13 @@ class Pairs {
    */
   select(view, filter, marks) {
     const c = this.columns;
-    const found = filter.search ? this.search(filter.search) : null;
+    const isWanted = this.search(filter.search);
     const host = filter.host === "" ? -1 : c.hosts.indexOf(filter.host);
     const rule = filter.rule === "" ? -1 : c.rules.indexOf(filter.rule);
     const selected = [];
     for (let row = 0; row < this.size; row++) {
       if (view === "look" ? c.doubtful[row] !== 1 : (view === "similar") === this.isDuplicate(row)) continue;
-      if (found && !found[c.dropped[row]] && !found[c.original[row]]) continue;
+      if (!isWanted(row)) continue;
       if (filter.cluster !== null && c.original[row] !== filter.cluster) continue;
       if (filter.host !== "" && c.host[row] !== host) continue;
       if (filter.rule !== "" && c.rule[row] !== rule) continue;

@@ -20,7 +20,7 @@ class RowDialog {
   open(list, place) {
     this.list = list;
     this.place = place;
-    this.dialog.replaceChildren(this.head(place, list.items.length), ...this.content(list.items[place]));
+    this.dialog.replaceChildren(this.head(place, list.items), ...this.content(list.items[place]));
     if (!this.dialog.open) this.dialog.showModal();
     this.dialog.scrollTop = 0;
     this.dialog.querySelector("h2").focus();
@@ -38,7 +38,11 @@ class RowDialog {
     if (place >= 0 && place < this.list.items.length) this.open(this.list, place);
   }
 
-  head(place, count) {
+  title(place, items) {
+    return `${this.name} ${whole(place + 1)} of ${whole(items.length)}`;
+  }
+
+  head(place, items) {
     const button = (text, label, act, isOff) => {
       const element = make("button.quiet", { type: "button", "aria-label": label, ...(isOff ? { disabled: "" } : {}) }, text);
       element.addEventListener("click", act);
@@ -47,9 +51,9 @@ class RowDialog {
     return make(
       "header",
       {},
-      make("h2", { id: "pair-title", tabindex: "-1" }, `${this.name} ${whole(place + 1)} of ${whole(count)}`),
+      make("h2", { id: "pair-title", tabindex: "-1" }, this.title(place, items)),
       button("←", "The one before", () => this.step(-1), place === 0),
-      button("→", "The next one", () => this.step(1), place === count - 1),
+      button("→", "The next one", () => this.step(1), place === items.length - 1),
       button("✕", "Close", () => this.dialog.close(), false),
     );
   }

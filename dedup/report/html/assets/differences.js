@@ -12,14 +12,28 @@ function clipped(text) {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
-/** Return the first words that differ, in one line: what went and what came. */
-function firstDifference(found) {
+const HAS_NUMBER = /\p{N}/u;
+const FEW_WORDS = 6;
+
+/** Say what kind of difference a place is, and how large. */
+function kindOfPlace([, removed, added, , gone, come]) {
+  if (!gone) return `+${counted(come, "word")}`;
+  if (!come) return `−${counted(gone, "word")}`;
+  if (Math.max(gone, come) > FEW_WORDS) return `${counted(gone, "word")}, now ${come}`;
+  if (HAS_NUMBER.test(removed) && HAS_NUMBER.test(added)) return "another number";
+  return gone === 1 && come === 1 ? "another word" : "other words";
+}
+
+/** Return the words that say most of how two texts differ, in one line: how many, what went and what came. */
+function tellingDifference(found) {
   if (!found) return null;
   if (!found.places) return make("span.differs", {}, "the same words; only what stands between them differs");
-  const [before, removed, added, after] = found.shown[0];
+  const place = found.shown[found.telling];
+  const [before, removed, added, after] = place;
   return make(
     "span.differs",
     { dir: "auto" },
+    make("strong", {}, `${kindOfPlace(place)}: `),
     before ? `… ${visible(before)} ` : "",
     removed ? make("del", {}, clipped(visible(removed))) : "",
     removed && added ? " → " : " ",

@@ -29,12 +29,21 @@ class ReportPage {
     window.addEventListener("keydown", (event) => this.press(event));
     this.showMarks();
     this.show(data.counts.doubtful ? "look" : data.counts.dropped ? "dropped" : "numbers");
+    this.openLinked();
+  }
+
+  /** Open the pair that the address of the page names. */
+  openLinked() {
+    const row = parseInt(/^#pair-(\d+)$/.exec(location.hash)?.[1] ?? "", 10);
+    if (!(row < this.pairs.size)) return;
+    this.show(this.pairs.isDuplicate(row) ? "dropped" : "similar");
+    this.dialog.open(this.list, this.list.items.indexOf(row));
   }
 
   makeTabs() {
     for (const view of VIEWS) {
       const count = view.count(this.data);
-      if (view.id === "hosts" && !count) continue;
+      if (count === 0 || (view.id === "hosts" && count === 1)) continue;
       const tab = make("button", { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": view.panel }, view.title, count === null ? null : make("span.count", {}, whole(count)));
       tab.addEventListener("click", () => this.show(view.id));
       byId("tabs").append(tab);
@@ -54,7 +63,7 @@ class ReportPage {
     const fill = (id, all, words) => byId(id).append(make("option", { value: "" }, all), ...words.map(([value, text]) => make("option", { value }, text)));
     fill("f-host", "all", [...columns.hosts].sort().map((host) => [host, visible(host) || "(none)"]));
     fill("f-verdict", "all", [["near duplicate", "near duplicate"], ["exact duplicate", "exact duplicate"], ["similar", "similar"], ["kept", "kept all the same"]]);
-    fill("f-rule", "all", [...columns.rules].sort().map((rule) => [rule, rule]));
+    fill("f-rule", "all", [...columns.rules].sort().map((rule) => [rule, this.pairs.plainRule(rule)]));
     fill("f-mark", "all", [["none", "not looked at"], ["no", "not a duplicate"], ["yes", "rightly dropped"]]);
     byId("dates").hidden = !columns.decided.some((moment) => moment > 0);
     byId("filters").addEventListener("input", () => this.refresh());

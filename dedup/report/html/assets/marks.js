@@ -11,6 +11,7 @@ class Marks {
     this.place = PLACE + pairs.data.identity;
     this.isKept = true;
     this.said = new Map();
+    this.last = [];
     this.changed = () => {};
     try {
       this.said = new Map(JSON.parse(localStorage.getItem(this.place) ?? "[]"));
@@ -34,8 +35,22 @@ class Marks {
   toggle(row, said) {
     const name = this.name(row);
     const pair = this.pairs.get(row);
+    this.last.push([name, this.said.get(name)]);
     if (this.of(row) === said) this.said.delete(name);
     else this.said.set(name, { said, kind: pair.rule ?? pair.verdict });
+    this.keep();
+  }
+
+  /** Take back what was said last in this page. */
+  undo() {
+    if (!this.last.length) return;
+    const [name, before] = this.last.pop();
+    if (before) this.said.set(name, before);
+    else this.said.delete(name);
+    this.keep();
+  }
+
+  keep() {
     try {
       localStorage.setItem(this.place, JSON.stringify([...this.said]));
     } catch (error) {
@@ -62,8 +77,8 @@ class Marks {
   }
 }
 
-/** Return the two buttons that say something of a pair. */
-function markButtons(marks, row) {
+/** Return the two buttons that say something of a pair; `done` is called once it is said. */
+function markButtons(marks, row, done) {
   const isMarkable = marks.pairs.isMarkable(row);
   const button = (said, text) => {
     const element = make(
@@ -77,6 +92,7 @@ function markButtons(marks, row) {
       for (const each of element.parentElement.querySelectorAll("button.mark")) {
         each.setAttribute("aria-pressed", String(marks.of(row) === each.dataset.said));
       }
+      if (marks.of(row) !== "none") done();
     });
     return element;
   };

@@ -7,14 +7,14 @@ function pairRow(pairs, marks, row) {
   const relation = pairs.isDropped(row) ? "copy of" : pairs.isDuplicate(row) ? "kept, copy of" : "kept, similar to";
   return make(
     "article.row",
-    { "data-said": said, "aria-label": `${pair.verdict}, similarity ${similarityOf(pair.similarity)}` },
-    make("div.figures", {}, make("strong", {}, similarityOf(pair.similarity)), make("span", {}, counted(pair.distance, "bit")), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, make("span.rule", {}, pair.rule ?? "")),
+    { "data-said": said, "aria-label": `${pair.verdict}, ${Math.round(pair.similarity * 100)}% alike` },
+    make("div.figures", {}, make("strong", {}, `${Math.round(pair.similarity * 100)}%`), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null),
     make(
       "div.texts",
       {},
       make("div.line", {}, opener(addressOf(pairs.shown(pair.dropped)))),
-      make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original))),
-      make("div.line.third", {}, firstDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
+      make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original)), make("span.rule", {}, pairs.plainRule(pair.rule))),
+      make("div.line.third", {}, tellingDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
     ),
     make("div.said", {}, { no: "not a duplicate", yes: "rightly dropped", none: "" }[said]),
   );
@@ -26,16 +26,28 @@ class PairDialog extends RowDialog {
     super(dialog, "Pair");
     this.pairs = pairs;
     this.marks = marks;
-    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(RIGHTLY_DROPPED) };
+    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(RIGHTLY_DROPPED), u: () => this.undo() };
+    this.dialog.addEventListener("close", () => history.replaceState(null, "", "#"));
   }
 
   content(row) {
+    history.replaceState(null, "", `#pair-${row}`);
     const pair = this.pairs.get(row);
     return [this.sides(pair), this.facts(pair), this.differences(pair), this.foot(row)];
   }
 
   mark(said) {
     this.dialog.querySelector(`button.mark[data-said="${said}"]:not([disabled])`)?.click();
+  }
+
+  undo() {
+    this.marks.undo();
+    this.open(this.list, this.place);
+  }
+
+  title(place, items) {
+    const judged = items.filter((row) => this.marks.of(row) !== "none").length;
+    return super.title(place, items) + (judged ? `, ${whole(judged)} judged` : "");
   }
 
   sides(pair) {
@@ -50,15 +62,30 @@ class PairDialog extends RowDialog {
     const rules = this.pairs.data.rules;
     const fact = (name, ...value) => make("div", {}, make("dt", {}, name), make("dd", {}, ...value));
     return make(
-      "dl.facts",
+      "section",
       {},
-      fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept: ${pair.kept}` : pair.verdict),
-      fact("Similarity", similarityOf(pair.similarity)),
-      fact("Distance", `${counted(pair.distance, "bit")} of 64`),
-      ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "Says more", `${counted(pair.lost, "word")} that nothing else that is stored has`)] : []),
-      fact("Rule", pair.rule ? `${pair.rule}: ${rules[pair.rule] ?? "not known to this version"}` : "decided in an earlier run"),
-      ...(pair.matched === null ? [] : [fact("Found by", linkOf(this.pairs.key(pair.matched), this.pairs.shown(pair.matched)))]),
-      ...(pair.decided ? [fact("Decided", `${momentOf(pair.decided)}, run ${visible(pair.run)}`)] : []),
+      make(
+        "dl.facts",
+        {},
+        fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept: ${pair.kept}` : pair.verdict),
+        fact("Alike", `${Math.round(pair.similarity * 100)}%`),
+        ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "Says more", `${counted(pair.lost, "word")} that nothing else that is stored has`)] : []),
+        fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
+      ),
+      make(
+        "details.decided",
+        {},
+        make("summary", {}, "How it was decided"),
+        make(
+          "dl.facts",
+          {},
+          fact("Rule", pair.rule ? `${pair.rule}: ${rules[pair.rule]?.[1] ?? "not known to this version"}` : "decided in an earlier run"),
+          fact("Similarity", similarityOf(pair.similarity)),
+          fact("Distance", `${counted(pair.distance, "bit")} of 64`),
+          ...(pair.matched === null ? [] : [fact("Found by", linkOf(this.pairs.key(pair.matched), this.pairs.shown(pair.matched)))]),
+          ...(pair.decided ? [fact("Decided", `${momentOf(pair.decided)}, run ${visible(pair.run)}`)] : []),
+        ),
+      ),
     );
   }
 
@@ -75,7 +102,7 @@ class PairDialog extends RowDialog {
   }
 
   foot(row) {
-    const hint = make("p.muted.keys", {}, "Keys: ← → other pairs, n not a duplicate, r rightly dropped, Esc back to the list");
-    return make("footer", {}, markButtons(this.marks, row), hint);
+    const hint = make("p.muted.keys", {}, "Keys: ← → other pairs, n not a duplicate, r rightly dropped, u undo, Esc back to the list");
+    return make("footer", {}, markButtons(this.marks, row, () => this.step(1)), hint);
   }
 }
