@@ -190,12 +190,13 @@ def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> N
     assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
 
 
+@pytest.mark.parametrize("option", ["-o", "-O"])
 @pytest.mark.slow
-def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path) -> None:
+def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path, option: str) -> None:
     path, database = tmp_path / "crawl.warc.gz", tmp_path / "crawl.db"
     settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CRAWLER_WORKERS": 1}
     with EndlessSite() as site:
-        process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, ("-o", str(path))))
+        process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, (option, str(path))))
         wait_until(lambda: len(site.asked) > 30)
         os.killpg(process.pid, signal.SIGKILL)
         finish(process, accidents=True)
