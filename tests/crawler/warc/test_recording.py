@@ -6,6 +6,7 @@ import gzip
 import os
 import resource
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -250,6 +251,19 @@ def test_what_is_secret_is_not_written() -> None:
     sent = read_exchange(request, Response(request.url, headers={"Set-Cookie": ["a=1", "b=2"]}))
     assert sent.sent == [("Host", "example.com"), ("Accept", "*/*")]
     assert sent.received == [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+
+
+@pytest.mark.parametrize(
+    "value", ["/caf\u00e9", "inline; filename=\u00e9.html", "/caf\u00e9".encode().decode("latin-1")]
+)
+def test_headers_are_written_as_they_came(tmp_path: Path, value: str) -> None:
+    file = WarcFile(tmp_path / "a.warc.gz", overwrite=False, made_by=[])
+    odd = [("Content-Type", "text/html"), ("X-Odd", value)]
+    file.write(replace(exchange(), received=odd, sent=odd), None)
+    file.close()
+    content = gzip.decompress((tmp_path / "a.warc.gz").read_bytes())
+    assert content.count(b"X-Odd: " + value.encode("latin-1") + b"\r\n") == 2
+    assert [each.kind for each in read_warc(tmp_path / "a.warc.gz")] == ["warcinfo", "response", "request"]
 
 
 @pytest.fixture
