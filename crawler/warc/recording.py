@@ -18,6 +18,7 @@ from w3lib.url import file_uri_to_path
 
 from crawler.feeds.run import FeedRun
 from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
+from crawler.spider.arguments import SiteArguments
 from crawler.warc.file import ArchiveError, WarcFile
 from crawler.warc.records import (
     IDENTICAL_PAYLOAD,
@@ -65,8 +66,9 @@ class RecordingMiddleware:
     - It has to be closer to the downloader than what decodes, redirects, or answers by itself.
     """
 
-    def __init__(self, crawler: Crawler, file: WarcFile, duplicates: Duplicates) -> None:
+    def __init__(self, crawler: Crawler, arguments: SiteArguments, file: WarcFile, duplicates: Duplicates) -> None:
         self._crawler = crawler
+        self._arguments = arguments
         self._file = file
         self._duplicates = duplicates
         self._stopper = CrawlStopper.of(crawler)
@@ -74,12 +76,16 @@ class RecordingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        if getattr(crawler.spider, "arguments", None) is None:
+        arguments: SiteArguments | None = getattr(crawler.spider, "arguments", None)
+        if arguments is None:
             raise NotConfigured
         try:
             target = find_target(crawler)
             if target is None:
                 raise NotConfigured
+            if arguments.warc:
+                told = f"{target.path}: what is fetched is written there, and pages are taken from warc: leave it out"
+                raise SettingsError(told)
             given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
             duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
             # What a run has written before it was interrupted is not fetched again.
@@ -87,7 +93,7 @@ class RecordingMiddleware:
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
         except DedupError as error:
             refuse_to_start(error)
-        _recordings[crawler] = recording = cls(crawler, file, duplicates)
+        _recordings[crawler] = recording = cls(crawler, arguments, file, duplicates)
         return recording
 
     @staticmethod
@@ -105,7 +111,8 @@ class RecordingMiddleware:
         exchange = read_exchange(request, response)
         visit = request.meta.get(LAST_VISIT)
         is_same = response.status == NOT_MODIFIED_STATUS and visit is not None
-        if is_page(request.meta.get(KIND)) and (response.status == _FOUND or is_same):
+        may_be_page = is_page(request.meta.get(KIND)) and not self._is_feed(request, response)
+        if may_be_page and (response.status == _FOUND or is_same):
             request.meta[EXCHANGE] = exchange
         elif _is_of_the_crawl(request) and not is_same and not _is_mended_by_time(response.status):
             self._write(exchange, self._find_same(exchange), [], request)
@@ -135,6 +142,11 @@ class RecordingMiddleware:
             if self._duplicates is Duplicates.REVISIT:
                 refers = Refers(NEAR_DUPLICATE, original, None)
         return self._write(exchange, refers, _notes(page, decision), request)
+
+    def _is_feed(self, request: Request, response: Response) -> bool:
+        """Say whether it is a feed that the crawl starts with."""
+        kind = (response.headers.get("Content-Type") or b"").lower()
+        return b"xml" in kind and b"html" not in kind and self._arguments.is_start(request)
 
     def _find_same(self, exchange: Exchange) -> Refers | None:
         same = self._file.find_same(exchange) if exchange.body else None

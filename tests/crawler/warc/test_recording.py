@@ -172,6 +172,17 @@ def test_copies_may_be_headers_or_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_feed_as_a_start_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    with LocalSite({"/": STORY}) as site:
+        feed = f"<rss><channel><item><link>{site.url}/</link></item></channel></rss>"
+        site.pages["/feed"] = Reply(feed.encode(), headers={"Content-Type": "application/rss+xml"})
+        assert crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/feed").status == 0
+    found = of_kind(read_warc(path), "response")
+    assert found.keys() >= {f"{site.url}/", f"{site.url}/feed"}
+
+
+@pytest.mark.slow
 def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.gz"
     tag = {"Content-Type": "text/html", "ETag": '"7"'}
