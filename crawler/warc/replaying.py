@@ -37,7 +37,11 @@ _AT_ONCE = 500
 _NO_LIMIT = 1 << 40
 # They speak of how the page was sent, and it is as it was before.
 _OF_SENDING = frozenset(("content-encoding", "content-length", "transfer-encoding"))
-_SAME = "identical-payload-digest"
+# By which header the content of a record without any is known, by its profile.
+_KNOWN_BY = {"identical-payload-digest": "WARC-Payload-Digest", "server-not-modified": "WARC-Target-URI"}
+_REPEATED = ("200", "304")
+# Each is read from the beginning of its member.
+_MANY_OF_A_MEMBER = 1000
 _TIMES = ("%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
 
 
@@ -67,11 +71,13 @@ class Archives:
             files = find_files(paths).files
         except InputError as error:
             raise SettingsError(str(error)) from None
-        for file in files:
-            if file.format != "warc":
-                raise SettingsError(f"warc {file.name}: no WARC file by its name, .warc or .warc.gz")
-        self._files = {file.path: file for file in files}
-        self._payloads: OrderedDict[str, Place] = OrderedDict()
+        self._files = {file.path: file for file in files if file.format == "warc"}
+        # What else stands in a folder is of no interest.
+        if others := {file.path for file in files}.intersection(paths).difference(self._files):
+            raise SettingsError(f"warc {min(others)}: no WARC file by its name, .warc or .warc.gz")
+        if not self._files:
+            raise SettingsError(f"warc {', '.join(paths)}: no WARC file there, .warc or .warc.gz")
+        self._contents: OrderedDict[str, Place] = OrderedDict()
         self._without_content = 0
         self._under_way: dict[int, asyncio.Event] = {}
 
@@ -94,6 +100,9 @@ class Archives:
             logger.info("pages come from %s", plain(file.name))
             with _opened(file) as raw:
                 for found in find_records(raw, file, 0):
+                    if found.number == _MANY_OF_A_MEMBER:
+                        told = "%s holds many records in a member of gzip, which takes long: warcio recompress mends it"
+                        logger.warning(told, plain(file.name))
                     if isinstance(found.record, BadRecordError):
                         yield f"{file.name} at byte {found.start:,}", str(found.record)
                     elif (place := self._place_of(found, file.path)) is not None:
@@ -105,17 +114,18 @@ class Archives:
     def _place_of(self, found: Found, file: str) -> Place | None:
         """Return where the content of a page stands; None for what is no page, and where it stands nowhere."""
         record = found.record
-        digest = record.rec_headers.get_header("WARC-Payload-Digest")
+        header = record.rec_headers.get_header
         if is_page(record):
             place = Place(file, found.start, found.number)
-            if digest:
-                self._payloads[digest] = place
-                if len(self._payloads) > MOST_PAYLOADS:
-                    self._payloads.popitem(last=False)
+            for known_by in filter(None, map(header, _KNOWN_BY.values())):
+                self._contents[known_by] = place
+            while len(self._contents) > MOST_PAYLOADS:
+                self._contents.popitem(last=False)
             return place
-        if record.rec_type != "revisit":
+        if not _is_page_seen_again(record):
             return None
-        same = self._payloads.get(digest) if record.rec_headers.get_header("WARC-Profile", "").endswith(_SAME) else None
+        known_by = _KNOWN_BY.get(header("WARC-Profile", "").rpartition("/")[2], "")
+        same = self._contents.get(header(known_by))
         self._without_content += same is None
         return same
 
@@ -185,6 +195,15 @@ class ReplayingMiddleware:
 
 def _opened(file: CorpusFile) -> closing[BufferedReader[Any]]:
     return closing(BufferedReader(FileIO(file.path), _BUFFER))
+
+
+def _is_page_seen_again(record: Any) -> bool:
+    """Say whether a record stands for a page, as far as it says, and holds none of its content."""
+    head = record.http_headers
+    if record.rec_type != "revisit" or head is None:
+        return bool(record.rec_type == "revisit")
+    kind = head.get_header("Content-Type") or "text/html"
+    return head.get_statuscode() in _REPEATED and "html" in kind.lower()
 
 
 def _address_of(record: Any) -> str:

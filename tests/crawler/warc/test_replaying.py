@@ -22,9 +22,10 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from crawler.demo.server import DemoServer
+from crawler.warc import replaying
 from settings import site
 from tests.crawler.warc.archives import of_kind, read_warc
-from tests.crawling import ROOT, Crawl, ask, crawl, crawl_command, crawl_site_here, finish, run, start
+from tests.crawling import ROOT, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
 from tests.localsite import article
 from tests.waiting import HANG, wait_until
 
@@ -215,19 +216,59 @@ def test_run_that_goes_on_finds_its_pages_though_a_file_was_added(tmp_path: Path
     assert all(f"<title>{item.url.rpartition('/')[2]}<" in item.html.decode() for item in done.items)
 
 
-def test_record_whose_content_is_elsewhere_is_told(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
-    _, whole = demo
-    revisits = [each for each in read_warc(whole) if each.kind == "revisit"]
-    assert revisits
-    with (tmp_path / "b.warc.gz").open("wb") as file:
+def add_revisit(path: Path, url: str, digest: str, status: str, profile: str = "identical-payload-digest") -> None:
+    with path.open("ab") as file:
         writer = WARCWriter(file)
-        writer.write_record(
-            writer.create_revisit_record(
-                "http://example.com/", "sha1:AAAA", "http://example.com/x", "2020-01-01T00:00:00Z"
-            )
-        )
-    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "b.warc.gz")
-    assert any(each.startswith("1 record without content") for each in outcome.messages)
+        head = StatusAndHeaders(status, list(HTML.items()), protocol="HTTP/1.1")
+        record = writer.create_revisit_record(url, digest, url, "2020-01-01T00:00:00Z", head)
+        record.rec_headers.replace_header("WARC-Profile", f"http://netpreserve.org/warc/1.0/revisit/{profile}")
+        writer.write_record(record)
+
+
+def test_record_whose_content_is_elsewhere_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "b.warc.gz"
+    write(path, page("one"))
+    content = next(each for each in read_warc(path) if each.kind == "response")
+    add_revisit(path, "http://example.com/same", content.headers["WARC-Payload-Digest"], "200 OK")
+    add_revisit(path, "http://example.com/one", "sha1:AAAA", "304 Not Modified", "server-not-modified")
+    add_revisit(path, "http://example.com/gone", "sha1:AAAA", "404 Not Found")
+    alone = crawl_site_here(tmp_path / "a.db", warc=path)
+    assert alone.count("crawler/fetched") == 2
+    assert not any("without content" in each for each in alone.messages)
+    add_revisit(path, "http://example.com/", "sha1:AAAA", "200 OK")
+    add_revisit(path, "http://example.com/two", "sha1:AAAA", "304 Not Modified", "server-not-modified")
+    outcome = crawl_site_here(tmp_path / "b.db", warc=path)
+    assert any(each.startswith("2 records without content") for each in outcome.messages)
+
+
+def test_what_else_is_in_a_folder_is_no_page(tmp_path: Path) -> None:
+    write(tmp_path / "a.warc.gz", page("one"))
+    (tmp_path / "a.cdxj").touch()
+    (tmp_path / "pages.jsonl").write_text("{}")
+    assert len(crawl_site_here(tmp_path / "a.db", warc=tmp_path).items) == 1
+    with pytest.raises(ExitedError) as refused:
+        crawl_site_here(tmp_path / "b.db", warc=tmp_path / "pages.jsonl")
+    assert refused.value.status == 2
+
+
+def test_records_of_one_member_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replaying, "_MANY_OF_A_MEMBER", 2)
+    write(tmp_path / "a.warc", page("one"), page("two"), page("three"), compressed=False)
+    (tmp_path / "a.warc.gz").write_bytes(gzip.compress((tmp_path / "a.warc").read_bytes()))
+    outcome = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc.gz")
+    assert len(outcome.items) == 3
+    assert any("recompress" in each for each in outcome.messages)
+
+
+@pytest.mark.slow
+def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    write(path, page("one"))
+    before = path.read_bytes()
+    done = crawl(tmp_path / "a.db", None, ("-O", str(path)), warc=path)
+    assert done.status == 2
+    assert done.errors == [f"{path}: what is fetched is written there, and pages are taken from warc: leave it out"]
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
