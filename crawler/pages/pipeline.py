@@ -27,7 +27,7 @@ from dedup.signature.deflating import deflate
 from dedup.signature.normalise import clean
 from dedup.sql.database import Database
 from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
-from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
+from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Replaced, Unchanged
 from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
 
@@ -125,7 +125,7 @@ class StoragePipeline:
         if not isinstance(item, Page):
             return
         request = None if response is None else response.request
-        if isinstance(exception, _SEEN) and not self._record(item, exception.decision, request):
+        if isinstance(exception, (*_SEEN, Replaced)) and not self._record(item, exception.decision, request):
             return
         with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):

@@ -172,6 +172,19 @@ def test_copies_may_be_headers_or_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_page_that_a_better_copy_has_replaced_is_written(tmp_path: Path) -> None:
+    longer = STORY.replace("</article>", f"<p>{document(120, 'more')}</p></article>")
+    settings = {"DEDUP_SWAP_KEEPER": True}
+    path = tmp_path / "again.warc.gz"
+    with LocalSite({"/": article("front", ["/story", "/print", "/longer"], words=200)}) as site:
+        site.pages |= {"/story": STORY, "/print": NEARLY, "/longer": longer}
+        crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/")
+        again = crawl(tmp_path / "crawl.db", settings, ("-o", str(path)), url=f"{site.url}/", recrawl=True)
+    assert again.says("/story", "a better copy has taken its place")
+    assert of_kind(read_warc(path), "response").keys() >= {f"{site.url}{name}" for name in ("/story", "/print")}
+
+
+@pytest.mark.slow
 def test_feed_as_a_start_is_written(tmp_path: Path) -> None:
     path = tmp_path / "crawl.warc.gz"
     with LocalSite({"/": STORY}) as site:
