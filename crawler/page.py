@@ -67,6 +67,7 @@ class Exchange:
         address: the IP address of the server; None where it is not known.
         time: when the answer was here.
         seen_before: when the page was seen the last time, where its server was asked whether it has changed since.
+        is_whole: whether the content is all that was on its way.
     """
 
     url: str
@@ -78,6 +79,7 @@ class Exchange:
     address: str | None
     time: datetime
     seen_before: datetime | None = None
+    is_whole: bool = True
 
 
 @dataclass

@@ -62,6 +62,7 @@ def read_exchange(request: Request, response: Response) -> Exchange:
         address=None if response.ip_address is None else str(response.ip_address),
         time=datetime.now(UTC),
         seen_before=None if visit is None else datetime.fromtimestamp(visit.seen, UTC),
+        is_whole="download_stopped" not in response.flags,
     )
 
 
@@ -84,6 +85,8 @@ def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> byt
     about = {"WARC-Date": date}
     if exchange.address is not None:
         about["WARC-IP-Address"] = exchange.address
+    if not exchange.is_whole:
+        about["WARC-Truncated"] = "unspecified"
     # Of what has not changed the server has sent nothing that could have a digest.
     if refers is None or refers.profile != NOT_MODIFIED:
         about["WARC-Payload-Digest"] = payload_digest(exchange)

@@ -172,6 +172,17 @@ def test_copies_may_be_headers_or_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_is_broken_off_is_told_from_what_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    film = Reply(bytes(200_000), 404, headers={"Content-Type": "video/mp4"})
+    with LocalSite({"/": article("front", ["/film", "/gone"]), "/film": film}) as site:
+        crawl(tmp_path / "crawl.db", None, ("-o", str(path)), url=f"{site.url}/")
+    found = of_kind(read_warc(path), "response", "revisit")
+    assert found[f"{site.url}/film"].headers["WARC-Truncated"] == "unspecified"
+    assert "WARC-Truncated" not in found[f"{site.url}/gone"].headers
+
+
+@pytest.mark.slow
 def test_page_that_a_better_copy_has_replaced_is_written(tmp_path: Path) -> None:
     longer = STORY.replace("</article>", f"<p>{document(120, 'more')}</p></article>")
     settings = {"DEDUP_SWAP_KEEPER": True}
