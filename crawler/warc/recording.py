@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -16,9 +16,7 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
-from crawler.feeds.run import FeedRun
 from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
-from crawler.spider.arguments import SiteArguments
 from crawler.warc.file import ArchiveError, WarcFile
 from crawler.warc.records import (
     IDENTICAL_PAYLOAD,
@@ -29,7 +27,7 @@ from crawler.warc.records import (
     as_date,
     read_exchange,
 )
-from dedup.errors import DedupError, SettingsError
+from dedup.errors import SettingsError
 from dedup.rules.decision import Decision
 from dedup.rules.setting_values import to_word
 from dedup.stage.failures import CrawlStopper, refuse_to_start
@@ -66,7 +64,7 @@ class RecordingMiddleware:
     - It has to be closer to the downloader than what decodes, redirects, or answers by itself.
     """
 
-    def __init__(self, crawler: Crawler, arguments: SiteArguments, file: WarcFile, duplicates: Duplicates) -> None:
+    def __init__(self, crawler: Crawler, arguments: Any, file: WarcFile, duplicates: Duplicates) -> None:
         self._crawler = crawler
         self._arguments = arguments
         self._file = file
@@ -76,22 +74,18 @@ class RecordingMiddleware:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        arguments: SiteArguments | None = getattr(crawler.spider, "arguments", None)
+        arguments = getattr(crawler.spider, "arguments", None)
         if arguments is None:
             raise NotConfigured
         try:
             target = find_target(crawler)
             if target is None:
                 raise NotConfigured
-            if arguments.warc:
-                told = f"{target.path}: what is fetched is written there, and pages are taken from warc: leave it out"
-                raise SettingsError(told)
             given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
             duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
-            # What a run has written before it was interrupted is not fetched again.
-            overwrites = target.overwrites and FeedRun(crawler).continued is None
+            overwrites = target.overwrites and crawler not in _continued
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
-        except DedupError as error:
+        except SettingsError as error:
             refuse_to_start(error)
         _recordings[crawler] = recording = cls(crawler, arguments, file, duplicates)
         return recording
@@ -146,7 +140,7 @@ class RecordingMiddleware:
     def _is_feed(self, request: Request, response: Response) -> bool:
         """Say whether it is a feed that the crawl starts with."""
         kind = (response.headers.get("Content-Type") or b"").lower()
-        return b"xml" in kind and b"html" not in kind and self._arguments.is_start(request)
+        return b"xml" in kind and b"html" not in kind and bool(self._arguments.is_start(request))
 
     def _find_same(self, exchange: Exchange) -> Refers | None:
         same = self._file.find_same(exchange) if exchange.body else None
@@ -172,6 +166,11 @@ class Target(NamedTuple):
     overwrites: bool
 
 
+def keep_what_is_there(crawler: Crawler) -> None:
+    """Let a crawl add to its file in any case, as its run goes on: what that has written is not fetched again."""
+    _continued.add(crawler)
+
+
 def is_warc(options: Any) -> bool:
     """Say whether a feed is a web archive, by its options."""
     return options["format"] in FORMATS
@@ -181,7 +180,7 @@ def find_target(crawler: Crawler) -> Target | None:
     """Return the WARC file among the feeds of a crawl; None if there is none.
 
     Raises:
-        SettingsError: it cannot be written there, or there are several.
+        SettingsError: it cannot be written there, there are several, or nothing is fetched.
     """
     feeds = {str(uri): options for uri, options in crawler.settings.getdict("FEEDS").items() if is_warc(options)}
     if not feeds:
@@ -196,6 +195,10 @@ def find_target(crawler: Crawler) -> Target | None:
         )
     if scheme not in ("", "file"):
         raise SettingsError(f"feed {uri}: a WARC file is written on this machine; name a path")
+    if getattr(crawler.spider, "archives", None) is not None:
+        raise SettingsError(
+            f"feed {uri}: what is fetched is written there, and pages are taken from warc: leave it out"
+        )
     spider = "" if crawler.spider is None else crawler.spider.name
     time = datetime.now(UTC).replace(microsecond=0, tzinfo=None).isoformat().replace(":", "-")
     path = apply_uri_params(file_uri_to_path(uri) if scheme else uri, {"name": spider, "time": time})
@@ -233,4 +236,5 @@ def _notes(page: Page, decision: Decision | None) -> list[tuple[str, str]]:
     return [(name, value) for name, value in notes if value]
 
 
+_continued: WeakSet[Crawler] = WeakSet()
 _recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()

@@ -267,7 +267,9 @@ def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
     before = path.read_bytes()
     done = crawl(tmp_path / "a.db", None, ("-O", str(path)), warc=path)
     assert done.status == 2
-    assert done.errors == [f"{path}: what is fetched is written there, and pages are taken from warc: leave it out"]
+    assert done.errors == [
+        f"feed {path}: what is fetched is written there, and pages are taken from warc: leave it out"
+    ]
     assert path.read_bytes() == before
 
 
