@@ -37,6 +37,7 @@ _SHOWN = 60
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    parser.usage = "%(prog)s A B [options]\n       %(prog)s --dropped URL [options]"
     parser.add_argument(
         "documents",
         nargs="*",
