@@ -34,9 +34,7 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--scheme", metavar="NAME", help="how signatures are made: docs/how-a-page-is-decided.md; default: words"
     )
-    group.add_argument(
-        "--dictionary", metavar="FILE", help="Chinese words to add to jieba's; only:FILE: in their place"
-    )
+    group.add_argument("--dictionary", metavar="FILE", help="Chinese words besides jieba's; only:FILE: in their place")
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:
