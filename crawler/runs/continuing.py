@@ -74,7 +74,7 @@ def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str
 
 
 def line_to_continue(crawler: Crawler, reason: str) -> str:
-    """Return the command line that goes on with a crawl that has ended, and what is to be known of it.
+    """Return the command line that goes on with a crawl that has ended.
 
     Args:
         crawler: the crawl.
@@ -86,8 +86,7 @@ def line_to_continue(crawler: Crawler, reason: str) -> str:
     for option in options.hidden():
         if not any(option.startswith(f"-s {name}=") for name in _DATABASES):
             arguments += option.split(" ", 1)
-    why = f"   for {counted(int(limit), 'page')} more" if limit else ""
-    return command_to_continue(crawler, arguments=arguments) + why
+    return command_to_continue(crawler, arguments=arguments)
 
 
 def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:
