@@ -17,10 +17,10 @@ from crawler.output.skipping import named_pages
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import ROBOTS_TXT
-from crawler.runs.continuing import line_to_continue, program
+from crawler.runs.continuing import line_to_continue
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
-from dedup.display import columns_of, counted, lost_text, plain, readable
+from dedup.display import columns_of, counted, lost_text, plain, program, readable
 from dedup.errors import DatabaseError
 from dedup.progress import duration
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals

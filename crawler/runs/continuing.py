@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from sqlalchemy.engine import make_url
 
 from crawler.runs.options import HIDDEN, RunOptions
-from dedup.display import counted, plain
+from dedup.display import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.sql.engines import shown_url
 
@@ -42,14 +39,6 @@ class UnfinishedRun:
     kept: int
     left: int
     is_under_way: bool
-
-
-def program(name: str) -> str:
-    """Return how to call another program of the environment that this one runs in."""
-    path = Path(sys.executable).with_name(name)
-    if not path.exists():
-        return name
-    return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
 
 
 def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
