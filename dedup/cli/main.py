@@ -88,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from argcomplete import autocomplete  # noqa: PLC0415
 
         autocomplete(parser)
-    options = parser.parse_args(arguments)
+    # What a command says to be given next may be much of what was given.
+    options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
     try:
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
