@@ -55,7 +55,7 @@ Near-duplicates: drop and explain them.
 _RESEARCH = f"""\
 for research:
 {_listed(_FOR_RESEARCH)}
-  --scheme    of explain, evaluate and others: the published ways of making simhashes"""
+  --scheme    of explain and evaluate: published ways of making a simhash"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

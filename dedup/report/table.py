@@ -46,7 +46,7 @@ def table_lines(report: Report, width: int | None) -> Iterator[str]:
     if duplicates:
         yield from dropped_lines(_ranked(report.duplicates, doubtful), width)
         yield ""
-    yield from similar_lines(report.similar, width)
+    yield from similar_lines(_ranked(report.similar, doubtful), width)
     yield from _noted(report, width)
     named = list(filter(is_doubtful, doubtful))
     # Of few all are before one's eyes.
@@ -122,7 +122,10 @@ def _hosts(report: Report, width: int | None) -> Iterator[str]:
         )
         for host in report.hosts
     ]
-    yield from aligned(("host", "kept", "exact", "near", "dropped"), rows, width)
+    table = [("host", "kept", "exact", "near", "dropped"), *rows]
+    # A column of zeros says nothing.
+    heading, *rows = zip(*(column for column in zip(*table, strict=True) if {*column[1:]} != {"0"}), strict=True)
+    yield from aligned(heading, rows, width)
     yield from more(report.host_count - len(rows), "host")
     yield ""
 
