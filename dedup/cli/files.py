@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments
 from dedup.cli.warm_up import compile_first, say
@@ -11,10 +15,15 @@ from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import KNOWN, find_files
 from dedup.corpus.writing.outputs import FORMATS
+from dedup.display import program
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
+
+if TYPE_CHECKING:
+    # Takes a quarter of a second to load.
+    from dedup.corpus.state import Tally
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
@@ -24,6 +33,7 @@ _REJECTED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
+    parser.usage = "%(prog)s INPUT ... -o DIR [options]"
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
@@ -86,6 +96,33 @@ def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -
     way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
     say(command, f"{rejected:,} rejected: {where}{way_out}")
     return 0 if are_allowed else _REJECTED
+
+
+def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str, Path | str]) -> str:
+    """Return the command that shows what was rejected, else what was dropped, or the index; empty without any of these.
+
+    Args:
+        options: those of the command that has ended.
+        tally: what became of the documents.
+        outputs: where what is called how was written: JSON lines, or Parquet, also as a folder.
+    """
+    wanted = "rejected" if tally.rejected else "dropped" if tally.exact + tally.near else ""
+    if options.command == "index" and wanted != "rejected":
+        return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
+    path = str(outputs.get(wanted, ""))
+    if not wanted or "://" in path:
+        return ""
+    if path and Path(path).suffix not in ("", ".parquet"):
+        return shlex.join(["less", path])
+    if path:
+        rows = f"p.read_table({json.dumps(path)}).slice(0, 20).to_pylist()"
+        code = f'import pyarrow.parquet as p; print(*{rows}, sep="\\n")'
+        return shlex.join([program("python"), "-c", code])
+    if "report" in outputs:
+        return shlex.join([program("python"), "-m", "webbrowser", str(outputs["report"])])
+    words = [each for each in options.given if each != "--dry-run"]
+    force = ["--force"] if outputs and not options.force else []
+    return shlex.join([program("dedup"), *words, f"--{wanted}", f"{wanted}.jsonl", *force])
 
 
 def run(options: argparse.Namespace) -> int:
