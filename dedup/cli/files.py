@@ -24,6 +24,7 @@ _REJECTED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
+    parser.usage = "%(prog)s INPUT ... -o DIR [options]"
     parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
