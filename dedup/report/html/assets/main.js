@@ -163,7 +163,7 @@ class ReportPage {
     const lines = this.marks.lines().length;
     byId("marks").hidden = !lines;
     const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
-    const next = this.marks.acts ? "what is no duplicate is released" : "saved, they are for: dedup release DATABASE --marks marks.jsonl";
+    const next = this.marks.acts ? "what is no duplicate is released" : "next: dedup release DATABASE --marks marks.jsonl";
     byId("marks-told").textContent = `${counted(lines, "mark")}, ${where}; ${next}`;
     if (this.list) this.list.show(this.list.items);
   }
