@@ -27,6 +27,7 @@ _COMMANDS = {
     "files": "keep one of all near-duplicates in files",
     "explain": "say why two documents are duplicates, or are not",
     "duplicates": "show what a crawl has dropped, and because of which page",
+    "review": "look at them in a browser, and let pages be stored after all",
     "index": "keep what is known of files for a later run: saved indexes",
     "spark": "do what files does on a cluster, by a job of Spark",
     "runs": "list the runs of a database, or take one back",
