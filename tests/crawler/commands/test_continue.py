@@ -68,7 +68,7 @@ def begin(database: Path, site: LocalSite, *options: str, **arguments: object) -
 
 
 def printed(crawl: Crawl) -> list[str]:
-    """The command that a summary names, without what is said about it."""
+    """The command that a summary names."""
     return shlex.split(crawl.summary["continue"])
 
 
