@@ -22,6 +22,7 @@ from crawler.page import FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.corpus.reading.fields import BadRecordError, storable
 from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.remote import is_url
 from dedup.corpus.reading.warc import Found, decode_page_of, find_records, is_page, read_record, target_of
 from dedup.display import counted, plain
 from dedup.errors import InputError, SettingsError
@@ -67,6 +68,8 @@ class Archives:
         for file in self._files:
             if file.format != "warc":
                 raise SettingsError(f"warc {file.name}: no WARC file by its name, .warc or .warc.gz")
+            if is_url(file.path):
+                raise SettingsError(f"warc {file.name}: lies elsewhere; copy it to this machine")
         self._payloads: OrderedDict[str, Place] = OrderedDict()
         self._without_content = 0
         self._under_way: dict[int, asyncio.Event] = {}

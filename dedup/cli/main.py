@@ -60,8 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from argcomplete import autocomplete  # noqa: PLC0415
 
         autocomplete(parser)
-    options = parser.parse_args(arguments)
     try:
+        options = parser.parse_args(arguments)
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
         from dedup.display import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
