@@ -61,6 +61,8 @@ class Archives:
 
     def __init__(self, crawler: Crawler, paths: Sequence[str]) -> None:
         self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        for path in filter(is_url, paths):
+            raise SettingsError(f"warc {path}: lies elsewhere; copy it to this machine")
         try:
             self._files = find_files(paths).files
         except InputError as error:
@@ -68,8 +70,6 @@ class Archives:
         for file in self._files:
             if file.format != "warc":
                 raise SettingsError(f"warc {file.name}: no WARC file by its name, .warc or .warc.gz")
-            if is_url(file.path):
-                raise SettingsError(f"warc {file.name}: lies elsewhere; copy it to this machine")
         self._payloads: OrderedDict[str, Place] = OrderedDict()
         self._without_content = 0
         self._under_way: dict[int, asyncio.Event] = {}

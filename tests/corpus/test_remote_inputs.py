@@ -240,6 +240,19 @@ def test_a_run_does_not_go_on_with_another_file_of_the_name(server: Server, tmp_
     assert "an unfinished run with other inputs" in done.stderr
 
 
+def test_an_index_is_built_of_remote_files(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    jsonl(folder / "a")
+    upload(folder)
+    for inputs, index in (("in", "local"), ("s3://corpus/", "remote")):
+        done = run_dedup("index", "build", inputs, "-o", index, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    local, remote = (pq.read_table(tmp_path / index / "rows") for index in ("local", "remote"))
+    assert remote.num_rows > 0
+    assert remote.equals(local)
+
+
 def test_a_url_of_this_machine_is_a_path(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", many(3))
     assert find_files([f"file://{path}"]).files == find_files([path]).files

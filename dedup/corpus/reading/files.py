@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -50,6 +51,7 @@ KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html
 
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
 _HEAD = 1 << 12
+_CHECKED_AT_ONCE = 16
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -111,9 +113,7 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
         folder, found = find_remote(path) if is_url(path) else _find(path)
         key_start = len(_printable(folder)) if len(inputs) == 1 else 0
         before = len(files)
-        for inner, status in found.items():
-            with explained(inner) if is_url(path) else nullcontext():
-                file = check_file(inner, _printable(inner), key_start, status)
+        for inner, file in zip(found, _check(found, key_start, is_remote=is_url(path)), strict=True):
             if file is None:
                 ignored.append(_printable(inner))
             else:
@@ -124,6 +124,20 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
     if not files:
         raise InputError(f"nothing to read; name files or folders: {KNOWN}")
     return FoundFiles(files, ignored)
+
+
+def _check(found: Mapping[str, FileStatus | None], key_start: int, *, is_remote: bool) -> Iterator[CorpusFile | None]:
+    """Check files one after the other, remote ones some at once, as each answer is waited for."""
+
+    def check(path: str) -> CorpusFile | None:
+        with explained(path) if is_remote else nullcontext():
+            return check_file(path, _printable(path), key_start, found[path])
+
+    if not is_remote:
+        yield from map(check, found)
+        return
+    with ThreadPoolExecutor(_CHECKED_AT_ONCE) as threads:
+        yield from threads.map(check, found)
 
 
 def _find(path: str) -> tuple[str, Mapping[str, FileStatus | None]]:
