@@ -89,9 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from argcomplete import autocomplete  # noqa: PLC0415
 
         autocomplete(parser)
-    # What a command says to be given next may be much of what was given.
-    options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
     try:
+        # What a command says to be given next may be much of what was given.
+        options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
         from dedup.display import plain  # noqa: PLC0415 -- what knows all letters takes a while to load

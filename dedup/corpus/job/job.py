@@ -49,7 +49,7 @@ class Job:
     @property
     def about(self) -> dict[str, Any]:
         """What must be the same for an interrupted run to go on; all of it can be JSON."""
-        inputs = [[file.name, file.size, Path(file.path).stat().st_mtime_ns] for file in self.files]
+        inputs = [[file.name, file.size, file.changed] for file in self.files]
         return {
             "settings": about_settings(self.settings),
             "fields": asdict(self.options),
