@@ -356,6 +356,8 @@ class SiteSpider(Spider):
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
+        if self.archives is not None:
+            self.archives.leave(request)
         error = failure.value or Exception()
         skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE

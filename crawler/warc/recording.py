@@ -16,6 +16,7 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
+from crawler.feeds.run import FeedRun
 from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
 from crawler.warc.file import ArchiveError, WarcFile
 from crawler.warc.records import (
@@ -27,7 +28,7 @@ from crawler.warc.records import (
     as_date,
     read_exchange,
 )
-from dedup.errors import SettingsError
+from dedup.errors import DedupError, SettingsError
 from dedup.rules.decision import Decision
 from dedup.rules.setting_values import to_word
 from dedup.stage.failures import CrawlStopper, refuse_to_start
@@ -81,8 +82,10 @@ class RecordingMiddleware:
                 raise NotConfigured
             given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
             duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
-            file = WarcFile(target.path, overwrite=target.overwrites, made_by=_made_by(crawler))
-        except SettingsError as error:
+            # What a run has written before it was interrupted is not fetched again.
+            overwrites = target.overwrites and FeedRun(crawler).continued is None
+            file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
+        except DedupError as error:
             refuse_to_start(error)
         _recordings[crawler] = recording = cls(crawler, file, duplicates)
         return recording

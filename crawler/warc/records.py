@@ -80,7 +80,7 @@ def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> byt
     """
     writer, url, date = _Writer(), exchange.url, as_date(exchange.time)
     line = f"{exchange.status} {responses.get(exchange.status, '')}".rstrip()
-    head = StatusAndHeaders(line, list(exchange.received), protocol="HTTP/1.1")
+    head = _Head(line, list(exchange.received), protocol="HTTP/1.1")
     about = {"WARC-Date": date}
     if exchange.address is not None:
         about["WARC-IP-Address"] = exchange.address
@@ -97,7 +97,7 @@ def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> byt
     concurrent = {"WARC-Date": date, "WARC-Concurrent-To": own}
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    asked = StatusAndHeaders(f"{exchange.method} {path} HTTP/1.1", list(exchange.sent), is_http_request=True)
+    asked = _Head(f"{exchange.method} {path} HTTP/1.1", list(exchange.sent), is_http_request=True)
     writer.add(url, "request", concurrent, asked)
     if notes:
         writer.add(url, "metadata", concurrent, content=_fields(notes))
@@ -115,6 +115,13 @@ def warcinfo(name: str, fields: Iterable[tuple[str, str]]) -> bytes:
 def as_date(time: datetime) -> str:
     """Return a time as records have it, to the microsecond."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class _Head(StatusAndHeaders):  # type: ignore[misc]
+    """Status and headers as they came; warcio would change what is not ASCII, and fails on some of it."""
+
+    def to_ascii_bytes(self, filter_func: object = None) -> bytes:
+        return self.to_bytes(filter_func, "latin-1")  # type: ignore[no-any-return]
 
 
 class _Writer:

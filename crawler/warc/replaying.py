@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from io import BufferedReader, FileIO
 from itertools import islice
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -34,6 +35,7 @@ FLAG = "archived"
 
 _BUFFER = 1 << 18
 _AT_ONCE = 500
+_NO_LIMIT = 1 << 40
 # They speak of how the page was sent, and it is as it was before.
 _OF_SENDING = frozenset(("content-encoding", "content-length", "transfer-encoding"))
 _SAME = "identical-payload-digest"
@@ -41,9 +43,10 @@ _TIMES = ("%Y-%m-%dT%H:%M:%S.%f%z", "%Y-%m-%dT%H:%M:%S%z")
 
 
 class Place(NamedTuple):
-    """Where a record stands: the number of the file, the byte of the member of gzip, and which record of it."""
+    """Where a record stands: the path of the file, the byte of the member of gzip, and which record of it."""
 
-    file: int
+    # No number: a run that goes on may find more files in a folder.
+    file: str
     start: int
     number: int
 
@@ -60,16 +63,17 @@ class Archives:
     """
 
     def __init__(self, crawler: Crawler, paths: Sequence[str]) -> None:
-        self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE") or _NO_LIMIT
         for path in filter(is_url, paths):
             raise SettingsError(f"warc {path}: lies elsewhere; copy it to this machine")
         try:
-            self._files = find_files(paths).files
+            files = find_files(paths).files
         except InputError as error:
             raise SettingsError(str(error)) from None
-        for file in self._files:
+        for file in files:
             if file.format != "warc":
                 raise SettingsError(f"warc {file.name}: no WARC file by its name, .warc or .warc.gz")
+        self._files = {file.path: file for file in files}
         self._payloads: OrderedDict[str, Place] = OrderedDict()
         self._without_content = 0
         self._under_way: dict[int, asyncio.Event] = {}
@@ -89,19 +93,19 @@ class Archives:
             logger.warning("%s without content, which is in none of these files: skipped", told)
 
     def _find(self) -> Iterator[tuple[str, Place | str]]:
-        for number, file in enumerate(self._files):
+        for file in self._files.values():
             logger.info("pages come from %s", plain(file.name))
             with _opened(file) as raw:
                 for found in find_records(raw, file, 0):
                     if isinstance(found.record, BadRecordError):
                         yield f"{file.name} at byte {found.start:,}", str(found.record)
-                    elif (place := self._place_of(found, number)) is not None:
+                    elif (place := self._place_of(found, file.path)) is not None:
                         try:
-                            yield storable(target_of(found.record)), place
+                            yield _address_of(found.record), place
                         except BadRecordError as error:
                             yield f"{file.name} at byte {found.start:,}", str(error)
 
-    def _place_of(self, found: Found, file: int) -> Place | None:
+    def _place_of(self, found: Found, file: str) -> Place | None:
         """Return where the content of a page stands; None for what is no page, and where it stands nowhere."""
         record = found.record
         digest = record.rec_headers.get_header("WARC-Payload-Digest")
@@ -147,7 +151,7 @@ class Archives:
             found = read_record(raw, file, place.start, place.number, self._limit)
         html = decode_page_of(found, self._limit)
         sent = [] if found.record.http_headers is None else found.record.http_headers.headers
-        headers = Headers()
+        headers = Headers({} if sent else {"Content-Type": found.record.content_type})
         for name, value in sent:
             if name.lower() not in _OF_SENDING:
                 headers.appendlist(name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
@@ -178,8 +182,7 @@ class ReplayingMiddleware:
         self._archives.enter(request)
         try:
             return await asyncio.to_thread(self._archives.read, request, Place(*place))
-        except (BadRecordError, IndexError, OSError) as error:
-            self._archives.leave(request)
+        except (BadRecordError, KeyError, OSError) as error:
             raise IgnoreRequest(f"damaged record: {error}") from error
 
 
@@ -187,10 +190,28 @@ def _opened(file: CorpusFile) -> closing[BufferedReader[Any]]:
     return closing(BufferedReader(FileIO(file.path), _BUFFER))
 
 
+def _address_of(record: Any) -> str:
+    """Return the address that a record is of.
+
+    Raises:
+        BadRecordError: it names none that can be asked for.
+    """
+    url = storable(target_of(record))
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 -- raises where it is no number
+        is_address = "://" in parts.geturl()
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise BadRecordError(f"WARC-Target-URI {url[:200]!r} is no address")
+    return url
+
+
 def _time_of(date: str | None) -> datetime | None:
     for form in _TIMES:
         try:
             return datetime.strptime(date or "", form).astimezone(UTC)
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     return None

@@ -6,6 +6,7 @@ import gzip
 import os
 import resource
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -190,12 +191,13 @@ def test_page_that_has_not_changed_refers_to_the_last_visit(tmp_path: Path) -> N
     assert second.headers["WARC-Refers-To-Date"] == first.headers["WARC-Date"]
 
 
+@pytest.mark.parametrize("option", ["-o", "-O"])
 @pytest.mark.slow
-def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path) -> None:
+def test_crawl_that_is_killed_and_goes_on_has_written_whatever_it_has_stored(tmp_path: Path, option: str) -> None:
     path, database = tmp_path / "crawl.warc.gz", tmp_path / "crawl.db"
     settings = {"DEDUP_DATABASE_URL": f"sqlite:///{database}", "CRAWLER_WORKERS": 1}
     with EndlessSite() as site:
-        process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, ("-o", str(path))))
+        process = start(crawl_command({"url": f"{site.url}/", "max_pages": 40}, settings, (option, str(path))))
         wait_until(lambda: len(site.asked) > 30)
         os.killpg(process.pid, signal.SIGKILL)
         finish(process, accidents=True)
@@ -249,6 +251,19 @@ def test_what_is_secret_is_not_written() -> None:
     sent = read_exchange(request, Response(request.url, headers={"Set-Cookie": ["a=1", "b=2"]}))
     assert sent.sent == [("Host", "example.com"), ("Accept", "*/*")]
     assert sent.received == [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")]
+
+
+@pytest.mark.parametrize(
+    "value", ["/caf\u00e9", "inline; filename=\u00e9.html", "/caf\u00e9".encode().decode("latin-1")]
+)
+def test_headers_are_written_as_they_came(tmp_path: Path, value: str) -> None:
+    file = WarcFile(tmp_path / "a.warc.gz", overwrite=False, made_by=[])
+    odd = [("Content-Type", "text/html"), ("X-Odd", value)]
+    file.write(replace(exchange(), received=odd, sent=odd), None)
+    file.close()
+    content = gzip.decompress((tmp_path / "a.warc.gz").read_bytes())
+    assert content.count(b"X-Odd: " + value.encode("latin-1") + b"\r\n") == 2
+    assert [each.kind for each in read_warc(tmp_path / "a.warc.gz")] == ["warcinfo", "response", "request"]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -14,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from sqlalchemy.exc import OperationalError
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from crawler.demo.server import DemoServer
+from settings import site
 from tests.crawler.warc.archives import of_kind, read_warc
 from tests.crawling import ROOT, Crawl, ask, crawl, crawl_command, crawl_site_here, finish, run, start
 from tests.localsite import article
@@ -69,6 +73,7 @@ def write(path: Path, *pages: tuple[str, bytes, dict[str, str]], compressed: boo
 
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
+PACKED = {**HTML, "Content-Encoding": "gzip"}
 
 
 def page(name: str, **options: Any) -> tuple[str, bytes, dict[str, str]]:
@@ -144,6 +149,70 @@ def test_damage_is_told_and_costs_no_other_page(tmp_path: Path) -> None:
     outcome = crawl_site_here(tmp_path / "a.db", warc=path)
     assert [item.url[-5:] for item in outcome.items] == ["m/one", "three"]
     assert outcome.count("crawler/skipped/damaged_record") == 1
+
+
+@pytest.mark.parametrize("url", ["http://[bad/", "http://example.com:99999999/", "urn:uuid:1"])
+def test_what_is_no_address_costs_no_other_page(tmp_path: Path, url: str) -> None:
+    path = tmp_path / "a.warc"
+    write(path, page("one"), (url, article("two").encode(), HTML), page("three"), compressed=False)
+    if url.startswith("urn:"):
+        resource = path.read_bytes().replace(b"WARC-Type: response", b"WARC-Type: resource")
+        path.write_bytes(resource.replace(b"application/http; msgtype=response", b"text/html"))
+    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
+    assert [item.url[-5:] for item in outcome.items][:: len(outcome.items) - 1] == ["m/one", "three"]
+    assert outcome.count("crawler/skipped/damaged_record") == 1
+
+
+def test_date_that_is_none_holds_nobody_up(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc"
+    write(path, page("one"), page("two"), compressed=False)
+    date, before_all = b"2020-02-03T04:05:06Z", b"0001-01-01T00:00:00+14:00"
+    path.write_bytes(path.read_bytes().replace(date, before_all, 1))
+    outcome = crawl_site_here(tmp_path / "a.db", warc=path)
+    assert [item.url[-5:] for item in outcome.items] == ["m/one", "m/two"]
+
+
+def test_page_that_fails_on_its_way_holds_nobody_up(tmp_path: Path) -> None:
+    write(tmp_path / "a.warc.gz", page("one"), page("two"))
+    settings = {"SPIDER_MIDDLEWARES": {**site.SPIDER_MIDDLEWARES, RefusingMiddleware: 1}}
+    outcome = crawl_site_here(tmp_path / "a.db", settings, warc=tmp_path / "a.warc.gz")
+    assert [item.url[-5:] for item in outcome.items] == ["m/two"]
+
+
+class RefusingMiddleware:
+    def process_spider_input(self, response: Response) -> None:
+        if response.url.endswith("/one"):
+            raise IgnoreRequest("none of ours")
+
+
+def test_charset_of_a_resource_is_that_of_its_record(tmp_path: Path) -> None:
+    url, body = "http://example.com/a", article("é", text="Café déjà vu. " * 60).encode("latin-1")
+    with (tmp_path / "a.warc").open("wb") as file:
+        writer = WARCWriter(file, gzip=False)
+        kind = "text/html; charset=latin-1"
+        writer.write_record(
+            writer.create_warc_record(url, "resource", BytesIO(body), len(body), warc_content_type=kind)
+        )
+    (item,) = crawl_site_here(tmp_path / "a.db", warc=tmp_path / "a.warc").items
+    assert "Café déjà" in item.text
+
+
+def test_maxsize_of_0_is_none(tmp_path: Path) -> None:
+    write(tmp_path / "a.warc.gz", ("http://example.com/a", gzip.compress(article("a").encode()), PACKED))
+    outcome = crawl_site_here(tmp_path / "a.db", {"DOWNLOAD_MAXSIZE": 0}, warc=tmp_path / "a.warc.gz")
+    assert len(outcome.items) == 1
+
+
+def test_run_that_goes_on_finds_its_pages_though_a_file_was_added(tmp_path: Path) -> None:
+    write(tmp_path / "b.warc.gz", *(page(f"{number}") for number in range(9)))
+    database, settings = tmp_path / "a.db", {"DEDUP_RUN": "one"}
+    first = crawl_site_here(database, settings, warc=tmp_path, max_pages=2)
+    assert len(first.items) == 2
+    write(tmp_path / "a.warc.gz", page("added"))
+    done = crawl_site_here(database, settings, warc=tmp_path)
+    assert done.count("crawler/skipped/damaged_record") == 0
+    assert len({item.url for item in first.items + done.items}) == 10
+    assert all(f"<title>{item.url.rpartition('/')[2]}<" in item.html.decode() for item in done.items)
 
 
 def test_record_whose_content_is_elsewhere_is_told(demo: tuple[Crawl, Path], tmp_path: Path) -> None:
