@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -16,7 +16,6 @@ from scrapy.extensions.feedexport import apply_uri_params
 from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
-from crawler.feeds.run import FeedRun
 from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
 from crawler.warc.file import ArchiveError, WarcFile
 from crawler.warc.records import (
@@ -83,7 +82,7 @@ class RecordingMiddleware:
             given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
             duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
             # What a run has written before it was interrupted is not fetched again.
-            overwrites = target.overwrites and FeedRun(crawler).continued is None
+            overwrites = target.overwrites and crawler not in _going_on
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
         except DedupError as error:
             refuse_to_start(error)
@@ -151,6 +150,11 @@ class RecordingMiddleware:
             self._stopper.stop(error, "archive_failed")
             return False
         return True
+
+
+def note_going_on(crawler: Crawler) -> None:
+    """Note, before the crawl begins, that its run goes on with one that was interrupted."""
+    _going_on.add(crawler)
 
 
 class Target(NamedTuple):
@@ -221,4 +225,5 @@ def _notes(page: Page, decision: Decision | None) -> list[tuple[str, str]]:
     return [(name, value) for name, value in notes if value]
 
 
+_going_on: WeakSet[Crawler] = WeakSet()
 _recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()
