@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import accumulate, takewhile
+from pathlib import Path
 from urllib.parse import unquote_to_bytes
 
 from dedup.signature.normalise import clean, without_piles
@@ -92,9 +95,9 @@ def exact_and_near(
 ) -> str:
     """Write how many duplicates there are, such as `3 exact, 2 near (distance 0-5, similarity .74-.99)`.
 
-    The ranges, from the smallest to the largest, are those of the near ones; None without any.
+    The ranges, from the smallest to the largest, are those of the near ones; None without any. Zeros are left out.
     """
-    counts = f"{exact:,} exact, {near:,} near"
+    counts = ", ".join(f"{count:,} {kind}" for count, kind in ((exact, "exact"), (near, "near")) if count)
     if distances is None or similarities is None:
         return counts
     return f"{counts} (distance {_range(*map(str, distances))}, similarity {_range(*map(similarity, similarities))})"
@@ -104,6 +107,14 @@ def counted(number: int, noun: str) -> str:
     """Return a number of things, such as `1 page`, `1,200 pages` or `2 addresses`."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def program(name: str) -> str:
+    """Return how to call another program of the environment that this one runs in."""
+    path = Path(sys.executable).with_name(name)
+    if not path.exists():
+        return name
+    return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
 
 
 def unit_for(size: int) -> tuple[str, int]:

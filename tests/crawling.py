@@ -97,8 +97,8 @@ class Crawl:
         return {label: value.strip() for label, value in lines}
 
     def summed_up(self, label: str) -> int:
-        """The first number of a line of the summary."""
-        number = re.match(r"[\d,]+", self.summary[label])
+        """The first number of a line of the summary, which has none of what is zero."""
+        number = re.match(r"[\d,]+", self.summary.get(label, "0"))
         if number is None:
             raise AssertionError(self.stdout)
         return int(number[0].replace(",", ""))

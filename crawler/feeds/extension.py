@@ -28,7 +28,7 @@ from crawler.feeds.guarding import FeedError, GuardedStorage, explain, fail, gua
 from crawler.feeds.run import FeedRun
 from crawler.page import Page
 from crawler.spider.site import SiteSpider
-from crawler.warc.recording import find_target, is_warc, keep_what_is_there
+from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DedupError, SettingsError
 from dedup.stage.failures import CrawlStopper, refuse_to_start
 
@@ -87,7 +87,7 @@ class Feeds(FeedExporter):
         if isinstance(self._spider, SiteSpider):
             self._run = FeedRun(self.crawler)
             if self._run.continued is not None:
-                keep_what_is_there(self.crawler)
+                note_going_on(self.crawler)
         # Of a run that others have finished the scheduler says so, and ends.
         if self._run is None or not self._run.is_over:
             for slot in self.slots:

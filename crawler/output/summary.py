@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -16,13 +17,12 @@ from crawler.output.skipping import named_pages
 from crawler.page import NOT_STORED
 from crawler.politeness.hosts import Hosts
 from crawler.reasons import ROBOTS_TXT
-from crawler.runs.continuing import line_to_continue, program
+from crawler.runs.continuing import line_to_continue
 from crawler.runs.naming import name_of_run
 from crawler.runs.options import without_password
-from dedup.display import columns_of, counted, lost_text, plain, readable
+from dedup.display import columns_of, counted, lost_text, plain, program, readable
 from dedup.errors import DatabaseError
 from dedup.progress import duration
-from dedup.report.contents import Cluster
 from dedup.report.queries import read_kept, read_largest_clusters, read_totals
 from dedup.sql.database import open_existing_database
 from dedup.sql.engines import shown_url
@@ -57,39 +57,33 @@ def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
         kept.append(f"less {replaced:,} replaced by better copies")
     if lost := stats.get_value(NOT_STORED, 0):
         kept.append(f"less {lost:,} not stored")
-    exact, near = (count_verdicts(stats, verdict) for verdict in DROPPED)
+    dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
     skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
     forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
     fetched = stats.get_value("crawler/fetched", 0)
     lines = [
         ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
+        ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
         ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
         ("kept", _pages(count_kept(stats), kept)),
-        ("dropped", _pages(exact + near, [f"{exact:,} exact", f"{near:,} near"])),
-        *_known(stats),
-        ("skipped", _pages(sum(skipped.values()), [_skip_line(name, n) for name, n in skipped.items()])),
-        *_parked(crawler),
+        ("dropped", _pages(sum(dropped.values()), [f"{count:,} {kind}" for kind, count in dropped.items() if count])),
+        ("known before", _known(stats)),
+        ("skipped", _pages(sum(skipped.values()), list(map(_skip_line, skipped.items()))) if skipped else ""),
+        ("parked", _parked(crawler)),
         ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
         ("saved", _saved(stats)),
-        *_lost(stats),
-        *_workers(stats),
+        ("lost", _lost(stats)),
+        ("workers", f"{workers:,}" if (workers := stats.get_value("frontier/workers")) else ""),
         ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
-        ("report", _report(crawler)),
+        ("report", written if (written := crawler.settings.get("DEDUP_REPORT")) and Path(written).exists() else ""),
+        _next(crawler, reason),
     ]
-    if reason != "finished":
-        lines.insert(1, ("stopped", reason.replace("_", " ")))
-    if stats.get_value("frontier/left", 0) and crawler.spider is not None:
-        lines.append(("continue", line_to_continue(crawler, reason)))
-    screen: list[str] = [Styled.of(styled(f"{label:{_LABEL_WIDTH}}", HEADING), f"  {text}") for label, text in lines]
-    screen += _skipped_pages(crawler, sum(skipped.values()))
-    clusters = _largest_clusters(crawler) if exact + near else []
-    if clusters:
-        screen += [
-            "",
-            styled("largest clusters", HEADING),
-            *(Styled.of(f"{cluster.duplicates + 1:4}  ", _address(cluster.leader)) for cluster in clusters),
-        ]
-    return screen
+    # What is read first when a command has ended is what stands last.
+    screen = _skipped_pages(crawler, sum(skipped.values()))
+    screen += _largest_clusters(crawler) if any(dropped.values()) else []
+    return screen + [
+        Styled.of(styled(f"{label:{_LABEL_WIDTH}}", HEADING), f"  {text}") for label, text in lines if text
+    ]
 
 
 def take_verdicts_of_run(crawler: Crawler) -> None:
@@ -113,18 +107,17 @@ def take_verdicts_of_run(crawler: Crawler) -> None:
     crawler.stats.set_value("dedup/text_bytes_dropped", dropped)
 
 
-def _known(stats: StatsCollector) -> list[tuple[str, str]]:
-    counted = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
-    told = ", ".join(f"{count:,} {name}" for count, name in counted if count)
-    return [("known before", told)] if told else []
+def _known(stats: StatsCollector) -> str:
+    counts = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
+    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
 
 
-def _lost(stats: StatsCollector) -> list[tuple[str, str]]:
+def _lost(stats: StatsCollector) -> str:
     lost = stats.get_value("dedup/lost_bytes", 0)
-    return [("lost", lost_text(lost))] if lost else []
+    return lost_text(lost) if lost else ""
 
 
-def _parked(crawler: Crawler) -> list[tuple[str, str]]:
+def _parked(crawler: Crawler) -> str:
     """Name the hosts that have failed for too long, those with most pages left first."""
     parked = crawler.stats.get_value("frontier/parked", {})
     why = Hosts.of(crawler).parked
@@ -133,17 +126,12 @@ def _parked(crawler: Crawler) -> list[tuple[str, str]]:
     named = [f"{parked[host]:,} of {plain(host)}" + (f" ({why[host]})" if host in why else "") for host in most]
     if len(named) > _SITES_NAMED:
         named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
-    return [("parked", _pages(sum(parked.values()), named))] if parked else []
-
-
-def _workers(stats: StatsCollector) -> list[tuple[str, str]]:
-    workers = stats.get_value("frontier/workers")
-    return [("workers", f"{workers:,}")] if workers else []
+    return _pages(sum(parked.values()), named) if parked else ""
 
 
 def _not_followed(on_duplicates: int, forbidden: int) -> str:
-    told = f"{counted(on_duplicates, 'link')} on duplicates"
-    return f"{told}, {forbidden:,} forbidden by robots.txt" if forbidden else told
+    told = [f"{counted(on_duplicates, 'link')} on duplicates"] if on_duplicates else []
+    return ", ".join([*told, f"{forbidden:,} forbidden by robots.txt"] if forbidden else told)
 
 
 def _site(urls: Sequence[str]) -> str:
@@ -151,26 +139,26 @@ def _site(urls: Sequence[str]) -> str:
     return named if len(urls) <= _SITES_NAMED else f"{named} and {len(urls) - _SITES_NAMED:,} more"
 
 
-def _report(crawler: Crawler) -> str:
-    written = crawler.settings.get("DEDUP_REPORT")
-    where = written if written and Path(written).exists() else _report_command(crawler)
-    return f"{where}   every dropped or similar page, its original and why"
-
-
-def _report_command(crawler: Crawler) -> str:
+def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
+    """Return the command to give next: the one that goes on where something is left, else the report."""
+    if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
+        return "continue", line_to_continue(crawler, reason)
     command = f"{program('scrapy')} duplicates"
     is_named = crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]
     if is_named or crawler.stats.get_value("frontier/workers"):
-        command += f" --database {shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL']))}"
-    return command
+        command += f" --database {shlex.quote(shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL'])))}"
+    return "next", command
 
 
-def _largest_clusters(crawler: Crawler) -> list[Cluster]:
+def _largest_clusters(crawler: Crawler) -> list[str]:
+    """Name the largest clusters of three pages or more."""
     try:
         with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
-            return read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
+            largest = read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
     except DatabaseError:  # it has failed during the crawl, which has been said
         return []
+    lines = [Styled.of(f"{each.duplicates + 1:4}  ", _address(each.leader)) for each in largest if each.duplicates > 1]
+    return [styled("largest clusters", HEADING), *lines, ""] if lines else []
 
 
 def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
@@ -189,7 +177,8 @@ def _pages(number: int, parts: list[str]) -> str:
     return counted(number, "page") + (f"   {', '.join(parts)}" if number and parts else "")
 
 
-def _skip_line(name: str, count: int) -> str:
+def _skip_line(skipped: tuple[str, int]) -> str:
+    name, count = skipped
     return f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}"
 
 
@@ -203,7 +192,7 @@ def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
         lines.append(Styled.of(f"{page.reason.replace('_', ' '):{_LABEL_WIDTH}}  ", padded(url, width), *origin))
     if count > len(lines) and lines:
         lines.append(styled(f"{'':{_LABEL_WIDTH}}  and {count - len(lines):,} more"))
-    return ["", styled("skipped pages", HEADING), *lines] if lines else []
+    return [styled("skipped pages", HEADING), *lines, ""] if lines else []
 
 
 def _address(url: str) -> Styled:
@@ -213,7 +202,7 @@ def _address(url: str) -> Styled:
 
 def _saved(stats: StatsCollector) -> str:
     total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
-    return f"{_kilobytes(dropped)} of {_kilobytes(total)} of text"
+    return f"{_kilobytes(dropped)} of {_kilobytes(total)} of text" if dropped else ""
 
 
 def _kilobytes(size: int) -> str:

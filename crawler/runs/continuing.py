@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from sqlalchemy.engine import make_url
 
 from crawler.runs.options import HIDDEN, RunOptions
-from dedup.display import counted, plain
+from dedup.display import counted, plain, program
 from dedup.errors import DedupError, SettingsError
 from dedup.sql.engines import shown_url
 
@@ -44,14 +41,6 @@ class UnfinishedRun:
     is_under_way: bool
 
 
-def program(name: str) -> str:
-    """Return how to call another program of the environment that this one runs in."""
-    path = Path(sys.executable).with_name(name)
-    if not path.exists():
-        return name
-    return os.path.relpath(path) if Path.cwd() in path.parents else str(path)
-
-
 def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str] = ()) -> str:
     """Return the command line that goes on with a run in the database of a crawl.
 
@@ -74,7 +63,7 @@ def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str
 
 
 def line_to_continue(crawler: Crawler, reason: str) -> str:
-    """Return the command line that goes on with a crawl that has ended, and what is to be known of it.
+    """Return the command line that goes on with a crawl that has ended.
 
     Args:
         crawler: the crawl.
@@ -86,8 +75,7 @@ def line_to_continue(crawler: Crawler, reason: str) -> str:
     for option in options.hidden():
         if not any(option.startswith(f"-s {name}=") for name in _DATABASES):
             arguments += option.split(" ", 1)
-    why = f"   for {counted(int(limit), 'page')} more" if limit else ""
-    return command_to_continue(crawler, arguments=arguments) + why
+    return command_to_continue(crawler, arguments=arguments)
 
 
 def name_unfinished(crawler: Crawler, others: Sequence[UnfinishedRun]) -> None:

@@ -83,7 +83,8 @@ class RecordingMiddleware:
                 raise NotConfigured
             given = crawler.settings.get("CRAWLER_WARC_DUPLICATES", "keep")
             duplicates = to_word(Duplicates)("CRAWLER_WARC_DUPLICATES", given)
-            overwrites = target.overwrites and crawler not in _continued
+            # What a run has written before it was interrupted is not fetched again.
+            overwrites = target.overwrites and crawler not in _going_on
             file = WarcFile(target.path, overwrite=overwrites, made_by=_made_by(crawler))
         except SettingsError as error:
             refuse_to_start(error)
@@ -159,16 +160,16 @@ class RecordingMiddleware:
         return True
 
 
+def note_going_on(crawler: Crawler) -> None:
+    """Note, before the crawl begins, that its run goes on with one that was interrupted."""
+    _going_on.add(crawler)
+
+
 class Target(NamedTuple):
     """The file that is to be written, and whether what is there goes."""
 
     path: Path
     overwrites: bool
-
-
-def keep_what_is_there(crawler: Crawler) -> None:
-    """Let a crawl add to its file in any case, as its run goes on: what that has written is not fetched again."""
-    _continued.add(crawler)
 
 
 def is_warc(options: Any) -> bool:
@@ -236,5 +237,5 @@ def _notes(page: Page, decision: Decision | None) -> list[tuple[str, str]]:
     return [(name, value) for name, value in notes if value]
 
 
-_continued: WeakSet[Crawler] = WeakSet()
+_going_on: WeakSet[Crawler] = WeakSet()
 _recordings: WeakKeyDictionary[Crawler, RecordingMiddleware] = WeakKeyDictionary()

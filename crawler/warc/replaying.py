@@ -23,6 +23,7 @@ from crawler.page import FETCHED, PLACE, ROW
 from crawler.warc.file import MOST_PAYLOADS
 from dedup.corpus.reading.fields import BadRecordError, storable
 from dedup.corpus.reading.files import CorpusFile, find_files
+from dedup.corpus.reading.remote import is_url
 from dedup.corpus.reading.warc import Found, decode_page_of, find_records, is_page, read_record, target_of
 from dedup.display import counted, plain
 from dedup.errors import InputError, SettingsError
@@ -67,6 +68,8 @@ class Archives:
 
     def __init__(self, crawler: Crawler, paths: Sequence[str]) -> None:
         self._limit = crawler.settings.getint("DOWNLOAD_MAXSIZE") or _NO_LIMIT
+        for path in filter(is_url, paths):
+            raise SettingsError(f"warc {path}: lies elsewhere; copy it to this machine")
         try:
             files = find_files(paths).files
         except InputError as error:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from dedup.cli.files import read_options, status_of
+from dedup.cli.files import next_command, read_options, status_of
 from dedup.cli.settings_options import rule_settings
 from dedup.cli.warm_up import say
 from dedup.corpus.job.job import Job, summary_lines, summary_object
@@ -45,15 +45,19 @@ def deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[st
         say("files", "there are no documents in the inputs: what is written is empty")
     seconds = time.monotonic() - started
     rejected = result.tally.rejected
+    # On a terminal the command to give next shall be the last line.
+    status = status_of("files", rejected, job.outputs.get("rejected"), are_allowed=options.allow_rejects)
     if options.json:
         print(json.dumps(summary_object(result, seconds)), flush=True)
     else:
         written = [path for name, path in job.outputs.items() if name != "rejected" or rejected]
         written += [job.save_index] if job.save_index else []
-        for line in summary_lines(result, len(job.files), written, seconds, result.tally.documents - before):
+        command = next_command(options, result.tally, job.outputs)
+        documents = result.tally.documents - before
+        for line in summary_lines(result, len(job.files), written, seconds, documents, command=command):
             print(line)
         sys.stdout.flush()
-    return status_of("files", rejected, job.outputs.get("rejected"), are_allowed=options.allow_rejects)
+    return status
 
 
 def _job(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> Job:

@@ -37,6 +37,7 @@ _SHOWN = 60
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    parser.usage = "%(prog)s A B [options]\n       %(prog)s --dropped URL [options]"
     parser.add_argument(
         "documents",
         nargs="*",
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Its pages are explained by the scheme and the table design that it was made with",
     )
     parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
+    parser.add_argument("--bits", action="store_true", help="show fingerprints, shared keys and features, too")
     add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -81,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             stream.write(f"{as_json(explanation)}\n")
         else:
-            write_lines(lines(explanation, width), stream)
+            write_lines(lines(explanation, width, with_bits=options.bits), stream)
     return 0
 
 

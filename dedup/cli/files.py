@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments
 from dedup.cli.warm_up import compile_first, say
 from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import KNOWN, find_files
+from dedup.corpus.reading.remote import is_url
 from dedup.corpus.writing.outputs import FORMATS
+from dedup.display import program
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
 from dedup.workers.loading import keep_freed_memory, without_collections
 from dedup.workers.pool import load_ahead
+
+if TYPE_CHECKING:
+    # Takes a quarter of a second to load.
+    from dedup.corpus.state import Tally
 
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
@@ -24,24 +34,47 @@ _REJECTED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
-    parser.add_argument("inputs", nargs="+", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
+    parser.usage = "%(prog)s INPUT ... -o DIR [options]"
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
+        "inputs", nargs="+", type=path_or_url, metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}"
+    )
+    parser.add_argument(
+        "-o", "--output", type=local, metavar="DIR", help="write kept, dropped, similar, clusters and rejected into DIR"
     )
     parser.add_argument("--format", choices=FORMATS, default=FORMATS[0], help="of the files in DIR; default: jsonl")
-    parser.add_argument("--kept", type=Path, metavar="FILE", help="write kept documents as they came; .jsonl, .parquet")
-    parser.add_argument("--dropped", type=Path, metavar="FILE", help="write dropped ones, with original and similarity")
-    parser.add_argument("--similar", type=Path, metavar="FILE", help="write kept ones that are similar to others")
-    parser.add_argument("--clusters", type=Path, metavar="FILE", help="write clusters: leader and keys")
-    parser.add_argument("--rejected", type=Path, metavar="FILE", help="write what could not be read, and why")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as an HTML page; .html")
+    parser.add_argument(
+        "--kept", type=local, metavar="FILE", help="write kept documents as they came: .jsonl, .parquet"
+    )
+    parser.add_argument(
+        "--dropped", type=local, metavar="FILE", help="write dropped ones, with original and similarity"
+    )
+    parser.add_argument("--similar", type=local, metavar="FILE", help="write kept ones that are similar to others")
+    parser.add_argument("--clusters", type=local, metavar="FILE", help="write clusters: leader and keys")
+    parser.add_argument("--rejected", type=local, metavar="FILE", help="write what could not be read, and why")
+    parser.add_argument("--report", type=local, metavar="FILE", help="write a report as an HTML page; .html")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, print the report alone")
     parser.add_argument("--force", action="store_true", help="overwrite outputs, and forget an interrupted run")
     add_reading_arguments(parser)
-    parser.add_argument("--against", type=Path, metavar="INDEX", help="documents of this index are known already")
-    parser.add_argument("--save-index", type=Path, metavar="INDEX", help="keep what is known for a later --against")
+    parser.add_argument("--against", type=local, metavar="INDEX", help="documents of this index are known already")
+    parser.add_argument("--save-index", type=local, metavar="INDEX", help="keep what is known for a later --against")
     parser.add_argument("--json", action="store_true", help="print the report as an object for a program")
     add_settings_arguments(parser)
+
+
+def path_or_url(text: str) -> Path | str:
+    """Return an input as it was given, a path in its usual form."""
+    return text if is_url(text) else Path(text)
+
+
+def local(text: str) -> Path:
+    """Return where something is written, or an index is read.
+
+    Raises:
+        InputError: it is no place of this machine.
+    """
+    if is_url(text):
+        raise InputError(f"{text}: outputs and indexes are files of this machine; name a path, and copy it from there")
+    return Path(text)
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +119,33 @@ def status_of(command: str, rejected: int, path: object, *, are_allowed: bool) -
     way_out = "" if are_allowed else "; --allow-rejects ends with status 0"
     say(command, f"{rejected:,} rejected: {where}{way_out}")
     return 0 if are_allowed else _REJECTED
+
+
+def next_command(options: argparse.Namespace, tally: Tally, outputs: Mapping[str, Path | str]) -> str:
+    """Return the command that shows what was rejected, else what was dropped, or the index; empty without any of these.
+
+    Args:
+        options: those of the command that has ended.
+        tally: what became of the documents.
+        outputs: where what is called how was written: JSON lines, or Parquet, also as a folder.
+    """
+    wanted = "rejected" if tally.rejected else "dropped" if tally.exact + tally.near else ""
+    if options.command == "index" and wanted != "rejected":
+        return shlex.join([program("dedup"), "index", "info", str(options.save_index)])
+    path = str(outputs.get(wanted, ""))
+    if not wanted or "://" in path:
+        return ""
+    if path and Path(path).suffix not in ("", ".parquet"):
+        return shlex.join(["less", path])
+    if path:
+        rows = f"p.read_table({json.dumps(path)}).slice(0, 20).to_pylist()"
+        code = f'import pyarrow.parquet as p; print(*{rows}, sep="\\n")'
+        return shlex.join([program("python"), "-c", code])
+    if "report" in outputs:
+        return shlex.join([program("python"), "-m", "webbrowser", str(outputs["report"])])
+    words = [each for each in options.given if each != "--dry-run"]
+    force = ["--force"] if outputs and not options.force else []
+    return shlex.join([program("dedup"), *words, f"--{wanted}", f"{wanted}.jsonl", *force])
 
 
 def run(options: argparse.Namespace) -> int:

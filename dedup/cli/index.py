@@ -73,7 +73,7 @@ def _add_index(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser, about_force: str) -> None:
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="INDEX", help="the folder to make")
+    parser.add_argument("-o", "--output", type=files.local, required=True, metavar="INDEX", help="the folder to make")
     parser.add_argument("--force", action="store_true", help=about_force)
 
 
@@ -82,7 +82,9 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("inputs", nargs="*", type=Path, metavar="INPUT", help=f"files and folders: {KNOWN}")
+    parser.add_argument(
+        "inputs", nargs="*", type=files.path_or_url, metavar="INPUT", help=f"files and folders, or their URLs: {KNOWN}"
+    )
     parser.add_argument(
         "--database",
         metavar="URL",
@@ -90,7 +92,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
         "min_tokens and, in the paper's mode, short_tokens matter",
     )
     _add_output(parser, "overwrite an index, and forget an interrupted run")
-    parser.add_argument("--against", type=Path, metavar="INDEX", help="begin with the documents of this index")
+    parser.add_argument("--against", type=files.local, metavar="INDEX", help="begin with the documents of this index")
     files.add_reading_arguments(parser)
     _add_json(parser)
     add_settings_arguments(parser)

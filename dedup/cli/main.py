@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 
@@ -24,18 +24,39 @@ def words_before_cursor() -> list[str]:
 
 
 _COMMANDS = {
-    "completion": "let the Tab key of bash, zsh or fish complete commands, options and file names",
-    "evaluate": "measure how well labelled pairs of documents are told apart",
-    "explain": "say in full why two documents are duplicates, or are not",
-    "files": "keep one of all near-duplicates in files: JSONL, CSV, Parquet, WARC, text, HTML",
-    "index": "build, look up, merge, check and load saved indexes of documents",
-    "lookups": "measure the ways of looking up near fingerprints: tables, probes, candidates, bytes, speed, recall",
-    "release": "let pages that were dropped and are no copies be stored after all",
+    "files": "keep one of all near-duplicates in files",
+    "explain": "say why two documents are duplicates, or are not",
+    "duplicates": "show what a crawl has dropped, and because of which page",
+    "review": "look at them in a browser, and let pages be stored after all",
+    "index": "keep what is known of files for a later run: saved indexes",
+    "spark": "do what files does on a cluster, by a job of Spark",
     "runs": "list the runs of a database, or take one back",
-    "spark": "keep one of all near-duplicates in files that fit no one machine, by a job of Spark",
-    "upgrade": "upgrade a database that an earlier version of this program made",
-    "warm-up": "compile now what would else be compiled at its first use, such as when an image is made",
+    "release": "let pages that were dropped wrongly be stored after all",
+    "upgrade": "upgrade a database that an earlier version made",
+    "warm-up": "compile now, such as when an image is made",
+    "completion": "let the Tab key complete commands and options",
 }
+_FOR_RESEARCH = {
+    "evaluate": "precision and recall on labelled pairs of documents",
+    "lookups": "speed, size and recall of the published look-ups",
+}
+
+
+def _listed(commands: Mapping[str, str]) -> str:
+    return "\n".join(f"  {name:<12}{about}" for name, about in commands.items())
+
+
+_HELP = f"""\
+Near-duplicates: drop and explain them.
+
+{_listed(_COMMANDS)}
+
+`dedup COMMAND -h` says more.
+"""
+_RESEARCH = f"""\
+for research:
+{_listed(_FOR_RESEARCH)}
+  --scheme    of explain and evaluate: published ways of making a simhash"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,11 +65,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_completing = COMPLETING in os.environ
     if is_completing:
         arguments = words_before_cursor()
-    parser = argparse.ArgumentParser(prog="dedup", description="Near-duplicates: drop, measure and explain them.")
+    parser = argparse.ArgumentParser(
+        prog="dedup",
+        usage="dedup COMMAND ...",
+        description=_HELP,
+        epilog=_RESEARCH,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     version = f"%(prog)s {dedup.__version__}" if arguments[:1] == ["--version"] else ""
     parser.add_argument("--version", action="version", version=version)
-    parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, about in _COMMANDS.items():
+    parsers = parser.add_subparsers(
+        prog="dedup", dest="command", metavar="COMMAND", required=True, help=argparse.SUPPRESS
+    )
+    for name, about in (_COMMANDS | _FOR_RESEARCH).items():
         command = parsers.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
         # Only the command that runs is loaded: others need libraries that take a second.
         if arguments[:1] == [name]:
@@ -60,8 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from argcomplete import autocomplete  # noqa: PLC0415
 
         autocomplete(parser)
-    options = parser.parse_args(arguments)
     try:
+        # What a command says to be given next may be much of what was given.
+        options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
         from dedup.display import plain  # noqa: PLC0415 -- what knows all letters takes a while to load

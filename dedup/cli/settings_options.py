@@ -10,7 +10,7 @@ from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
-from dedup.signature.schemes import Scheme, find_scheme, named_schemes, with_dictionary
+from dedup.signature.schemes import Scheme, find_scheme, with_dictionary
 from dedup.signature.signature import BITS
 
 DEFAULT_SCHEME = RuleSettings().scheme
@@ -21,25 +21,20 @@ _OF_CRAWLS = {each.name for each in fields(DedupSettings)} - _RULES
 
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that `read_settings_options` reads."""
-    parser.add_argument(
-        "--scheme",
-        metavar="NAME",
-        help=f"how signatures are made: {', '.join(named_schemes())}, or FEATURES/WEIGHTS/HASH/BITS; default: words",
-    )
-    parser.add_argument(
-        "--dictionary",
-        metavar="FILE",
-        help="Chinese words to add to jieba's, as jieba.load_userdict reads them; only:FILE: a dictionary in its place",
-    )
-    parser.add_argument("--mode", metavar="MODE", help="checked or paper")
-    parser.add_argument(
+    """Add the arguments that `read_settings_options` reads, behind all others in the help."""
+    group = parser.add_argument_group("how documents are decided")
+    group.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a rule of how documents are decided, such as min_jaccard=.6, with or without DEDUP_; may be given again",
+        help="a rule, such as min_jaccard=.6: docs/settings.md; may be given again",
     )
+    group.add_argument("--mode", metavar="MODE", help="checked, or paper: the rule of the paper")
+    group.add_argument(
+        "--scheme", metavar="NAME", help="how signatures are made: docs/how-a-page-is-decided.md; default: words"
+    )
+    group.add_argument("--dictionary", metavar="FILE", help="Chinese words besides jieba's; only:FILE: in their place")
 
 
 def read_settings_options(options: argparse.Namespace) -> dict[str, str]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from dedup.cli.files import add_field_arguments, read_options, require_page, status_of
+from dedup.cli.files import add_field_arguments, next_command, read_options, require_page, status_of
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
 from dedup.corpus.job.job import summary_lines, summary_object
@@ -86,15 +86,18 @@ def run(options: argparse.Namespace) -> int:
         raise SparkError(f"{error}; the same command goes on, --force begins anew") from None
     seconds = time.monotonic() - started
     paths = {name: f"{options.output.rstrip('/')}/{name}" for name in OUTPUTS}
+    # As in `dedup files`.
+    status = status_of("spark", done.result.tally.rejected, paths["rejected"], are_allowed=options.allow_rejects)
     if options.json:
         print(json.dumps(summary_object(done.result, seconds)), flush=True)
     else:
         written = [*paths.values(), *(str(each) for each in (options.report, options.save_index) if each)]
         documents = 0 if done.went_on else done.result.tally.documents
-        for line in summary_lines(done.result, done.files, written, seconds, documents):
+        command = next_command(options, done.result.tally, paths)
+        for line in summary_lines(done.result, done.files, written, seconds, documents, command=command):
             print(line)
         sys.stdout.flush()
-    return status_of("spark", done.result.tally.rejected, paths["rejected"], are_allowed=options.allow_rejects)
+    return status
 
 
 @contextmanager

@@ -166,7 +166,8 @@ class _KnownDocuments:
         if stands is None or stands == self._own_id:
             yield match.leader
         else:
-            yield document_rows.find_with_leaders(self._connection, [stands])[stands]
+            # Where it has left the cluster, the leader stands for that again.
+            yield document_rows.find_with_leaders(self._connection, [stands]).get(stands, match.leader)
         if match.joined is not None:
             yield match.joined
         # One of them may have been decided in this batch.

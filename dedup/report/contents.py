@@ -144,7 +144,7 @@ class RelatedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.html.doubt`.
+    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.doubt`.
 
     Attributes:
         rows: how many they are.
@@ -217,6 +217,7 @@ class Report:
             person should look at.
         skipped: every skipped page, those of the same reason one after the other, read like the duplicates.
         moments: when each document was decided, in seconds since 1970, and its verdict, read like the duplicates.
+        database: the name of the database that it was read from; empty: of none.
         left_out: what is missing among the duplicates and the similar ones, where they are more than can be held.
     """
 
@@ -238,4 +239,5 @@ class Report:
     similar: Iterator[RelatedRow] = field(default_factory=_nothing)
     skipped: Iterator[SkippedPage] = field(default_factory=_nothing)
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=_nothing)
+    database: str = ""
     left_out: LeftOut = LeftOut()

@@ -72,6 +72,7 @@ def open_report(database: Database, selection: Selection) -> Iterator[Report]:
                 similar=_similar(connection, where),
                 skipped=skipped,
                 moments=read_moments(connection, where),
+                database=database.name,
             )
 
 

@@ -158,12 +158,7 @@ def _files(spark: SparkSession, job: SparkJob) -> Sequence[CorpusFile] | Sequenc
 
 def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile] | Sequence[RemoteFile]) -> dict[str, Any]:
     """Return what must be the same for the job to go on, but for its settings; all of it can be JSON."""
-    inputs = [
-        [file.path, file.size, file.changed]
-        if isinstance(file, RemoteFile)
-        else [file.name, file.size, Path(file.path).stat().st_mtime_ns]
-        for file in files
-    ]
+    inputs = [[file.path if isinstance(file, RemoteFile) else file.name, file.size, file.changed] for file in files]
     against = None
     if job.against is not None:
         root = _root(job.against)

@@ -16,10 +16,10 @@ from pyspark.sql import functions as f
 from dedup.corpus.job.job import Result
 from dedup.corpus.job.reporting import name_of, report_of, row_of, write_report
 from dedup.corpus.state import NAMED, Tally
+from dedup.report import doubt
 from dedup.report.contents import LeftOut, RelatedRow
 from dedup.report.explanation.pairs import differences_of
 from dedup.report.explanation.words import WordDiff
-from dedup.report.html import doubt
 from dedup.report.html.model import MOST_ROWS
 from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule
@@ -145,13 +145,13 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
 
 
 def is_doubtful() -> Column:
-    """Return what `dedup.report.html.doubt.is_doubtful` says of a row."""
+    """Return what `dedup.report.doubt.is_doubtful` says of a row."""
     is_unsure = (f.col("similarity") < doubt.SURE_SIMILARITY) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
     return _is(Verdict.NEAR_DUPLICATE) & f.col("kept").isNull() & is_unsure
 
 
 def order_of_doubt() -> list[Column]:
-    """Return what `dedup.report.html.doubt.order_of_doubt` sorts rows by."""
+    """Return what `dedup.report.doubt.order_of_doubt` sorts rows by."""
     group = (
         f.when(_is(Verdict.EXACT_DUPLICATE), 3)
         .when(~_is(Verdict.NEAR_DUPLICATE), 1)

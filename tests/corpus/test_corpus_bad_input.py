@@ -213,6 +213,7 @@ def test_memory_is_bounded_whatever_the_lines_are(tmp_path: Path) -> None:
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress(data, 1))
     code = """
 import sys, tracemalloc
+import warcio.recordloader  # with all that it loads
 from dedup.corpus.reading.documents import ReadOptions, Rejected
 from dedup.corpus.reading.portions import read_documents
 for each in sys.argv[1:]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -114,12 +115,39 @@ def test_kept_as_they_came_and_dropped_with_reasons(tmp_path: Path) -> None:
         "similar.jsonl",
     ]
     assert rows_of(tmp_path / "out/rejected.jsonl") == [{"source": "in.jsonl:5", "reason": "'text' is not a string"}]
-    report = done.stdout.splitlines()
+    clusters, _, summary = done.stdout.partition("\n\n")
+    assert clusters == "duplicates  largest clusters\n         2  a"
+    report = summary.splitlines()
     assert report[0] == "read        4 documents of 1 file"
     assert report[2] == "kept        2 documents"
     assert report[3].startswith("dropped     2 documents   1 exact, 1 near (distance ")
     assert report[4] == "rejected    1     in.jsonl:5: 'text' is not a string"
-    assert report[-1] == "         2  a"
+    # What was rejected comes before what was dropped.
+    assert report[-1] == "next        less out/rejected.jsonl"
+
+
+@pytest.mark.parametrize("options", [("-o", "out"), ("-o", "out", "--format", "parquet"), ("--dry-run",)])
+def test_the_last_line_is_a_command_that_shows_what_was_dropped(options: tuple[str, ...], tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES)
+    *_, last = dedup("in.jsonl", *options, folder=tmp_path).stdout.splitlines()
+    label, program, *arguments = shlex.split(last)
+    assert label == "next"
+    if Path(program).name == "dedup":
+        assert dedup(*arguments[1:], folder=tmp_path).returncode == 0
+        program, arguments = "less", ["dropped.jsonl"]
+    if program == "less":
+        # Which is not there everywhere.
+        shown = (tmp_path / arguments[0]).read_text(encoding="utf-8")
+    else:
+        shown = subprocess.run([program, *arguments], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert [line.count("same_text") for line in shown.splitlines()] == [0, 1]
+
+
+def test_where_nothing_is_dropped_there_is_nothing_to_show(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", LINES[:1])
+    done = dedup("in.jsonl", "-o", "out", folder=tmp_path)
+    lines = [line.split("  ")[0] for line in done.stdout.splitlines()]
+    assert lines == ["read", "time", "kept", "dropped", "written"]
 
 
 @pytest.mark.slow
@@ -236,7 +264,7 @@ def test_a_run_that_was_killed_or_stopped_goes_on(suffix: str, stops: list[signa
     done = dedup(*arguments, "-o", "out", folder=tmp_path)
     assert done.returncode == 0
     assert "going on behind" in done.stderr
-    assert done.stdout.splitlines()[0] == "read        3,000 documents of 2 files"
+    assert "\nread        3,000 documents of 2 files\n" in done.stdout
     for name in ("kept", "dropped", "clusters"):
         whole, out = tmp_path / f"whole/{name}.{suffix}", tmp_path / f"out/{name}.{suffix}"
         if suffix == "jsonl":

@@ -130,6 +130,7 @@ def test_one_document_is_enough(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert done.stderr == f"dedup files: 3 rejected: out/rejected.jsonl says which and why{ALLOWED}"
     assert "rejected    3     in.jsonl:1: has neither" in done.stdout
+    assert done.stdout.endswith("\nnext        less out/rejected.jsonl\n")
     assert rows_of(tmp_path / "out/kept.jsonl") == [{"text": "one"}]
     assert [row["source"] for row in rows_of(tmp_path / "out/rejected.jsonl")] == [f"in.jsonl:{n}" for n in (1, 2, 3)]
 

@@ -13,6 +13,7 @@ from sqlalchemy import select, update
 
 from dedup.ledger import forget
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.ledger.forget import release
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.documents import Document
@@ -147,6 +148,15 @@ def test_a_cluster_goes_with_the_copy_that_stands_in_its_leaders_place(start: Ca
     assert see(crawl, "a", TEXT).outcome.is_replaced
     crawl.on_day(40, "third")
     assert see(crawl, "c", TEXT).verdict is NEW
+
+
+def test_copies_are_decided_where_the_one_that_stood_for_them_is_none_any_more(start: Callable[..., Times]) -> None:
+    crawl = start(swap_keeper=True)
+    see(crawl, "a", TEXT)
+    see(crawl, "b", TEXT, size=500)
+    see(crawl, "c", TEXT)
+    release(crawl.database, [("a", "b")])
+    assert see(crawl, "d", COPY).original == "a"
 
 
 law = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -14,6 +14,7 @@ import pytest
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
+from tests.commands import run_dedup
 from tests.crawling import run
 from tests.waiting import HANG
 
@@ -65,6 +66,14 @@ def test_table_of_the_last_run_outside_a_project(tmp_path: Path, database_url: s
     assert finished.returncode == 0
     assert finished.stdout.startswith("run tuesday\n")
     assert "exact           0        1.00  same_text  https://news.example/港?copy" in finished.stdout
+
+
+def test_dedup_has_the_same_command(tmp_path: Path, database_url: str) -> None:
+    options = ("--database", database_url, "--all-runs", "--format", "json")
+    finished = run_dedup("duplicates", *options, folder=tmp_path)
+    assert (finished.stdout, finished.returncode) == (duplicates(tmp_path, *options).stdout, 0)
+    missing = run_dedup("duplicates", folder=tmp_path)
+    assert (missing.stderr, missing.returncode) == (duplicates(tmp_path).stderr, 1)
 
 
 def test_terminal_without_chinese_letters_gets_escapes(tmp_path: Path, database_url: str) -> None:

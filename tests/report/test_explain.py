@@ -84,7 +84,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     (tmp_path / "b.txt").write_text(NEAR_TEXT, encoding="utf-8")
-    output = explained(tmp_path, "a.txt", "b.txt")
+    output = explained(tmp_path, "a.txt", "b.txt", "--bits")
     lines = output.splitlines()
     assert lines[0] == "verdict      near duplicate: B is dropped because of A"
     assert lines[1] == "rule         Jaccard similarity reaches min_jaccard"
@@ -103,6 +103,8 @@ def test_two_files_are_told_in_full(tmp_path: Path) -> None:
     assert f"keys shared  {shared}" in lines
     assert f"distance     {decision.distance} bits, beyond the paper's 3" in lines
     assert "what differs 3 places: 3 of 200 tokens of A, 3 of 200 of B" in lines
+    # What is of bits is shown behind everything else, to those who ask for it.
+    assert output.startswith(explained(tmp_path, "a.txt", "b.txt"))
 
 
 def test_json_has_the_numbers_of_the_decision(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_texts_that_share_no_key_say_so(tmp_path: Path) -> None:
     options = (f"text:{TEXT}", f"text:{document(200, 'far')}")
     content = data(tmp_path, *options)
     assert (content["rule"], content["keys"]) == (Rule.NO_KEY, {"tables": [], "bands": []})
-    output = explained(tmp_path, *options)
+    output = explained(tmp_path, *options, "--bits")
     assert "verdict      no duplicate: B is kept beside A\n" in output
     assert "rule         the documents share no key: no band, and no prefix of a table" in output
     assert "keys shared  0 of 10 tables, 0 of 24 bands: A is not looked at\n" in output
@@ -185,8 +187,8 @@ def test_mode_and_settings_change_the_verdict(tmp_path: Path) -> None:
     texts = (texts[0], f"text:{edited(TEXT, 60)}")
     paper = data(tmp_path, *texts, "--mode", "paper")
     assert (paper["verdict"], paper["rule"]) == ("new", Rule.TOO_FAR)
-    assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper")) == ([], False)
-    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=6 choose 3")
+    assert (paper["keys"]["bands"], "bands" in explained(tmp_path, *texts, "--mode", "paper", "--bits")) == ([], False)
+    short = explained(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "TABLES=6 choose 3", "--bits")
     assert " of 20 tables, " in short
     assert "rule         a text has fewer than short_tokens tokens, and their words and pairs of words reach" in short
     shorter = data(tmp_path, f"text:{ENGLISH}", f"text:{ENGLISH} No.", "--set", "MIN_TOKENS=60")
@@ -219,7 +221,7 @@ def test_what_takes_words_that_are_not_stored_is_not_made_up(tmp_path: Path) -> 
     assert data(tmp_path, "--dropped", NEAR, "--mode", "paper")["rule"] == Rule.PAPER
     # Where the words decide, nobody knows.
     assert not data(tmp_path, f"text:{TEXT}", NEAR)["is_certain"]
-    output = explained(tmp_path, f"text:{TEXT}", NEAR)
+    output = explained(tmp_path, f"text:{TEXT}", NEAR, "--bits")
     assert output.startswith("verdict      not known: it takes the words of both\n")
     assert "\nrule " not in output
     assert ", bands are not known\n" in output

@@ -80,7 +80,7 @@ def test_keywords_are_told_with_their_weights(tmp_path: Path) -> None:
     assert len(weights) == min(10, keywords_of(STORY))
     assert all(0 < weight < 1 for weight in weights)
     assert weights[0] > weights[-1]
-    output = explained(tmp_path, f"text:{STORY}", f"text:{OTHER}", "--scheme", "yanyiwu")
+    output = explained(tmp_path, f"text:{STORY}", f"text:{OTHER}", "--scheme", "yanyiwu", "--bits")
     assert f"   {weights[0]:.3f} " in output
     assert "scheme       yanyiwu = tfidf/rank/jenkins/64\n" in output
 
@@ -92,17 +92,18 @@ def test_of_equal_features_those_that_the_other_text_lacks_come_first(tmp_path: 
 
 
 def test_white_space_and_broken_characters_in_features_can_be_seen(tmp_path: Path) -> None:
-    output = explained(tmp_path, "text:ab\ncd e", "text:x", "--scheme", "bigrams/count/mmh3/64")
+    output = explained(tmp_path, "text:ab\ncd e", "text:x", "--scheme", "bigrams/count/mmh3/64", "--bits")
     assert all(f"  {name}" in output for name in ("b\\n", "\\nc", "d␣", "␣e"))
     # Two of the three bytes of a character.
-    assert "  \\xbd\\xa0\n" in explained(tmp_path, "text:你你好", "text:x", "--scheme", "ferd-md5")
+    assert "  \\xbd\\xa0\n" in explained(tmp_path, "text:你你好", "text:x", "--scheme", "ferd-md5", "--bits")
 
 
 @pytest.mark.parametrize(("name", "rows"), [("bigrams32", [32]), ("python128", [64, 64]), ("ferd-sha1", [64, 64, 32])])
 def test_wide_fingerprints_go_on_in_the_next_row(name: str, rows: list[int], tmp_path: Path) -> None:
     scheme = find_scheme(name)
     text, other = document(200), edited(document(200), 20)
-    lines = explained(tmp_path, f"text:{text}", f"text:{other}", "--scheme", name, "--width", "80").splitlines()
+    options = ("--scheme", name, "--bits", "--width", "80")
+    lines = explained(tmp_path, f"text:{text}", f"text:{other}", *options).splitlines()
     shown = ["".join(line[13:].split()) for line in lines if line.startswith("simhash A")]
     assert [len(row) for row in shown] == rows
     assert int("".join(shown), 2) == scheme.signature(text).fingerprint

@@ -45,7 +45,12 @@ def written(database: Database, output_format: Format, stream: io.StringIO | Non
 def table_in_terminal(database: Database, columns: int, monkeypatch: pytest.MonkeyPatch, **selection: object) -> str:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("TERM", "xterm-256color")
-    return seen(written(database, Format.TABLE, Terminal(), **selection))
+    return without_command(seen(written(database, Format.TABLE, Terminal(), **selection)))
+
+
+def without_command(table: str) -> str:
+    """A table without the command at its end, which is to be pasted, and never cut."""
+    return table.partition("\nnext  ")[0]
 
 
 # JSON and CSV
@@ -199,16 +204,41 @@ def test_table_columns_line_up(database: Database) -> None:
     start = next(number for number, line in enumerate(lines) if line.startswith("verdict  distance"))
     originals = [columns_of(line[: line.rindex(" ")]) for line in lines[start : lines.index("", start)]]
     assert len(set(originals)) == 1
-    ends = {len(line) for line in lines[2:10]}
-    assert lines[2].startswith("verdict")
-    assert lines[9].startswith("total")
-    assert len(ends) == 1
+    totals = lines[lines.index("", start) + 1 : -4]
+    assert totals[0].startswith("verdict          documents")
+    assert totals[-1].startswith("total")
+    assert len({len(line) for line in totals}) == 1
 
 
-def test_table_ends_with_how_many_were_dropped(database: Database) -> None:
+def test_table_ends_with_how_many_were_dropped_and_what_to_do_next(database: Database) -> None:
     lines = written(database, Format.TABLE).splitlines()
-    assert lines[-2].startswith("4 of 7 documents dropped: 1 exact, 3 near (distance ")
-    assert lines[-1].endswith(" B of text saved; lost 56 B of text that nothing stored has")
+    assert lines[-3].startswith("4 of 7 documents dropped: 1 exact, 3 near (distance ")
+    assert lines[-2].endswith(" B of text saved; lost 56 B of text that nothing stored has")
+    least = min((row for row in rows_of_dropped("\n".join(lines)) if row[0] == "near"), key=lambda row: float(row[2]))
+    assert lines[-1].endswith(f"dedup explain --dropped {least[4]} --database {database.name}")
+
+
+def test_what_there_is_none_of_is_not_told(crawls: Crawls, database: Database) -> None:
+    crawls.run("new", (BUDGET, text_of(7)))
+    assert written(database, Format.TABLE).splitlines() == [
+        "run new",
+        "",
+        "verdict  documents     text",
+        f"updated          1  {len(text_of(7)):,} B",
+        "",
+        "0 of 1 documents dropped",
+    ]
+
+
+def test_the_most_doubtful_of_many_drops_are_shown_once_more(crawls: Crawls, database: Database) -> None:
+    part = " ".join(text_of(5).split()[:130])
+    copies = [(f"https://many.example/{number}", text_of(5)) for number in range(8)]
+    crawls.run("many", *copies[:3], ("https://many.example/part", part), *copies[3:])
+    lines = written(database, Format.TABLE).splitlines()
+    start = lines.index("the most doubtful of what was dropped")
+    [row] = lines[start + 2 : lines.index("", start)]
+    assert row.split()[4:] == ["https://many.example/part", "https://many.example/0"]
+    assert f" --dropped {row.split()[4]} " in lines[-1]
 
 
 def test_table_says_how_many_hosts_and_clusters_are_left_out(database: Database) -> None:
@@ -275,7 +305,7 @@ def test_addresses_are_links_that_are_not_cut(
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm-256color")
     sent = written(database, Format.TABLE, Terminal())
-    assert address not in seen(sent)
+    assert address not in without_command(seen(sent))
     assert {address, BUDGET} <= set(links_in(sent))
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dedup.corpus.reading.documents import CorpusDocument, Position, Rejected
+from dedup.report import doubt
 from dedup.report.contents import RelatedRow
-from dedup.report.html import doubt
 from dedup.rules.decision import Kept, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings

@@ -49,7 +49,7 @@ class Job:
     @property
     def about(self) -> dict[str, Any]:
         """What must be the same for an interrupted run to go on; all of it can be JSON."""
-        inputs = [[file.name, file.size, Path(file.path).stat().st_mtime_ns] for file in self.files]
+        inputs = [[file.name, file.size, file.changed] for file in self.files]
         return {
             "settings": about_settings(self.settings),
             "fields": asdict(self.options),
@@ -84,7 +84,7 @@ _REASON = 120
 
 
 def summary_lines(
-    result: Result, files: int, outputs: Sequence[Path | str], seconds: float, documents: int
+    result: Result, files: int, outputs: Sequence[Path | str], seconds: float, documents: int, *, command: str = ""
 ) -> Iterator[str]:
     """Write the report line by line.
 
@@ -94,27 +94,28 @@ def summary_lines(
         outputs: what was written.
         seconds: how long it took since the run began, or went on.
         documents: how many documents were decided in that time.
+        command: the one to give next, if there is any.
     """
     tally = result.tally
+    largest = [f"{count:>10,}  {readable(leader)}" for leader, count in result.largest if count > 1]
+    yield from ["duplicates  largest clusters", *largest, ""] if largest else []
     rate = f", {documents / seconds:,.0f} a second" if documents and seconds else ""
     yield _row("read", f"{counted(tally.documents, 'document')} of {counted(files, 'file')}")
     yield _row("time", f"{duration(seconds)}{rate}")
     yield _row("kept", f"{counted(tally.kept, 'document')}{_notes(tally)}")
     counts = exact_and_near(tally.exact, tally.near, tally.distances, tally.similarities)
-    yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}")
+    yield _row("dropped", f"{counted(tally.exact + tally.near, 'document')}   {counts}".rstrip())
     yield from _named("rejected", tally.rejected, tally.first_rejected)
     yield from _named("unanalysed", tally.unanalysed, tally.first_unanalysed)
     unit, factor = unit_for(tally.text_bytes)
-    yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
+    if tally.saved_bytes:
+        yield _row("saved", f"{tally.saved_bytes / factor:,.0f} of {tally.text_bytes / factor:,.0f} {unit} of text")
     if tally.lost_bytes:
         yield _row("lost", lost_text(tally.lost_bytes))
     if outputs:
         yield _row("written", ", ".join(plain(str(path)) for path in outputs))
-    if result.largest:
-        yield ""
-        yield "duplicates  largest clusters"
-        for leader, count in result.largest:
-            yield f"{count:>10,}  {readable(leader)}"
+    if command:
+        yield _row("next", command)
 
 
 def summary_object(result: Result, seconds: float) -> dict[str, Any]:

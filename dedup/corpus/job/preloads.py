@@ -9,6 +9,7 @@ from itertools import islice
 
 from dedup.corpus.reading.documents import CorpusDocument, ReadOptions
 from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.remote import is_url
 from dedup.workers.pool import PRELOAD
 
 _BATCHES = "dedup.corpus.signing.preloaded"
@@ -33,6 +34,9 @@ def preloads(files: Sequence[CorpusFile], options: ReadOptions) -> tuple[str, ..
 
 def _is_plain(file: CorpusFile, options: ReadOptions) -> bool:
     """Say whether a file begins with texts that are not Chinese."""
+    if is_url(file.path):
+        # Its beginning would be fetched twice.
+        return False
     try:
         read = import_module(f"dedup.corpus.reading.{file.format}").read
         first = list(islice(read(file, 0, options, None), _MOST_DOCUMENTS))

@@ -21,6 +21,7 @@ from dedup.corpus.job.recording import Recorder
 from dedup.corpus.reading.documents import Position
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
+from dedup.corpus.reading.remote import RemoteReadError
 from dedup.corpus.saved.index import AT_ONCE, SavedIndex, save
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.signing.signing import Portion, sign_all
@@ -200,7 +201,7 @@ class _Run:
                     self._is_torn = False
             self._settle()
             self.is_read = True
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, RemoteReadError):
             # A second Ctrl-C may have interrupted what follows a decision: then the last checkpoint counts.
             if not self._is_torn:
                 self._checkpoint()

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
 from dedup.corpus.reading.libraries import load_pyarrow
+from dedup.corpus.reading.remote import FileStatus, explained, find_remote, is_url, open_raw
 from dedup.errors import InputError
 
 
@@ -47,6 +50,8 @@ KNOWN = "JSONL, CSV, TSV (also .gz, .zst), Parquet, WARC (also .gz), .txt, .html
 
 
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+_HEAD = 1 << 12
+_CHECKED_AT_ONCE = 16
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -61,6 +66,7 @@ class CorpusFile:
         format: the name of the module in `readers/`.
         compression: `gzip`, `zstd`, or "" for none.
         size: its bytes.
+        changed: what tells whether it is the one that it was; see `FileStatus`.
     """
 
     path: str
@@ -69,6 +75,7 @@ class CorpusFile:
     format: str
     compression: str
     size: int
+    changed: int | str
 
     @property
     def key(self) -> str:
@@ -91,7 +98,7 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
     path otherwise, as two folders may have files of one name.
 
     Args:
-        inputs: files and folders.
+        inputs: files and folders, or their URLs.
 
     Returns:
         The files, and what was found in folders and is of no known format.
@@ -102,26 +109,42 @@ def find_files(inputs: Sequence[str | Path]) -> FoundFiles:
     files: list[CorpusFile] = []
     ignored: list[str] = []
     for each in inputs:
-        path = os.fspath(each)
-        if stat.S_ISDIR(_status(path).st_mode):
-            key_start = len(_printable(os.path.join(str(Path(path)), ""))) if len(inputs) == 1 else 0  # noqa: PTH118
-            before = len(files)
-            for inner in _walk(path):
-                file = check_file(inner, _printable(inner), key_start)
-                if file is None:
-                    ignored.append(_printable(inner))
-                else:
-                    files.append(file)
-            if len(files) == before:
-                raise InputError(f"{_printable(path)}: no file of a known format in this folder; known are {KNOWN}")
-        else:
-            file = check_file(path, _printable(path), 0)
+        path = os.fspath(each).removeprefix("file://")
+        folder, found = find_remote(path) if is_url(path) else _find(path)
+        key_start = len(_printable(folder)) if len(inputs) == 1 else 0
+        before = len(files)
+        for inner, file in zip(found, _check(found, key_start, is_remote=is_url(path)), strict=True):
             if file is None:
-                raise InputError(f"{_printable(path)}: not a known format by its name; known are {KNOWN}")
-            files.append(file)
+                ignored.append(_printable(inner))
+            else:
+                files.append(file)
+        if len(files) == before:
+            said = "no file of a known format in this folder" if folder else "not a known format by its name"
+            raise InputError(f"{_printable(path)}: {said}; known are {KNOWN}")
     if not files:
         raise InputError(f"nothing to read; name files or folders: {KNOWN}")
     return FoundFiles(files, ignored)
+
+
+def _check(found: Mapping[str, FileStatus | None], key_start: int, *, is_remote: bool) -> Iterator[CorpusFile | None]:
+    """Check files one after the other, remote ones some at once, as each answer is waited for."""
+
+    def check(path: str) -> CorpusFile | None:
+        with explained(path) if is_remote else nullcontext():
+            return check_file(path, _printable(path), key_start, found[path])
+
+    if not is_remote:
+        yield from map(check, found)
+        return
+    with ThreadPoolExecutor(_CHECKED_AT_ONCE) as threads:
+        yield from threads.map(check, found)
+
+
+def _find(path: str) -> tuple[str, Mapping[str, FileStatus | None]]:
+    """Find local files as `find_remote` does remote ones."""
+    if not stat.S_ISDIR(_status(path).st_mode):
+        return "", {path: None}
+    return os.path.join(str(Path(path)), ""), dict.fromkeys(_walk(path))  # noqa: PTH118 -- with a slash at its end
 
 
 def _walk(folder: str) -> Iterator[str]:
@@ -140,13 +163,14 @@ def _walk(folder: str) -> Iterator[str]:
         waiting.extend(os.path.join(path, name) for name in names)  # noqa: PTH118 -- a million files
 
 
-def check_file(path: str, name: str, key_start: int) -> CorpusFile | None:
+def check_file(path: str, name: str, key_start: int, status: FileStatus | None = None) -> CorpusFile | None:
     """Describe a file, having opened it; None if its name is of no known format.
 
     Args:
         path: where it is.
         name: what it is called in messages.
         key_start: see `CorpusFile`.
+        status: that of a remote file.
 
     Raises:
         InputError: it cannot be opened, or is not what its name says.
@@ -154,12 +178,14 @@ def check_file(path: str, name: str, key_start: int) -> CorpusFile | None:
     format_, suffix = _format_of(path)
     if format_ is None:
         return None
-    status = _status(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{name}: neither a file nor a folder; write it to a file first")
+    if status is None:
+        found = _status(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(f"{name}: neither a file nor a folder; write it to a file first")
+        status = FileStatus(found.st_size, found.st_mtime_ns)
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 -- a million files
-            head = file.read(4)
+        with open_raw(path, ahead=_HEAD) as file:
+            head = file.read(4) or b""
     except OSError as error:
         raise _unreadable(path, error) from None
     compression = next((_COMPRESSIONS[each] for each, magic in _MAGIC.items() if head.startswith(magic)), "")
@@ -171,7 +197,7 @@ def check_file(path: str, name: str, key_start: int) -> CorpusFile | None:
         load_pyarrow(name)
     if format_.is_checked:
         import_module(f"dedup.corpus.reading.{format_.module}").check(path, name)
-    return CorpusFile(path, name, key_start, format_.module, compression, status.st_size)
+    return CorpusFile(path, name, key_start, format_.module, compression, *status)
 
 
 def has_known_format(path: str) -> bool:

@@ -8,8 +8,6 @@ from typing import Any
 
 from dedup.errors import InputError
 
-_INSTALL = "pip install 'scrapy-neardup[corpus]'"
-
 
 def load_pyarrow(name: str) -> Any:
     """Load pyarrow with its module for Parquet; half a second where nothing else has loaded it.
@@ -45,9 +43,21 @@ def load_warcio(name: str) -> Any:
     return _load("warcio", "warcio.recordloader", name)
 
 
-def _load(package: str, module: str, name: str) -> Any:
+def load_fsspec(name: str) -> Any:
+    """Load fsspec.
+
+    Args:
+        name: the URL that needs it, for the message.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    return _load("fsspec", "fsspec.core", name, extra="remote")
+
+
+def _load(package: str, module: str, name: str, *, extra: str = "corpus") -> Any:
     try:
         import_module(module)
         return import_module(package)
     except ModuleNotFoundError:
-        raise InputError(f"{name}: needs the package {package}; {_INSTALL}") from None
+        raise InputError(f"{name}: needs the package {package}; pip install 'scrapy-neardup[{extra}]'") from None

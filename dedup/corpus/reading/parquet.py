@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 from typing import Any, NamedTuple
 
 from dedup.corpus.reading.documents import (
@@ -17,6 +19,7 @@ from dedup.corpus.reading.documents import (
 from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, inside, require_columns
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
+from dedup.corpus.reading.remote import RemoteFile, is_url
 from dedup.corpus.reading.streams import why_damaged
 from dedup.errors import InputError
 
@@ -34,7 +37,8 @@ def check(path: str, name: str) -> None:
     """
     arrow = load_pyarrow(name)
     try:
-        arrow.parquet.ParquetFile(path).close()
+        with arrow_source(path) as source:
+            arrow.parquet.ParquetFile(source).close()
     except parquet_damage(arrow) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise InputError(f"{name}: not a whole Parquet file ({reason}); make it anew or leave it out") from None
@@ -44,10 +48,17 @@ def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
     """Read documents; row groups before `after` are not touched. See `formats.py` for the rest."""
+    with arrow_source(file.path) as source:
+        yield from _read(source, file, number, options, after)
+
+
+def _read(
+    source: Any, file: CorpusFile, number: int, options: ReadOptions, after: Position | None
+) -> Iterator[CorpusDocument | Rejected]:
     arrow = load_pyarrow(file.name)
     try:
         # Without pre-buffering: otherwise all of a row group is in memory at once.
-        table = arrow.parquet.ParquetFile(file.path, pre_buffer=False, buffer_size=MEGABYTE)
+        table = arrow.parquet.ParquetFile(source, pre_buffer=False, buffer_size=MEGABYTE)
         columns = _used_columns(arrow, table.schema_arrow, options)
     except parquet_damage(arrow) as error:
         if after is None:
@@ -73,6 +84,16 @@ def read(
                     reason = f"rows {ordinal + 1:,} to {first + rows:,} cannot be read: {str(error)[:200]}"
                     yield Rejected(file.name, Position(number, first + rows, offset), reason)
             first += rows
+
+
+@contextmanager
+def arrow_source(path: str) -> Iterator[Any]:
+    """Open what pyarrow reads a file from; a local file it opens by itself."""
+    if not is_url(path):
+        yield path
+        return
+    with BufferedReader(RemoteFile(path, MEGABYTE), MEGABYTE) as source:
+        yield source
 
 
 class _Column(NamedTuple):

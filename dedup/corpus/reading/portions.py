@@ -10,6 +10,7 @@ from pathlib import Path
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import CorpusFile, find_files
 from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
+from dedup.corpus.reading.remote import is_url
 from dedup.corpus.reading.streams import why_damaged
 
 _MOST_BYTES = 1 << 20
@@ -119,7 +120,7 @@ def read_file(
 
 def has_ranges(file: CorpusFile) -> bool:
     """Say whether any process can read any lines of a file, see `LineRange`."""
-    return file.format == "jsonl" and not file.compression
+    return file.format == "jsonl" and not file.compression and not is_url(file.path)
 
 
 def _remaining(

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow
+from dedup.corpus.reading.remote import RemoteFile, is_url
 
 _BUFFER = 1 << 20
 _SMALL_BUFFER = 1 << 16
@@ -41,7 +42,7 @@ class Stream:
 
     def __init__(self, file: CorpusFile, offset: int = 0) -> None:
         self._stack = ExitStack()
-        self._file = _CountedFile(file.path)
+        self._file = RemoteFile(file.path) if is_url(file.path) else _CountedFile(file.path)
         raw = self._buffered(self._file)
         self._is_compressed = bool(file.compression)
         # Asking the file itself where it is takes longer than reading a line.

@@ -9,13 +9,14 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterator
-from io import BufferedReader, FileIO
+from io import BufferedReader
 from typing import Any, NamedTuple
 
 from dedup.corpus.reading.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
 from dedup.corpus.reading.fields import BadRecordError, storable
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_warcio
+from dedup.corpus.reading.remote import RemoteReadError, open_raw
 from dedup.corpus.reading.streams import DAMAGE, why_damaged
 
 _READ = 1 << 16
@@ -160,7 +161,7 @@ def read(
     """Read pages; all records are counted, and a damaged stretch as one. See `formats.py` for the rest."""
     done = 0 if after is None else after.ordinal
     try:
-        raw = BufferedReader(FileIO(file.path), 1 << 18)
+        raw = BufferedReader(open_raw(file.path), 1 << 18)
     except OSError as error:
         if after is None:
             yield Rejected(file.name, Position(number, 0, file.size), why_damaged(error))
@@ -277,6 +278,8 @@ def find_records(raw: BufferedReader[Any], file: CorpusFile, limit: int, start: 
                 is_lost = False
                 yield Found(reader.start, number if file.compression else 0, record, block)
             start = raw.tell() if file.compression else file.size
+        except RemoteReadError:
+            raise
         except Exception as error:  # noqa: BLE001, RUF100 -- warcio raises what it happens to stumble over
             if not is_lost:
                 yield Found(reader.start, 0, BadRecordError(_why(error)), None)

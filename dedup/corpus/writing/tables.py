@@ -17,6 +17,7 @@ from dedup.corpus.reading.documents import CorpusDocument, Page, ParquetRow
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.libraries import load_pyarrow
 from dedup.corpus.reading.line_ranges import ReadMemory
+from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.signing.batches import SignedBatch
 from dedup.corpus.writing.jsonl import to_json
 from dedup.corpus.writing.outputs import Row, has_columns, open_output
@@ -218,7 +219,8 @@ def common_schema(files: Sequence[CorpusFile]) -> Any:
     for file in files:
         if file.format != "parquet":
             return None
-        found = load_pyarrow(file.name).parquet.read_schema(file.path)
+        with arrow_source(file.path) as source:
+            found = load_pyarrow(file.name).parquet.read_schema(source)
         if schema is not None and not found.equals(schema):
             return None
         schema = found

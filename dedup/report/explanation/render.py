@@ -84,43 +84,53 @@ def _flatten_words(pair: dict[str, Any]) -> None:
         pair[name] = words.get(name)
 
 
-def lines(explanation: Explanation, width: int) -> Iterator[str]:
-    """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal."""
+def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> Iterator[str]:
+    """Write an explanation in lines of so many columns, at least 80; nothing in them can upset a terminal.
+
+    Args:
+        explanation: what is written.
+        width: the columns.
+        with_bits: whether fingerprints, keys and features are shown, too.
+    """
     style = STYLES.get(explanation.verdict, "") if explanation.is_certain else ""
     verdict = _OUTCOMES[explanation.verdict] if explanation.is_certain else "not known: it takes the words of both"
     yield from labelled("verdict", verdict, width, style)
     if explanation.is_certain:
         yield from labelled("rule", explanation.rule, width)
-    yield from _record(explanation, width)
-    yield from _missed(explanation, width)
     for letter, side in (("A", explanation.a), ("B", explanation.b)):
-        yield ""
         yield labelled_name(letter, side.name, width)
         counts = f"{counted(side.tokens, 'token')}, {counted(side.shingles, 'shingle')}"
         yield from labelled("", f"{side.origin}; {counts}", width)
-    yield ""
-    yield from _fingerprints(explanation, width)
+    yield from difference_lines(explanation, width)
+    yield from _missed(explanation, width)
     yield ""
     yield from _similarity(explanation)
     yield from _words(explanation, width)
-    yield from _features(explanation, width)
-    yield from difference_lines(explanation, width)
+    yield from _record(explanation, width, with_bits=with_bits)
+    if with_bits:
+        yield ""
+        yield from _fingerprints(explanation, width)
+        yield from _features(explanation, width)
     for note in explanation.notes:
         yield ""
         yield from labelled("note", note, width)
 
 
 def _missed(explanation: Explanation, width: int) -> Iterator[str]:
-    if explanation.missed:
-        yield label_of("to be dropped")
+    # Where nothing is alike, no setting would be the way to have it dropped.
+    if not explanation.missed or explanation.verdict is Verdict.NEW:
+        return
+    yield ""
+    yield label_of("to be dropped")
     for missed in explanation.missed:
         yield from labelled("", missed.text, width)
 
 
-def _record(explanation: Explanation, width: int) -> Iterator[str]:
+def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterator[str]:
     record = explanation.record
     if record is None:
         return
+    yield ""
     when = datetime.fromtimestamp(record.decided, UTC)
     yield from labelled("decided", f"{when:%Y-%m-%d %H:%M:%S} UTC, run {cut(plain(record.run), _RUN)}", width)
     rule = f", rule: {record.rule.replace('_', ' ')}" if record.rule else ""
@@ -142,7 +152,8 @@ def _record(explanation: Explanation, width: int) -> Iterator[str]:
     )
     words = "" if member.words is None else f", {_replaced(member.words)} replaced"
     yield from labelled("", f"to it: distance {member.distance}{alike}{words}; the rule is about this pair", width)
-    yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member.keys)}", width)
+    if with_bits:
+        yield from labelled("", f"keys shared with it: {_counted_keys(explanation, member.keys)}", width)
     yield from labelled(
         "",
         f"to the original Jaccard {similarity(settings.leader_jaccard)} or containment "
@@ -237,24 +248,27 @@ def _words(explanation: Explanation, width: int) -> Iterator[str]:
     # In short texts there is too little around it for any word to be noise.
     is_noise = words.is_noise and words.replaced and not is_short
     noise = ", which are noise: no number and no name of a thing gave way" if is_noise else ""
-    yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
+    if words.replaced:
+        yield from labelled("replaced", f"{_replaced(words)} (at most {settings.max_replaced:g}){noise}", width)
     if is_short:
         return
-    yield from labelled(
-        "rewritten",
-        f"{similarity(words.rewritten)} of the shorter text, in long stretches "
-        f"(at most {similarity(settings.max_rewritten)})",
-        width,
-    )
+    if words.rewritten:
+        yield from labelled(
+            "rewritten",
+            f"{similarity(words.rewritten)} of the shorter text, in long stretches "
+            f"(at most {similarity(settings.max_rewritten)})",
+            width,
+        )
     if words.added:
         yield from labelled(
             "added", f"{similarity(words.added)} as much in the middle ({_at_most(settings.max_added)})", width
         )
-    yield from labelled(
-        "swapped",
-        f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
-        width,
-    )
+    if words.swapped:
+        yield from labelled(
+            "swapped",
+            f"{words.swapped:.2f} of 100 words, for the same ones throughout ({_at_most(settings.max_swapped)})",
+            width,
+        )
     if words.numbers_gone:
         least = least_numbers(
             words.numbers_gone,

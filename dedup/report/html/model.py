@@ -11,8 +11,8 @@ from itertools import chain, islice
 from typing import Any
 
 from dedup.report.contents import RelatedRow, Report
+from dedup.report.doubt import is_doubtful, order_of_doubt
 from dedup.report.explanation.words import WordDiff
-from dedup.report.html.doubt import is_doubtful, order_of_doubt
 from dedup.report.html.packing import LONGEST_KEY, Texts, difference_of
 from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule

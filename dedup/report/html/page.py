@@ -76,7 +76,7 @@ class _Inline:
         return cls(Markup(text), f"'sha256-{digest}'")  # noqa: S704 -- files of this package
 
 
-def write_page(report: Report, compare: Compare, stream: TextIO, about: str = "") -> None:
+def write_page(report: Report, compare: Compare, stream: TextIO, about: str = "", *, is_served: bool = False) -> None:
     """Write an open report, whose rows are used up, as one page that needs nothing else.
 
     Args:
@@ -84,11 +84,14 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
         compare: says which words of rows' documents differ.
         stream: where it is written.
         about: what the report is about; empty: its runs.
+        is_served: whether it is served by `dedup.report.html.serving`, so that marks act at once.
     """
     page = page_of(report, compare)
+    page.data["is_served"] = is_served
     scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_COMMON, *_OF_REPORT)]
     total = page.counts.text_bytes
     shown = {
+        "is_served": is_served,
         "counts": page.counts,
         "about": about or _run_of(report),
         "host": report.host,
@@ -102,6 +105,7 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
 def write_changes_page(changes: Changes, stream: TextIO) -> None:
     """Write what changed between two runs, whose rows are used up, as one page that needs nothing else."""
     shown = {
+        "is_served": False,
         "runs": changes.runs,
         "host": changes.host,
         "counts": {change.value: count for change, count in changes.counts.items()},

@@ -34,6 +34,21 @@ def write_in_any_format(
     if output_format is not Format.HTML:
         write_report(report, output_format, stream)
         return
+    _write_page(report, database, stream, is_followed=is_followed)
+
+
+def write_review(report: Report, database: Database, stream: TextIO) -> None:
+    """Write an open report, whose rows are used up, as the page that `dedup.report.html.serving` serves.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    _write_page(report, database, stream, is_followed=True, is_served=True)
+
+
+def _write_page(
+    report: Report, database: Database, stream: TextIO, *, is_followed: bool, is_served: bool = False
+) -> None:
     # Templates, and all that a comparison of words takes, for which other formats need not wait.
     from dedup.report.explanation.pairs import stored_differences  # noqa: PLC0415
     from dedup.report.html.page import write_page  # noqa: PLC0415
@@ -44,7 +59,7 @@ def write_in_any_format(
             found = stored_differences(connection, rows)
             return track(found, "comparing", len(rows)) if is_followed else found
 
-        write_page(report, compare, stream)
+        write_page(report, compare, stream, is_served=is_served)
 
 
 def write_changes_in_any_format(changes: Changes, output_format: Format, stream: TextIO) -> None:

@@ -68,8 +68,8 @@ def begin(database: Path, site: LocalSite, *options: str, **arguments: object) -
 
 
 def printed(crawl: Crawl) -> list[str]:
-    """The command that a summary names, without what is said about it."""
-    return shlex.split(crawl.summary["continue"].split("   ")[0])
+    """The command that a summary names."""
+    return shlex.split(crawl.summary["continue"])
 
 
 def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_them(tmp_path: Path) -> None:

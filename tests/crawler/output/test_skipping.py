@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 def block(result: Crawl) -> list[str]:
     """The lines about skipped pages."""
-    _, _, rest = result.stdout.partition("\nskipped pages\n")
+    _, _, rest = f"\n{result.stdout}".partition("\nskipped pages\n")
     return rest.split("\n\n")[0].splitlines()
 
 

@@ -185,7 +185,7 @@ def test_what_is_broken_off_is_told_from_what_is_whole(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_page_that_a_better_copy_has_replaced_is_written(tmp_path: Path) -> None:
     longer = STORY.replace("</article>", f"<p>{document(120, 'more')}</p></article>")
-    settings = {"DEDUP_SWAP_KEEPER": True}
+    settings = {"DEDUP_SWAP_KEEPER": True, "CONCURRENT_REQUESTS": 1}
     path = tmp_path / "again.warc.gz"
     with LocalSite({"/": article("front", ["/story", "/print", "/longer"], words=200)}) as site:
         site.pages |= {"/story": STORY, "/print": NEARLY, "/longer": longer}

@@ -277,6 +277,7 @@ def test_file_that_is_read_is_not_written(tmp_path: Path) -> None:
     ("arguments", "told"),
     [
         ({"warc": "none.warc.gz"}, "none.warc.gz: cannot be read"),
+        ({"warc": "s3://corpus/a.warc.gz"}, "warc s3://corpus/a.warc.gz: lies elsewhere"),
         ({"warc": "README.md"}, "README.md: not a known format by its name"),
         ({"warc": "a.warc.gz", "url": "http://127.0.0.1/"}, "url is for the web, and pages are taken from warc"),
     ],

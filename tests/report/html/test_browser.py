@@ -204,7 +204,10 @@ def test_marks_outlive_the_page_and_are_saved_as_labelled_pairs(open_page: Open,
     mark(seen, 1, "yes")
     seen.page.reload()
     seen.page.wait_for_selector("html[data-ready]")
-    assert seen.page.inner_text("#marks-told") == "2 marks, kept in this browser"
+    assert (
+        seen.page.inner_text("#marks-told")
+        == "2 marks, kept in this browser; next: dedup release DATABASE --marks marks.jsonl"
+    )
     with seen.page.expect_download() as download:
         seen.page.click("#export")
     saved = tmp_path / "marks.jsonl"
@@ -227,7 +230,7 @@ def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> N
     forbidden = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } });"
     seen = open_page(report_of(*ROWS), before=forbidden)
     mark(seen, 0, "no")
-    assert seen.page.inner_text("#marks-told") == "1 mark, not kept when this page is closed: save them"
+    assert seen.page.inner_text("#marks-told").startswith("1 mark, not kept when this page is closed: save them; ")
     assert seen.messages == []
 
 

@@ -163,7 +163,8 @@ class ReportPage {
     const lines = this.marks.lines().length;
     byId("marks").hidden = !lines;
     const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
-    byId("marks-told").textContent = `${counted(lines, "mark")}, ${where}`;
+    const next = this.marks.acts ? "what is no duplicate is released" : "next: dedup release DATABASE --marks marks.jsonl";
+    byId("marks-told").textContent = `${counted(lines, "mark")}, ${where}; ${next}`;
     if (this.list) this.list.show(this.list.items);
   }
 

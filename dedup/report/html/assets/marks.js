@@ -3,6 +3,12 @@
 const PLACE = "dedup marks of ";
 const NOT_A_DUPLICATE = "no";
 const RIGHTLY_DROPPED = "yes";
+const OUTCOMES = {
+  released: "released: the next crawl keeps it",
+  kept: "kept already",
+  moved: "copy of another page by now",
+  unknown: "not known any more",
+};
 
 /** What a person has said of pairs, kept in the browser where it allows that, and saved as a file. */
 class Marks {
@@ -31,14 +37,47 @@ class Marks {
     return this.said.get(this.name(row))?.said ?? "none";
   }
 
-  /** Say something of a pair; the same once more takes it back. */
+  /** Say something of a pair; the same once more takes it back. Where the page is served, "no" acts at once, for good. */
   toggle(row, said) {
     const name = this.name(row);
     const pair = this.pairs.get(row);
+    if (this.acts && said === NOT_A_DUPLICATE) {
+      this.release(name, pair.rule ?? pair.verdict);
+      return;
+    }
     this.last.push([name, this.said.get(name)]);
     if (this.of(row) === said) this.said.delete(name);
     else this.said.set(name, { said, kind: pair.rule ?? pair.verdict });
     this.keep();
+  }
+
+  /** Whether the page is served, and marks act at once. */
+  get acts() {
+    return this.pairs.data.is_served;
+  }
+
+  async release(name, kind) {
+    const [a, b] = JSON.parse(name);
+    const trouble = byId("trouble");
+    try {
+      const answer = await fetch("marks", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ a, b }) });
+      if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
+      const { outcome } = await answer.json();
+      this.said.set(name, { said: NOT_A_DUPLICATE, kind, outcome });
+      trouble.hidden = true;
+      this.keep();
+    } catch (error) {
+      trouble.hidden = false;
+      trouble.textContent = `The mark is not kept (${error.message}): is dedup review still running?`;
+    }
+  }
+
+  /** Return what a row says of its mark. */
+  told(row) {
+    const found = this.said.get(this.name(row));
+    if (!found) return "";
+    if (found.said === RIGHTLY_DROPPED) return "rightly dropped";
+    return OUTCOMES[found.outcome] ?? "not a duplicate";
   }
 
   /** Take back what was said last in this page. */

@@ -16,7 +16,7 @@ function pairRow(pairs, marks, row) {
       make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original)), make("span.rule", {}, pairs.plainRule(pair.rule))),
       make("div.line.third", {}, tellingDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
     ),
-    make("div.said", {}, { no: "not a duplicate", yes: "rightly dropped", none: "" }[said]),
+    make("div.said", {}, marks.told(row)),
   );
 }
 

@@ -1,0 +1,131 @@
+"""`dedup duplicates`: every dropped page, its original and why; what is similar and was kept. Scrapy has it, too."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import closing
+from dataclasses import replace
+
+from dedup.cli.warm_up import compile_first
+from dedup.errors import SettingsError
+from dedup.report.contents import Selection
+from dedup.report.html.writing import write_changes_in_any_format, write_in_any_format
+from dedup.report.output import open_output
+from dedup.report.queries import open_report
+from dedup.report.render import Format, followed, format_of, selection_for
+from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_of, usual_database
+from dedup.warming import SIGNATURES
+
+ABOUT = (
+    "Show what was decided in the last run of a database: totals, hosts, the largest clusters, every dropped page "
+    "with its original and the reason, and every page that was kept though it is similar to another one."
+)
+_ALL = 10**18
+"""More than any database has."""
+_RUNS_COMPARED = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of this command."""
+    parser.description = ABOUT
+    defaults = Selection()
+    parser.add_argument("--database", metavar="URL", help=f"a URL or an SQLite file; default: {USUAL_DATABASE}")
+    parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
+    parser.add_argument("--all-runs", action="store_true", help="all runs instead of the last one")
+    parser.add_argument("--host", default="", help="only pages of this host")
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        help="how many hosts, clusters and skipped pages to name "
+        f"(default: {defaults.max_hosts}, {defaults.max_clusters} and {defaults.max_skipped})",
+    )
+    parser.add_argument(
+        "--changes",
+        nargs="*",
+        metavar="RUN",
+        help="instead: what changed from a run to a later one "
+        "(default: the last two of the same site that came to their end)",
+    )
+    parser.add_argument(
+        "--watch", action="store_true", help="show the run again and again, while it goes on; Ctrl-C ends it"
+    )
+    parser.add_argument(
+        "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
+    )
+    parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Report on a run, compare two of them, or follow one."""
+    output_format = _format(options)
+    selection = _selection(options, selection_for(output_format))
+    _require_one_view(options)
+    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
+        if options.watch:
+            # A twentieth of a second, for a terminal alone.
+            from dedup.report.watching import watch  # noqa: PLC0415
+
+            watch(database, selection, sys.stdout)
+        elif options.changes is not None:
+            _write_changes(database, options, output_format)
+        else:
+            _write_report(database, selection, options.output, output_format)
+    return 0
+
+
+def _require_one_view(options: argparse.Namespace) -> None:
+    """Refuse options that go with another view than the one that is asked for."""
+    if options.watch and (options.output or options.format or options.all_runs or options.changes is not None):
+        raise SettingsError("--watch draws one run on the terminal: leave out -o, --format, --all-runs and --changes")
+    if options.changes is None:
+        return
+    if options.run or options.all_runs:
+        raise SettingsError("--changes names its runs itself, as in --changes monday tuesday: leave out the others")
+    if len(options.changes) > _RUNS_COMPARED:
+        raise SettingsError(f"--changes compares two runs, and {len(options.changes)} are named")
+
+
+def _write_report(database: Database, selection: Selection, output: str, output_format: Format) -> None:
+    with open_report(database, selection) as report, open_output(output) as stream:
+        is_followed = not stream.isatty()
+        told = followed(report) if is_followed else report
+        write_in_any_format(told, database, output_format, stream, is_followed=is_followed)
+
+
+def _write_changes(database: Database, options: argparse.Namespace, output_format: Format) -> None:
+    # What compares words takes time to load.
+    from dedup.report.changes.queries import open_changes  # noqa: PLC0415
+    from dedup.report.changes.render import followed as followed_changes  # noqa: PLC0415
+
+    # What differs is told in the tokens that signatures are made of.
+    compile_first("duplicates", *SIGNATURES)
+    first, second = [*options.changes, "", ""][:_RUNS_COMPARED]
+    with open_changes(database, first, second, options.host) as changes, open_output(options.output) as stream:
+        told = changes if stream.isatty() else followed_changes(changes)
+        write_changes_in_any_format(told, output_format, stream)
+
+
+def _selection(options: argparse.Namespace, usual: Selection) -> Selection:
+    if options.run and options.all_runs:
+        raise SettingsError("--run and --all-runs exclude each other: give one of them")
+    asked = replace(usual, run=options.run, all_runs=options.all_runs, host=options.host)
+    if options.top is None:
+        return asked
+    if not (options.top.isascii() and options.top.isdecimal()):
+        raise SettingsError(f"--top {options.top!r}: expected a whole number from 0 up")
+    # A number may have more digits than a database can be asked with.
+    top = int(min(float(options.top), _ALL))
+    return replace(asked, max_hosts=top, max_clusters=top, max_skipped=top)
+
+
+def _format(options: argparse.Namespace) -> Format:
+    if options.format is None:
+        try:
+            return format_of(options.output)
+        except SettingsError as error:
+            raise SettingsError(f"-o {error}, or give --format {', '.join(Format)}") from None
+    try:
+        return Format(options.format)
+    except ValueError:
+        raise SettingsError(f"--format {options.format!r}: expected one of {', '.join(Format)}") from None
