@@ -47,7 +47,8 @@ def decode_page(html: bytes, content_type: str | None) -> bytes | str:
         except LookupError:
             continue
         # Some broken ones are in many pages; another charset breaks most that is not ASCII.
-        if text.count("\ufffd") <= _MOST_BROKEN * sum(not character.isascii() for character in text):
+        broken = text.count("\ufffd")
+        if not broken or broken <= _MOST_BROKEN * (len(text) - len(text.encode("ascii", "ignore"))):
             return text
     return html
 
