@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 from scrapy.exceptions import DropItem
 
@@ -80,6 +83,11 @@ class Exchange:
     time: datetime
     seen_before: datetime | None = None
     is_whole: bool = True
+
+    @cached_property
+    def payload_digest(self) -> str:
+        """The digest of its body as records of WARC files have it."""
+        return "sha1:" + base64.b32encode(hashlib.sha1(self.body, usedforsecurity=False).digest()).decode()
 
 
 @dataclass

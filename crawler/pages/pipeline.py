@@ -33,7 +33,7 @@ from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)
 
-_SEEN = (ExactDuplicate, NearDuplicate, Unchanged)
+_SEEN = (ExactDuplicate, NearDuplicate, Replaced, Unchanged)
 _STORED = ("url", "canonical", *DESCRIBED, "problem", "fetched", "depth", "referrer", "run")
 
 
@@ -125,7 +125,7 @@ class StoragePipeline:
         if not isinstance(item, Page):
             return
         request = None if response is None else response.request
-        if isinstance(exception, (*_SEEN, Replaced)) and not self._record(item, exception.decision, request):
+        if isinstance(exception, _SEEN) and not self._record(item, exception.decision, request):
             return
         with stopping(self._stopper):
             if isinstance(exception, (ExactDuplicate, NearDuplicate)):

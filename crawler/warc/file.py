@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crawler.page import Exchange, Pairs
-from crawler.warc.records import Refers, as_date, make_records, payload_digest, warcinfo
+from crawler.warc.records import Refers, as_date, make_records, warcinfo
 from dedup.corpus.reading.fields import BadRecordError
 from dedup.corpus.reading.files import check_file
 from dedup.corpus.reading.warc import find_records
@@ -103,7 +103,7 @@ class WarcFile:
 
     def find_same(self, exchange: Exchange) -> tuple[str, str] | None:
         """Return address and date of a record in the file that has the same content."""
-        return self._payloads.get(payload_digest(exchange))
+        return self._payloads.get(exchange.payload_digest)
 
     def write(self, exchange: Exchange, refers: Refers | None, notes: Pairs = ()) -> None:
         """Add the records of an exchange; see `make_records`.
@@ -113,7 +113,7 @@ class WarcFile:
         """
         self._append(make_records(exchange, refers, notes))
         if refers is None:
-            self._remember(payload_digest(exchange), _Known(exchange.url, as_date(exchange.time)))
+            self._remember(exchange.payload_digest, _Known(exchange.url, as_date(exchange.time)))
 
     def _append(self, content: bytes) -> None:
         start = self._file.tell()

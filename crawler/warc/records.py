@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
-import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from http.client import responses
@@ -66,11 +64,6 @@ def read_exchange(request: Request, response: Response) -> Exchange:
     )
 
 
-def payload_digest(exchange: Exchange) -> str:
-    """Return the digest of an answer's body as records have it."""
-    return "sha1:" + base64.b32encode(hashlib.sha1(exchange.body, usedforsecurity=False).digest()).decode()
-
-
 def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> bytes:
     """Return the records of an exchange, each a member of gzip: response or revisit, request, and metadata.
 
@@ -89,7 +82,7 @@ def make_records(exchange: Exchange, refers: Refers | None, notes: Pairs) -> byt
         about["WARC-Truncated"] = "unspecified"
     # Of what has not changed the server has sent nothing that could have a digest.
     if refers is None or refers.profile != NOT_MODIFIED:
-        about["WARC-Payload-Digest"] = payload_digest(exchange)
+        about["WARC-Payload-Digest"] = exchange.payload_digest
     if refers is None:
         own = writer.add(url, "response", about, head, exchange.body)
     else:
