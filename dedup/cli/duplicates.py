@@ -30,10 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = ABOUT
     defaults = Selection()
-    parser.add_argument("--database", metavar="URL", help=f"a URL or an SQLite file; default: {USUAL_DATABASE}")
-    parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
-    parser.add_argument("--all-runs", action="store_true", help="all runs instead of the last one")
-    parser.add_argument("--host", default="", help="only pages of this host")
+    add_selection(parser)
     parser.add_argument(
         "--top",
         metavar="N",
@@ -54,6 +51,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", metavar="|".join(Format), help="how to write it (default: by the name of FILE, else table)"
     )
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="write to FILE instead of the terminal")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say what a report is about."""
+    parser.add_argument("--database", metavar="URL", help=f"a URL or an SQLite file; default: {USUAL_DATABASE}")
+    parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
+    parser.add_argument("--all-runs", action="store_true", help="all runs instead of the last one")
+    parser.add_argument("--host", default="", help="only pages of this host")
+
+
+def selected(options: argparse.Namespace, usual: Selection) -> Selection:
+    """Return what a report is about, by these arguments and by the limits that are usual for its format.
+
+    Raises:
+        SettingsError: they exclude each other.
+    """
+    if options.run and options.all_runs:
+        raise SettingsError("--run and --all-runs exclude each other: give one of them")
+    return replace(usual, run=options.run, all_runs=options.all_runs, host=options.host)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -107,9 +123,7 @@ def _write_changes(database: Database, options: argparse.Namespace, output_forma
 
 
 def _selection(options: argparse.Namespace, usual: Selection) -> Selection:
-    if options.run and options.all_runs:
-        raise SettingsError("--run and --all-runs exclude each other: give one of them")
-    asked = replace(usual, run=options.run, all_runs=options.all_runs, host=options.host)
+    asked = selected(options, usual)
     if options.top is None:
         return asked
     if not (options.top.isascii() and options.top.isdecimal()):

@@ -10,14 +10,14 @@ from contextlib import closing, suppress
 from functools import partial
 from threading import Lock
 
+from dedup.cli.duplicates import add_selection, selected
 from dedup.errors import DedupError, SettingsError
 from dedup.ledger.forget import release
-from dedup.report.contents import Selection
 from dedup.report.html.serving import ReviewServer
 from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
-from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_of, usual_database
+from dedup.sql.database import Database, open_existing_database, url_of, usual_database
 from dedup.terminal import write_lines
 
 _LAST_PORT = 65_535
@@ -29,22 +29,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Look at what was dropped, in a browser on this machine. What is marked as no duplicate there is released at "
         "once: the next crawl that sees it keeps it. Ctrl-C ends it."
     )
-    parser.add_argument("--database", metavar="URL", help=f"a URL or an SQLite file; default: {USUAL_DATABASE}")
-    parser.add_argument("--run", default="", metavar="NAME", help="a named run instead of the last one")
-    parser.add_argument("--all-runs", action="store_true", help="all runs instead of the last one")
-    parser.add_argument("--host", default="", help="only pages of this host")
+    add_selection(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
     parser.add_argument("--no-browser", action="store_true", help="name the address, and open no browser")
 
 
 def run(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
-    if options.run and options.all_runs:
-        raise SettingsError("--run and --all-runs exclude each other: give one of them")
     if not 0 <= options.port <= _LAST_PORT:
         raise SettingsError(f"--port {options.port}: expected a number from 0 to {_LAST_PORT:,}")
-    limits = selection_for(Format.HTML)
-    selection = Selection(options.run, options.all_runs, options.host, limits.max_hosts, limits.max_clusters)
+    selection = selected(options, selection_for(Format.HTML))
     url = url_of(options.database or usual_database())
     with closing(open_existing_database(url, read_only=False)) as database:
         page = io.StringIO()
