@@ -238,9 +238,9 @@ def _require_text(text: object) -> None:
 
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
-    from dedup.corpus.deciding.deciding import CorpusDeduplicator
-    from dedup.corpus.reading.fields import storable
-    from dedup.corpus.signing.signing import sign
+    from dedup.corpus.batches import sign
+    from dedup.corpus.deciding import CorpusDeduplicator
+    from dedup.corpus.reading.documents import storable
 
     _compile_first(*SIGNATURES, "files")
     with (

@@ -41,12 +41,12 @@ def _compile_signatures() -> None:
 
 
 def _compile_files() -> None:
-    from dedup.corpus.deciding.deciding import CorpusDeduplicator
-    from dedup.corpus.deciding.known import KnownDocuments
-    from dedup.corpus.job.job import Job
-    from dedup.corpus.job.run import run_job
+    from dedup.corpus.deciding import CorpusDeduplicator
+    from dedup.corpus.job import Job
     from dedup.corpus.reading.documents import ReadOptions
     from dedup.corpus.reading.files import find_files
+    from dedup.corpus.run import run_job
+    from dedup.corpus.table import KnownDocuments
     from dedup.rules.settings import RuleSettings
     from dedup.signature.sketch import Sketch
 
@@ -71,9 +71,9 @@ def _decide_any_signatures() -> None:
     """Call what decides by itself: what makes signatures is compiled by another process meanwhile."""
     import numpy as np
 
-    from dedup.corpus.deciding.deciding import CorpusDeduplicator
+    from dedup.corpus.batches import SIGNED, Entries, Signatures, SignedBatch
+    from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import CorpusDocument, Position
-    from dedup.corpus.signing.batches import SIGNED, Entries, Signatures, SignedBatch
     from dedup.rules.settings import Mode, RuleSettings
     from dedup.signature.deflating import deflate
 

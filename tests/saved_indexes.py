@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.saved.index import AT_ONCE, SavedIndex, save
-from dedup.corpus.signing.signing import sign
+from dedup.corpus.batches import sign
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.index import AT_ONCE, SavedIndex, save
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from crawler.page import Exchange, Pairs
 from crawler.warc.records import Refers, as_date, make_records, warcinfo
-from dedup.corpus.reading.fields import BadRecordError
+from dedup.corpus.reading.documents import BadRecordError
 from dedup.corpus.reading.files import check_file
 from dedup.corpus.reading.warc import find_records
 from dedup.errors import DedupError, InputError, SettingsError

@@ -15,12 +15,12 @@ from pathlib import Path
 from dedup.cli.files import next_command, read_options, status_of
 from dedup.cli.settings_options import rule_settings
 from dedup.cli.warm_up import say
-from dedup.corpus.job.job import Job, summary_lines, summary_object
-from dedup.corpus.job.run import run_job
+from dedup.corpus.index import require_free
+from dedup.corpus.job import Job, summary_lines, summary_object
+from dedup.corpus.outputs import discard_part
 from dedup.corpus.reading.files import CorpusFile, FoundFiles
-from dedup.corpus.saved.index import require_free
+from dedup.corpus.run import run_job
 from dedup.corpus.state import Checkpoint
-from dedup.corpus.writing.outputs import discard_part
 from dedup.errors import InputError
 
 _INTERRUPTED = 130

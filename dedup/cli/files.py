@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments
 from dedup.cli.warm_up import compile_first, say
-from dedup.corpus.job.preloads import preloads
+from dedup.corpus.outputs import FORMATS
 from dedup.corpus.reading.documents import ReadOptions
-from dedup.corpus.reading.files import KNOWN, find_files
-from dedup.corpus.reading.remote import is_url
-from dedup.corpus.writing.outputs import FORMATS
+from dedup.corpus.reading.files import KNOWN, find_files, preloads
+from dedup.corpus.reading.streams import is_url
 from dedup.display import program
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES

@@ -20,12 +20,20 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
+from dedup.corpus.index import SavedIndex, new_index, require_free
+from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
+from dedup.corpus.index_tools import (
+    Contents,
+    Hit,
+    Query,
+    export,
+    find_near,
+    merge,
+    read_contents,
+    require_mergeable,
+    verify,
+)
 from dedup.corpus.reading.files import KNOWN
-from dedup.corpus.saved.contents import Contents, export, read_contents, verify
-from dedup.corpus.saved.database import add_crawled, load, mode_of, scheme_of
-from dedup.corpus.saved.index import SavedIndex, new_index, require_free
-from dedup.corpus.saved.merging import merge, require_mergeable
-from dedup.corpus.saved.querying import Hit, Query, find_near
 from dedup.corpus.state import about_settings
 from dedup.display import counted, cut, plain, readable, similarity, unit_for
 from dedup.errors import IndexFileError, InputError, SettingsError, exit_status

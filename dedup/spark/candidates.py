@@ -1,36 +1,350 @@
 """The candidates of documents: a join on the keys, of which the crowded ones are read to a bound.
 
-What is found is what `dedup.corpus.deciding.key_map` finds. No step costs more than so many rows a document: it has 34
-keys, of each of which the earliest 16 documents are read, and of all of these 64 are compared.
+Equal texts come first: of each content the first document is compared, the others are copies of it. What is found is
+what `dedup.corpus.key_map` finds. No step costs more than so many rows a document: it has 34 keys, of each of which
+the earliest 16 documents are read, and of all of these 64 are compared.
+
+A key is one long here: its number and value, mixed. Two of a billion documents' may be the same by chance; such a
+candidate is one more that nothing confirms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
-from dedup.index.keys import MOST_RANKED, RADIUS
+from dedup.errors import InputError
+from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.settings import RuleSettings
 from dedup.rules.thresholds import Thresholds, may_be_alike
-from dedup.signature.sketch import MINIMA, containment_of, jaccard_of
-from dedup.spark.contents import is_comparable
-from dedup.spark.keys import READ, keys_in, marks_of, read
-from dedup.spark.known import Known
-from dedup.spark.signing import rows_of
+from dedup.rules.verification import fewest_tokens, keys_of
+from dedup.signature.schemes import find_scheme
+from dedup.signature.sketch import MINIMA, Sketch, compare, containment_of, jaccard_of
+from dedup.spark.signing import numbers, rows_of, unsigned
 from dedup.spark.steps import Steps
+
+DIGEST = ("low", "high")
+"""The columns of the digest of a content; both 0: it has no words."""
+
+_FIRST = (*DIGEST, "id", "key", "tokens")
+
+
+def is_comparable(settings: RuleSettings) -> Column:
+    """Return whether a content can be a near-duplicate, as `dedup.rules.verification.is_comparable` says."""
+    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
+    return (f.col("tokens") >= fewest_tokens(settings)) & (f.col("fingerprint") != without)
+
+
+def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
+    """Return the first document of each content that is not known; texts without words are copies of nothing.
+
+    Args:
+        signed: what `dedup.spark.signing.sign` returns.
+        equal: the known documents with the same contents, see `dedup.spark.candidates`.
+    """
+    with_words = signed.where((f.col("low") != 0) | (f.col("high") != 0))
+    # An aggregate has its part done before documents are moved: equal texts, however many, arrive as one.
+    others = [name for name in signed.columns if name not in (*DIGEST, "id", "reason")]
+    first = f.min(f.struct("id", *others)).alias("first")
+    contents = with_words.groupBy(*DIGEST).agg(first).select(*DIGEST, "first.*")
+    return contents.join(equal.select(*DIGEST), [*DIGEST], "left_anti")
+
+
+def copies_of(signed: DataFrame, contents: DataFrame, equal: DataFrame) -> DataFrame:
+    """Return the documents with the text of an earlier one: `id`, `key`, and `first`, `first_key`, `tokens` of that."""
+    firsts = contents.select(*_FIRST).union(equal.select(*_FIRST))
+    first = firsts.select(*DIGEST, f.col("id").alias("first"), f.col("key").alias("first_key"), "tokens")
+    return (
+        signed.select("id", "key", *DIGEST)
+        .join(first, [*DIGEST])
+        .where(f.col("id") != f.col("first"))
+        .select("id", "key", "first", "first_key", "tokens")
+    )
+
+
+def named_by(rows: DataFrame, documents: DataFrame) -> DataFrame:
+    """Return the documents that rows name by `id`, for a join with these.
+
+    Where the rows are few, no other document is moved for it. Spark knows the size of what it has kept, but not of
+    documents that come from Python: it would send all of them everywhere as if they were few.
+    """
+    return documents.join(rows.select("id"), "id", "left_semi").hint("merge")
+
+
+COLUMNS = (
+    "id long, key string, low long, high long, fingerprint long, minima binary, tokens long, shingles long, "
+    "leader long, indexed boolean, bands binary, words binary"
+)
+"""Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
+near-duplicate, its bands, and its words with a line feed between them, deflated, null where they are not kept."""
+
+STANDINGS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
+"""In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
+
+STANDINGS_TYPE = pa.list_(
+    pa.struct(
+        {
+            "since": pa.int64(),
+            "leader": pa.int64(),
+            "leader_key": pa.string(),
+            "distance": pa.int32(),
+            "similarity": pa.float64(),
+        }
+    )
+)
+"""The same, as Arrow has it."""
+
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_SKETCH = ("minima", "shingles", "tokens")
+_COMPARED = ("fingerprint", *_SKETCH)
+_OF_LEADER = ("leader", "leader_key", "distance")
+
+
+def names_of(columns: str) -> list[str]:
+    """Return the names of columns that are given with their types."""
+    return [column.split()[0] for column in columns.split(", ")]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The documents of an earlier index.
+
+    Attributes:
+        rows: of the columns `COLUMNS`.
+        end: all their ids are smaller, and those of new documents are not.
+        shift: by how much their ids in the index are larger.
+        is_empty: whether there is no index.
+    """
+
+    rows: DataFrame
+    end: int
+    shift: int
+    is_empty: bool = False
+
+    @classmethod
+    def before(cls, rows: DataFrame | None, signed: DataFrame) -> Known:
+        """Return the documents of an index with ids below those of new documents, in the same order.
+
+        Args:
+            rows: of the columns `COLUMNS`; None: nothing is known.
+            signed: the new documents; their `id`.
+
+        Raises:
+            InputError: the ids of both together do not fit into a long.
+        """
+        if rows is None:
+            return cls(signed.sparkSession.createDataFrame([], COLUMNS), _LEAST, 0, is_empty=True)
+        [(smallest, last)] = signed.agg(f.min("id"), f.max("id")).collect()
+        [(first, largest)] = rows.agg(f.min("id"), f.max("id")).collect()
+        if None in {smallest, largest}:
+            return cls(rows, _LEAST if smallest is None else smallest, 0)
+        shift = largest + 1 - smallest
+        if first - shift < _LEAST or last + shift > _MOST:
+            raise InputError(
+                f"column id: {smallest} to {last} do not fit behind those of the earlier index, up to {largest}; "
+                "give smaller ones"
+            )
+        return cls(rows.withColumns({name: f.col(name) - shift for name in ("id", "leader")}), smallest, shift)
+
+    def behind(self, rows: DataFrame) -> DataFrame:
+        """Return rows of new documents with the ids that they have in the index behind those that are known.
+
+        Args:
+            rows: their `id`, maybe `leader`, and other columns.
+        """
+        ids = [name for name in ("id", "leader") if name in rows.columns]
+        return rows.withColumns({name: f.col(name) + self.shift for name in ids})
+
+    def with_leaders(self, needed: DataFrame, steps: Steps) -> DataFrame:
+        """Return known documents with the leaders of their clusters, once for each component that needs them.
+
+        Args:
+            needed: `component` and `id`.
+            steps: keeps which they are.
+        """
+        leaders = needed.join(self.rows.select("id", "leader"), "id").where(f.col("leader").isNotNull())
+        ids = needed.union(leaders.select("component", f.col("leader").alias("id"))).distinct()
+        # Kept, so that Spark knows how few they are, and sends them to where the rows are read: their words stay there.
+        return steps.keep("needed", ids).join(self.rows.drop("bands"), "id")
+
+    def equal_to(self, signed: DataFrame, steps: Steps) -> DataFrame:
+        """Return the known documents that have the content of a new one, without their words and bands.
+
+        Args:
+            signed: the new documents; the digests of their contents.
+            steps: keeps them: Spark then knows how few they are.
+        """
+        rows = self.rows.drop("bands", "words")
+        if self.is_empty:
+            return rows
+        return steps.keep("equal", rows.join(signed.select(*DIGEST), [*DIGEST], "left_semi"))
+
+    def standings_of(self, members: DataFrame) -> DataFrame:
+        """Return the standings of known documents that do not lead themselves.
+
+        Args:
+            members: the documents, also others, of which there are few.
+
+        Returns:
+            `id`, `key` and `standings`.
+        """
+        leaders = self.rows.select(
+            f.col("id").alias("leader"), f.col("key").alias("leader_key"), f.struct(*_COMPARED).alias("theirs")
+        )
+        pairs = leaders.join(members.where(f.col("leader").isNotNull()), "leader").select(
+            "id", "key", "leader", "leader_key", f.struct(*_COMPARED).alias("ours"), "theirs"
+        )
+        differing = f.bit_count(f.col("ours.fingerprint").bitwiseXOR(f.col("theirs.fingerprint")))
+        columns = f"id long, key string, standings {STANDINGS}"
+        return pairs.withColumn("distance", differing).mapInArrow(_compare, columns)
+
+
+def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        standings = [[_standing(row)] for row in batch.to_pylist()]
+        columns = [batch.column("id"), batch.column("key"), pa.array(standings, STANDINGS_TYPE)]
+        yield pa.RecordBatch.from_arrays(columns, ["id", "key", "standings"])
+
+
+def _standing(row: dict[str, Any]) -> dict[str, Any]:
+    similarity = compare(_sketch(row["ours"]), _sketch(row["theirs"])).jaccard
+    return {"since": row["id"], **{name: row[name] for name in _OF_LEADER}, "similarity": similarity}
+
+
+def _sketch(row: dict[str, Any]) -> Sketch:
+    return Sketch(row["minima"], 0, row["tokens"], row["shingles"])
+
+
+READ = "id long, shares_band boolean, rarity long, earlier array<long>"
+"""What `read` yields: of a document and one of its keys the earliest documents that share it, and what it says of
+them."""
+
+# Any odd number with bits everywhere. Another one than shuffles have: they spread what it makes.
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_NUMBER_BITS = np.uint64(40)
+_IS_BAND = np.uint64(1)
+_MARKS, _MARKED_BITS = 1 << 25, np.uint64(64 - 25)
+_RARITIES = np.array(RARITIES)
+
+
+def keys_in(contents: DataFrame, settings: RuleSettings, wanted: NDArray[np.uint8] | None = None) -> DataFrame:
+    """Return a row for each key of documents: `key` and `id`.
+
+    Args:
+        contents: `id`, `fingerprint` and `bands` of each.
+        settings: the tables.
+        wanted: what `marks_of` returns; keys that were not marked are left out. None: none is.
+    """
+    columns = contents.select("id", "fingerprint", "bands")
+    return columns.mapInArrow(partial(_make, keys=keys_of(settings), wanted=wanted), "key long, id long")
+
+
+def marks_of(keys: DataFrame) -> NDArray[np.uint8]:
+    """Return a bit for each of the highest 25 bits that a key may have, set where one has them: 4 MB, eight to a byte.
+
+    Args:
+        keys: what `keys_in` returns.
+    """
+    # What any task has seen is put together by one: the driver gets it once.
+    seen = keys.mapInArrow(_mark, "marks binary").repartition(1).mapInArrow(_together, "marks binary").first()
+    return np.frombuffer(seen["marks"], np.uint8) if seen is not None else np.zeros(_MARKS // 8, np.uint8)
+
+
+def _make(batches: Iterable[pa.RecordBatch], keys: Keys, wanted: NDArray[np.uint8] | None) -> Iterator[pa.RecordBatch]:
+    is_wanted = None if wanted is None else np.unpackbits(wanted).astype(np.bool_)
+    for batch in batches:
+        if len(batch):
+            made, ids = _mixed(keys, batch).ravel(), np.repeat(batch.column("id").to_numpy(), keys.count)
+            if is_wanted is not None:
+                places = np.flatnonzero(is_wanted[made >> _MARKED_BITS])
+                made, ids = made[places], ids[places]
+            yield pa.RecordBatch.from_pydict({"key": numbers(made), "id": pa.array(ids)})
+
+
+def _mark(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    marks = np.zeros(_MARKS, np.bool_)
+    for batch in batches:
+        marks[unsigned(batch.column("key")) >> _MARKED_BITS] = True
+    if marks.any():
+        yield _row_of(np.packbits(marks))
+
+
+def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    marks = np.zeros(_MARKS // 8, np.uint8)
+    for batch in batches:
+        for each in batch.column("marks"):
+            marks |= np.frombuffer(each.as_buffer(), np.uint8)
+    yield _row_of(marks)
+
+
+def _row_of(marks: NDArray[np.uint8]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"marks": pa.array([marks.tobytes()], pa.binary())})
+
+
+def _mixed(keys: Keys, batch: pa.RecordBatch) -> NDArray[np.uint64]:
+    """Return the keys of documents with their numbers in them, the lowest bit set in those of bands; (n, keys)."""
+    found = keys.of(unsigned(batch.column("fingerprint")), rows_of(batch.column("bands"), np.uint64))
+    places = np.arange(keys.count)
+    found += places.astype(np.uint64) << _NUMBER_BITS
+    found *= _SPREAD
+    return np.where(places < keys.tables, found & ~_IS_BAND, found | _IS_BAND)
+
+
+def read(batches: Iterable[pa.RecordBatch], first_asked: int) -> Iterator[pa.RecordBatch]:
+    """Find the earliest documents that share the keys of documents, as `dedup.index.keys` says.
+
+    Args:
+        batches: what `keys_in` returns, by `key` and `id`.
+        first_asked: documents with smaller ids are found, and nothing is found for them.
+    """
+    key, begun = np.zeros(1, np.int64), np.zeros(0, np.int64)
+    for batch in batches:
+        if not len(batch):
+            continue
+        # The earliest documents of the first key may have come before.
+        keys = np.concatenate([np.repeat(key, len(begun)), batch.column("key").to_numpy()])
+        ids = np.concatenate([begun, batch.column("id").to_numpy()])
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        start = np.repeat(starts, np.diff(starts, append=len(keys)))
+        place = np.arange(len(keys)) - start
+        is_asked = (place > 0) & (ids >= first_asked)
+        is_asked[: len(begun)] = False
+        if is_asked.any():
+            yield _read(keys[is_asked], ids, is_asked, start[is_asked], np.minimum(place[is_asked], MOST_READ))
+        key, begun = keys[-1:], ids[starts[-1] :][:MOST_READ]
+
+
+def _read(
+    keys: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    is_asked: NDArray[np.bool_],
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+) -> pa.RecordBatch:
+    ends = np.cumsum(count)
+    places = np.arange(ends[-1]) + np.repeat(start - ends + count, count)
+    columns = {
+        "id": pa.array(ids[is_asked]),
+        "shares_band": pa.array((keys & 1).astype(np.bool_)),
+        "rarity": pa.array(_RARITIES[count]),
+        "earlier": pa.ListArray.from_arrays(pa.array(np.append(0, ends).astype(np.int32)), pa.array(ids[places])),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
 
 SKETCH = ("minima", "shingles", "tokens")
 """The columns of a sketch."""
 
 COMPARED = "id long, candidate long, jaccard double"
-"""What `compare` yields."""
+"""What `estimate` yields."""
 
 _LOWEST_BITS = np.uint64(0x1111111111111111)
 # The rules are plain functions of numbers; a table, and a call for each pair, take a microsecond.
@@ -38,7 +352,7 @@ _JACCARDS = np.array([jaccard_of(differing) for differing in range(MINIMA + 1)])
 _containments: Any = np.frompyfunc(containment_of, 3, 1)
 
 
-def compare(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
+def estimate(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterator[pa.RecordBatch]:
     """Estimate how alike pairs are, and leave out those that no check confirms, as `dedup.rules.matcher.Matcher.rank`.
 
     Args:
@@ -84,7 +398,7 @@ def candidates_of(contents: DataFrame, known: Known, settings: RuleSettings, ste
     """Return the candidates of each document that has any which its sketch does not rule out.
 
     Args:
-        contents: the new ones, see `dedup.spark.contents.contents_of`.
+        contents: the new ones, see `dedup.spark.candidates.contents_of`.
         known: those of an earlier index, all of which come before.
         settings: how far is looked.
         steps: keeps what is made on the way: Spark then knows how few there are, and sends them to where others lie.
@@ -106,7 +420,7 @@ def candidates_of(contents: DataFrame, known: Known, settings: RuleSettings, ste
     # Many have the same candidate: what is moved for that join is short.
     pairs = shared.join(theirs, "candidate").join(ours, "id").where(f.col("shares_band") | is_near)
     compared = pairs.drop("fingerprint", "their_fingerprint", "shares_band").mapInArrow(
-        partial(compare, settings=settings), COMPARED
+        partial(estimate, settings=settings), COMPARED
     )
     ranked = f.array_sort(f.collect_list(f.struct((-f.col("jaccard")).alias("unlike"), "candidate")))
     return compared.groupBy("id").agg(ranked["candidate"].alias("candidates"))

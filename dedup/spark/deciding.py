@@ -21,18 +21,16 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.deciding.clusters import ClusterMerges, KnownClusters, asked_of, content_of
-from dedup.corpus.deciding.known import KnownDocuments, Lengths
-from dedup.corpus.signing.batches import Signed
-from dedup.corpus.signing.words import WordSource
+from dedup.corpus.batches import Signed, WordSource
+from dedup.corpus.deciding import ClusterMerges, KnownClusters, asked_of, content_of
+from dedup.corpus.table import KnownDocuments, Lengths
 from dedup.rules.decision import Decision, Verdict, decision_of
 from dedup.rules.documents import NOTHING_ALIKE, Answer
 from dedup.rules.matcher import Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
-from dedup.spark.contents import named_by
-from dedup.spark.known import STANDINGS, STANDINGS_TYPE, Known
+from dedup.spark.candidates import STANDINGS, STANDINGS_TYPE, Known, named_by
 from dedup.spark.signing import signatures_of, with_word_lists
 from dedup.spark.steps import Steps
 

@@ -11,16 +11,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 import dedup
+from dedup.corpus.recording import RELATED
 from dedup.corpus.state import about_settings
-from dedup.corpus.writing.tables import RELATED
 from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.spark.candidates import candidates_of
-from dedup.spark.contents import contents_of, copies_of, named_by
+from dedup.spark.candidates import Known, candidates_of, contents_of, copies_of, named_by
 from dedup.spark.deciding import decide
-from dedup.spark.known import Known
 from dedup.spark.signing import sign
 from dedup.spark.steps import Steps, Telling
 

@@ -1,4 +1,4 @@
-"""A saved index on Spark: the folder of `dedup.corpus.saved.index` as a DataFrame, written, added to and read."""
+"""A saved index on Spark: the folder of `dedup.corpus.index` as a DataFrame, written, added to and read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from dedup.corpus.saved.index import (
+from dedup.corpus.index import (
     ABOUT,
     COMPLETE,
     FROM,
@@ -26,8 +26,7 @@ from dedup.corpus.state import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
 from dedup.spark import hadoop
-from dedup.spark.contents import is_comparable
-from dedup.spark.known import COLUMNS, names_of
+from dedup.spark.candidates import COLUMNS, is_comparable, names_of
 from dedup.spark.signing import signatures_of, with_word_lists
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
         settings: those that it must have been made with; by default as everywhere.
 
     Returns:
-        A row a content, of the columns `dedup.spark.known.COLUMNS`; what is not asked for is not read.
+        A row a content, of the columns `dedup.spark.candidates.COLUMNS`; what is not asked for is not read.
 
     Raises:
         InputError: it is no index, was made with other settings, or has rows that were not written to the end.

@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from dedup.corpus.signing.batches import Contents, Signatures
-from dedup.corpus.signing.signing import sign_contents
+from dedup.corpus.batches import Contents, Signatures, sign_contents
 from dedup.rules.settings import RuleSettings
 from dedup.signature import word_lists
 from dedup.signature.batch import Texts
@@ -121,7 +120,7 @@ def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.Re
 
 
 def _identify(signatures: Signatures, identities: pa.Array) -> None:
-    """Have identities stand for texts without words; see `dedup.corpus.signing.batches.identity_of`."""
+    """Have identities stand for texts without words; see `dedup.corpus.batches.identity_of`."""
     rows, unanalysed = signatures.rows, signatures.unanalysed
     for place, identity in enumerate(identities.to_pylist()):
         if identity is not None and not rows["tokens"][place] and place not in unanalysed:

@@ -7,6 +7,7 @@ from dedup.workers.loading import keep_single_threaded, without_collections
 
 keep_single_threaded()
 with without_collections():
+    import dedup.workers.pool  # noqa: F401 -- what all jobs run in
     from dedup.signature.extraction import analyse_html
     from dedup.signature.signature import make_signature
 

@@ -17,9 +17,9 @@ from sqlalchemy import update
 
 from dedup import DedupSettings, make_signature
 from dedup.cli.main import main
-from dedup.corpus.saved import index as saving
-from dedup.corpus.saved.index import SavedIndex
-from dedup.corpus.saved.querying import find_near
+from dedup.corpus import index as saving
+from dedup.corpus.index import SavedIndex
+from dedup.corpus.index_tools import find_near
 from dedup.index.keys import MOST_READ, Keys, choose
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document

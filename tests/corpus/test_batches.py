@@ -15,16 +15,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.deciding.clusters import FILE as JOINS
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.deciding.known import FILES
-from dedup.corpus.reading import line_ranges
+from dedup.corpus.batches import (
+    Contents,
+    Entries,
+    SignedBatch,
+    WordSource,
+    identity_of,
+    refer,
+    sign,
+    sign_contents,
+    sign_lines,
+)
+from dedup.corpus.deciding import FILE as JOINS
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.reading import jsonl
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import find_files
-from dedup.corpus.reading.line_ranges import LineRange, ReadMemory, find_line_ranges
-from dedup.corpus.signing.batches import Contents, Entries, SignedBatch, identity_of
-from dedup.corpus.signing.signing import sign, sign_contents, sign_lines
-from dedup.corpus.signing.words import WordSource, refer
+from dedup.corpus.reading.jsonl import LineRange, ReadMemory, find_line_ranges
+from dedup.corpus.table import FILES
 from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings
 from tests.corpus.test_files_verdicts import corpus
@@ -110,7 +118,7 @@ def test_signatures_keys_and_places(
     path = tmp_path_factory.mktemp("lines") / "in.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" * has_mark + "\n".join(lines).encode() + b"\n" * has_end)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_ranges, "RANGE_BYTES", size)
+        patch.setattr(jsonl, "RANGE_BYTES", size)
         for each in ranges_of(path):
             assert as_signed_together(each, "words") == as_signed_alone(each, "words")
 
@@ -177,7 +185,7 @@ def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("values", [{}, {"mode": "paper"}, {"max_compared": 100}], ids=str)
 def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line_ranges, "RANGE_BYTES", 5000)
+    monkeypatch.setattr(jsonl, "RANGE_BYTES", 5000)
     path = tmp_path / "in.jsonl"
     contents = corpus(str(values), 150)
     # Two clusters that the fifth of these joins, with exact copies before and after.

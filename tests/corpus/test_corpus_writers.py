@@ -19,13 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dedup.corpus import outputs as jsonl
+from dedup.corpus.outputs import JsonlOutput, open_output
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.portions import read_documents
-from dedup.corpus.writing import jsonl
-from dedup.corpus.writing.jsonl import JsonlOutput
-from dedup.corpus.writing.outputs import open_output
-from dedup.corpus.writing.tables import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
+from dedup.corpus.recording import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
 from dedup.errors import InputError
 from tests.corpus.test_corpus_reading import warc_record
 
@@ -220,7 +219,7 @@ def test_a_kill_leaves_what_was_safe(suffix: str, tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from dedup.corpus.writing.tables import ClusterWriter
+from dedup.corpus.recording import ClusterWriter
 writer = ClusterWriter(Path(sys.argv[1]))
 for i in range(3000):
     writer.write(str(i), [])

@@ -278,7 +278,7 @@ def test_a_run_that_was_killed_or_stopped_goes_on(suffix: str, stops: list[signa
 STOPPED = """
 import os, sys
 from dedup.cli.main import run_and_exit
-from dedup.corpus.reading import line_ranges
+from dedup.corpus.reading import jsonl
 from dedup.corpus.state import Checkpoint
 
 line_ranges.RANGE_BYTES = 20_000
@@ -310,7 +310,7 @@ def test_an_interrupted_run_goes_on_with_the_same_command_only(
 
     def fail_at_the_end() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr("dedup.corpus.job.recording.ClusterWriter", lambda _: 1 / 0)
+            patch.setattr("dedup.corpus.recording.ClusterWriter", lambda _: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 main(["files", "in.jsonl", "-o", "out", "--force"])
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.deciding.kernels import Sketches, rank
-from dedup.corpus.signing.signing import sign
+from dedup.corpus.batches import sign
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.key_map import Sketches, rank
 from dedup.errors import InputError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.cautions import Caution

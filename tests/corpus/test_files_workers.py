@@ -13,19 +13,18 @@ from pathlib import Path
 import pytest
 from lxml.html import HtmlElement
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.job.job import Job, Result, summary_lines
-from dedup.corpus.job.recording import Recorder
-from dedup.corpus.job.run import run_job
-from dedup.corpus.reading import line_ranges
+from dedup.corpus import batches as signing
+from dedup.corpus.batches import Contents, Entries, Signatures, SignedBatch, sign_all, sign_contents, sign_lines
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.job import Job, Result, summary_lines
+from dedup.corpus.reading import jsonl
 from dedup.corpus.reading import portions as reading
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import find_files
-from dedup.corpus.reading.line_ranges import LineRange
+from dedup.corpus.reading.jsonl import LineRange
 from dedup.corpus.reading.portions import gather
-from dedup.corpus.signing import signing
-from dedup.corpus.signing.batches import Contents, Entries, Signatures, SignedBatch
-from dedup.corpus.signing.signing import sign_all, sign_contents, sign_lines
+from dedup.corpus.recording import Recorder
+from dedup.corpus.run import run_job
 from dedup.corpus.state import Tally
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings
@@ -135,7 +134,7 @@ def test_what_fails_while_lines_are_decided_is_raised_and_nothing_more_is_said(
     def fail(*_: object) -> None:
         raise InputError("changed while it was read")
 
-    monkeypatch.setattr(line_ranges, "RANGE_BYTES", 10)
+    monkeypatch.setattr(jsonl, "RANGE_BYTES", 10)
     monkeypatch.setattr(CorpusDeduplicator, "decide", fail)
     path = tmp_path / "in.jsonl"
     path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")
@@ -158,7 +157,7 @@ def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(line_ranges, "RANGE_BYTES", 10)
+    monkeypatch.setattr(jsonl, "RANGE_BYTES", 10)
     monkeypatch.setattr(Recorder, "record", interrupt)
     path, kept, state = tmp_path / "in.jsonl", tmp_path / "kept.jsonl", tmp_path / ".state"
     path.write_text('{"text": "a b c"}\n' * 9, encoding="utf-8")

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from dedup.cli.main import main
-from dedup.corpus.saved import database as loading
-from dedup.corpus.saved.index import SavedIndex
+from dedup.corpus import index_database as loading
+from dedup.corpus.index import SavedIndex
 from dedup.errors import DatabaseError
 from dedup.ledger import key_table
 from dedup.sql import schema

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.cli.main import main
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.saved.contents import verify
-from dedup.corpus.saved.index import SavedIndex, new_index
-from dedup.corpus.saved.merging import merge
-from dedup.corpus.signing.signing import sign
+from dedup.corpus.batches import sign
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.index import SavedIndex, new_index
+from dedup.corpus.index_tools import merge, verify
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster
 from dedup.signature.sketch import compare

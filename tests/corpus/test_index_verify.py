@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dedup.cli.main import main
-from dedup.corpus.saved.contents import verify
-from dedup.corpus.saved.index import SavedIndex
+from dedup.corpus.index import SavedIndex
+from dedup.corpus.index_tools import verify
 from dedup.errors import DedupError, IndexFileError
 from tests.saved_indexes import change_about, change_rows, rows_in, save_index
 from tests.texts import document, edited

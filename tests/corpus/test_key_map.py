@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dedup.corpus.deciding import key_map
-from dedup.corpus.deciding.kernels import Sketches
-from dedup.corpus.deciding.key_map import NOBODY, Found, KeyMap, find_candidates, find_closest
+from dedup.corpus import key_map
+from dedup.corpus.key_map import NOBODY, Found, KeyMap, Sketches, find_candidates, find_closest
 from dedup.index.design import TableDesign
 from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, choose
 from dedup.rules.thresholds import Thresholds

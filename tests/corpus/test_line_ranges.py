@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.corpus.job.job import Job
-from dedup.corpus.job.run import run_job
-from dedup.corpus.reading import line_ranges
+from dedup.corpus.batches import Entries, WordSource, refer
+from dedup.corpus.job import Job
+from dedup.corpus.reading import jsonl
 from dedup.corpus.reading.documents import Item, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import CorpusFile, find_files
-from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
+from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.corpus.reading.portions import read_files, read_portions
-from dedup.corpus.signing.batches import Entries
-from dedup.corpus.signing.words import WordSource, refer
+from dedup.corpus.run import run_job
 from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
@@ -59,7 +58,7 @@ def test_ranges_of_any_size_hold_what_the_file_holds(
     files = find_files([path]).files
     expected = list(read_files(files, OPTIONS))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(line_ranges, "RANGE_BYTES", size)
+        patch.setattr(jsonl, "RANGE_BYTES", size)
         ranges = ranges_of(files[0])
         assert by_ranges(ranges) == expected
         for item in expected:

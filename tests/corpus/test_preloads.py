@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from dedup.corpus.job.preloads import preloads
 from dedup.corpus.reading.documents import ReadOptions
-from dedup.corpus.reading.files import find_files
+from dedup.corpus.reading.files import find_files, preloads
 from tests.commands import run_python
 from tests.waiting import HANG
 
 PLAIN = '{"id": 1, "text": "words of html — “quoted”, naïve"}\n'
-ALL = ("dedup.workers.preloaded", "dedup.corpus.signing.preloaded")
+ALL = ("dedup.workers.preloaded", "dedup.corpus.preloaded")
 
 
 def preloads_of(*paths: Path, html_field: str = "html") -> tuple[str, ...]:
@@ -28,7 +27,7 @@ def preloads_of(*paths: Path, html_field: str = "html") -> tuple[str, ...]:
 def test_lines_of_texts_in_scripts_with_spaces(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text(PLAIN, encoding="utf-8")
-    assert preloads_of(path) == ("dedup.corpus.signing.preloaded",)
+    assert preloads_of(path) == ("dedup.corpus.preloaded",)
 
 
 @pytest.mark.parametrize("ensure_ascii", [True, False])
@@ -43,7 +42,7 @@ def test_pages_and_chinese(line: dict[str, str], ensure_ascii: bool, tmp_path: P
 def test_a_field_of_another_name_holds_pages(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text('{"página": "<p>page"}', encoding="utf-8")
-    assert preloads_of(path) == ("dedup.corpus.signing.preloaded",)
+    assert preloads_of(path) == ("dedup.corpus.preloaded",)
     assert preloads_of(path, html_field="página") == ALL
 
 
@@ -52,14 +51,14 @@ def test_files_of_other_formats(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("id,text\n1,a text\n", encoding="utf-8")
     with gzip.open(tmp_path / "c.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write(PLAIN)
-    assert preloads_of(*tmp_path.iterdir()) == ("dedup.corpus.signing.preloaded",)
+    assert preloads_of(*tmp_path.iterdir()) == ("dedup.corpus.preloaded",)
     (tmp_path / "d.html").write_text("<p>page", encoding="utf-8")
     assert preloads_of(tmp_path / "d.html") == ALL
 
 
 @pytest.mark.slow
 def test_what_is_shared_signs_lines_without_the_parser_and_the_dictionary() -> None:
-    code = "import sys, dedup.corpus.signing.preloaded; print({'trafilatura', 'jieba', 'numba'} & sys.modules.keys())"
+    code = "import sys, dedup.corpus.preloaded; print({'trafilatura', 'jieba', 'numba'} & sys.modules.keys())"
     assert run_python(code) == "{'numba'}\n"
 
 
@@ -73,7 +72,7 @@ def test_documents_that_nobody_expected_are_analysed_all_the_same(tmp_path: Path
     ]
     late = [{"id": "page", "html": "<p>a page</p>" * 50}, {"id": "chinese", "text": "这是一个中文的句子。" * 20}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines + late + late), encoding="utf-8")
-    assert preloads_of(path) == ("dedup.corpus.signing.preloaded",)
+    assert preloads_of(path) == ("dedup.corpus.preloaded",)
     command = [sys.executable, "-m", "dedup", "files", str(path), "-o", str(tmp_path / "out")]
     subprocess.run(command, capture_output=True, timeout=HANG, check=True)
     dropped = [json.loads(line) for line in (tmp_path / "out" / "dropped.jsonl").read_text().splitlines()]

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dedup.cli.main import main
-from dedup.corpus.job import run
-from dedup.corpus.saved import index as saving
-from dedup.corpus.saved.contents import verify
-from dedup.corpus.saved.index import COLUMNS, SavedIndex, new_index, save
+from dedup.corpus import index as saving
+from dedup.corpus import run
+from dedup.corpus.index import COLUMNS, SavedIndex, new_index, save
+from dedup.corpus.index_tools import verify
 from dedup.errors import DedupError
 from dedup.rules.settings import DedupSettings
 from dedup.signature.schemes import find_scheme

@@ -16,9 +16,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.deciding.known import Lengths
-from dedup.corpus.signing.signing import sign
+from dedup.corpus.batches import sign
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.table import Lengths
 from dedup.ledger import cluster_joins as joining
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.report.contents import Selection

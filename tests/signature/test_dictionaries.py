@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from dedup import Deduplicator, DedupSettings, IncompatibleDatabaseError, SettingsError, find_scheme, make_signature
 from dedup.cli.main import main
-from dedup.corpus.saved.index import SavedIndex
+from dedup.corpus.index import SavedIndex
 from dedup.signature.dictionaries import load_jieba, read_dictionary_file, read_user_words, tokenizer_of
 from dedup.signature.schemes import scheme_named
 from dedup.signature.segmenter import cut_run, load_dictionary
@@ -282,7 +282,7 @@ IN_ANOTHER_PROCESS = """
 import sys
 from contextlib import closing
 from dataclasses import replace
-from dedup.corpus.saved.database import scheme_of
+from dedup.corpus.index_database import scheme_of
 from dedup.sql.database import open_existing_database
 with closing(open_existing_database(sys.argv[1])) as database:
     print(scheme_of(database).signature(sys.argv[2]).words.decode().split())

@@ -13,10 +13,10 @@ import pytest
 
 from dedup import DedupSettings, Mode, Verdict, find_scheme
 from dedup.cli.main import main
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.saved.index import SavedIndex
-from dedup.corpus.saved.querying import Query
-from dedup.corpus.signing.signing import sign
+from dedup.corpus.batches import sign
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.index import SavedIndex
+from dedup.corpus.index_tools import Query
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.decision import Decision
 from dedup.rules.documents import Document

@@ -81,8 +81,7 @@ def sketch(row: dict[str, Any]) -> Sketch:
 def test_candidates_are_those_of_one_multimap(
     spark: Any, tmp_path: Path, first: int, properties: dict[str, str]
 ) -> None:
-    from dedup.spark.candidates import candidates_of
-    from dedup.spark.known import COLUMNS, Known, names_of
+    from dedup.spark.candidates import COLUMNS, Known, candidates_of, names_of
     from dedup.spark.steps import Steps
 
     made = documents()

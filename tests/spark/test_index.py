@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dedup.corpus.saved.contents import verify
+from dedup.corpus.index_tools import verify
 from dedup.errors import IndexFileError, InputError
 from dedup.rules.settings import RuleSettings
 from tests.commands import run_dedup

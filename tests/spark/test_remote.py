@@ -45,8 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_spark_reads_is_what_executors_read(spark: Any, folder: Path) -> None:
-    from dedup.spark.reading import read
-    from dedup.spark.remote import find_remote_files, read_remote
+    from dedup.spark.reading import find_remote_files, read, read_remote
 
     inputs = [f"file://{folder}"]
     files = find_remote_files(spark, inputs)
@@ -65,7 +64,7 @@ def test_what_spark_reads_is_what_executors_read(spark: Any, folder: Path) -> No
 
 
 def test_several_inputs_and_patterns_are_read_in_their_order(spark: Any, folder: Path) -> None:
-    from dedup.spark.remote import find_remote_files, read_remote
+    from dedup.spark.reading import find_remote_files, read_remote
 
     inputs = [f"file://{folder}/z.parquet", f"file://{folder}/b*/0.t?t"]
     files = find_remote_files(spark, inputs)
@@ -74,7 +73,7 @@ def test_several_inputs_and_patterns_are_read_in_their_order(spark: Any, folder:
 
 
 def test_a_file_that_is_not_what_its_name_says_is_rejected(spark: Any, tmp_path: Path) -> None:
-    from dedup.spark.remote import find_remote_files, read_remote
+    from dedup.spark.reading import find_remote_files, read_remote
 
     (tmp_path / "a.jsonl.gz").write_bytes(b"no gzip")
     (tmp_path / "b.parquet").write_bytes(b"PAR1 no Parquet")
@@ -96,18 +95,18 @@ def test_a_file_that_is_not_what_its_name_says_is_rejected(spark: Any, tmp_path:
     ],
 )
 def test_what_cannot_be_read_is_refused(spark: Any, folder: Path, inputs: list[str], message: str) -> None:
-    from dedup.spark.remote import find_remote_files
+    from dedup.spark.reading import find_remote_files
 
     with pytest.raises(InputError, match=message):
         find_remote_files(spark, [each.format(folder=f"file://{folder}") for each in inputs])
 
 
 def test_a_file_that_is_too_large_is_refused(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dedup.spark import remote
+    from dedup.spark import reading
 
-    monkeypatch.setattr(remote, "MOST_BYTES", 3000)
+    monkeypatch.setattr(reading, "MOST_BYTES", 3000)
     with pytest.raises(InputError, match=r"1.JSONL: has [0-9,]+ bytes, and Spark reads 2 GB of a file; split it"):
-        remote.find_remote_files(spark, [f"file://{folder}"])
+        reading.find_remote_files(spark, [f"file://{folder}"])
 
 
 def test_a_job_reads_and_writes_urls(spark: Any, folder: Path, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
 def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
-    from dedup.corpus.job.reporting import row_of
-    from dedup.spark.reporting import is_doubtful, order_of_doubt
+    from dedup.corpus.report import row_of
+    from dedup.spark.job import is_doubtful, order_of_doubt
 
     random = Random(1)
     columns = "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
@@ -73,7 +73,7 @@ def test_a_page_whose_extraction_fails_is_a_document_and_says_why(monkeypatch: p
 
 
 def test_what_could_not_be_analysed_is_counted_and_named(spark: Any) -> None:
-    from dedup.spark.reporting import Written, result_of
+    from dedup.spark.job import Written, result_of
 
     columns = "id long, key string, text string, source string, reason string"
     documents = [

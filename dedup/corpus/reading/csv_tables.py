@@ -6,8 +6,15 @@ import csv
 from collections.abc import Iterator
 from typing import Self
 
-from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.reading.fields import BadRecordError, document_of, require_columns
+from dedup.corpus.reading.documents import (
+    BadRecordError,
+    CorpusDocument,
+    Position,
+    ReadOptions,
+    Rejected,
+    document_of,
+    require_columns,
+)
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
 

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
-from dedup.corpus.reading import fields
-from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
-from dedup.corpus.reading.fields import BadRecordError
+from dedup.corpus.reading import documents
+from dedup.corpus.reading.documents import BadRecordError, CorpusDocument, Item, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damaged
+from dedup.errors import InputError
 
 _DECODER = msgspec.json.Decoder()
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -76,7 +82,7 @@ def document_of(line: bytes, file: CorpusFile, position: Position, options: Read
     Raises:
         BadRecordError: it holds none.
     """
-    return fields.document_of(_object(line), line.removesuffix(b"\n"), file, position, options)
+    return documents.document_of(_object(line), line.removesuffix(b"\n"), file, position, options)
 
 
 def _object(line: bytes) -> dict[str, object]:
@@ -100,3 +106,186 @@ def _python_object(line: bytes) -> object:
         raise BadRecordError(f"not JSON: {error}") from None
     except RecursionError:
         raise BadRecordError("not usable JSON: nested too deeply") from None
+
+
+RANGE_BYTES = 1 << 21
+_LINE_FEED = b"\n"
+
+
+class ReadMemory:
+    """Memory that bytes of files are read to, again and again: fresh memory would cost more than reading does.
+
+    Args:
+        size: how many bytes are read at once, at first.
+    """
+
+    def __init__(self, size: int = RANGE_BYTES) -> None:
+        self._bytes = bytearray(size)
+
+    def read(self, file: FileIO, start: int, size: int) -> memoryview:
+        """Return bytes of a file, fewer where it ends; they stay until the next call.
+
+        Args:
+            file: the file.
+            start: where they begin.
+            size: how many they are.
+        """
+        if size > len(self._bytes):
+            self._bytes = bytearray(size)
+        view = memoryview(self._bytes)[:size]
+        return view[: os.preadv(file.fileno(), [view], start)]
+
+    def behind_last_line(self, size: int) -> int:
+        """Return where the last line feed of so many bytes that were read ends; 0 where there is none."""
+        return self._bytes.rfind(_LINE_FEED, 0, size) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Some lines of a file.
+
+    Attributes:
+        file: the file, JSONL that is not compressed.
+        number: its number in the corpus.
+        options: how documents are found in lines.
+        with_words: whether the words of documents are wanted, or only where they stand.
+        after: how many lines stand before the range.
+        start: where its first line begins, in bytes.
+        end: where the first line behind it begins.
+    """
+
+    file: CorpusFile
+    number: int
+    options: ReadOptions
+    with_words: bool
+    after: int
+    start: int
+    end: int
+
+    def read(self) -> Iterator[Item]:
+        """Read the documents."""
+        after = Position(self.number, self.after, self.start)
+        try:
+            yield from read(self.file, self.number, self.options, after, self.end)
+        except OSError as error:
+            # It was there when the range was found.
+            yield Rejected(self.file.name, Position(self.number, 0, self.file.size), why_damaged(error))
+
+    def find(self, places: NDArray[Any]) -> Iterator[CorpusDocument]:
+        """Read some documents of this range again.
+
+        Args:
+            places: where they stand, of the type `dedup.corpus.batches.PLACE`.
+
+        Raises:
+            InputError: the file is not what it was when it was read.
+        """
+        with open_again(self.file) as file:
+            for _, ordinal, offset, length in places.tolist():
+                line = read_record(file, self.file.name, offset, length)
+                position = Position(self.number, ordinal, offset)
+                try:
+                    yield document_of(line, self.file, position, self.options)
+                except BadRecordError:
+                    raise changed(self.file.name) from None
+
+    def read_lines(self, start: int, end: int, memory: ReadMemory) -> tuple[memoryview, int, bool]:
+        """Read lines again, as bytes.
+
+        Args:
+            start: where they begin, if the last one has no end; one byte before that otherwise.
+            end: where the last one ends.
+            memory: where they are read to; they stay until something else is.
+
+        Returns:
+            The bytes, where they begin in the file, and whether the last line has an end.
+
+        Raises:
+            InputError: the file is not what it was when it was read.
+        """
+        first = max(0, start - 1)
+        with open_again(self.file) as file:
+            data = memory.read(file, first, end - first)
+        if len(data) < end - first:
+            raise changed(self.file.name)
+        has_end = data[-1] == _LINE_FEED[0]
+        if start - has_end < 0:
+            raise changed(self.file.name)
+        return data, first, has_end
+
+
+def open_again(file: CorpusFile) -> FileIO:
+    """Open a file of which lines were read.
+
+    Raises:
+        InputError: it is not there any more.
+    """
+    try:
+        return FileIO(file.path)
+    except OSError:
+        raise changed(file.name) from None
+
+
+def read_record(file: FileIO, name: str, offset: int, length: int) -> bytes:
+    """Return a line without its end.
+
+    Args:
+        file: the file.
+        name: what it is called in messages.
+        offset: where the next line begins.
+        length: how many bytes the line has, without its end.
+
+    Raises:
+        InputError: there are fewer.
+    """
+    # The last line of a file need not have an end.
+    start = max(0, offset - length - 1)
+    line = os.pread(file.fileno(), offset - start, start)
+    record = line[:-1] if line.endswith(_LINE_FEED) else line[-length:]
+    if len(record) != length:
+        raise changed(name)
+    return record
+
+
+def changed(name: str) -> InputError:
+    """Say that a file is not what it was when it was read."""
+    return InputError(f"{name}: changed while it was read; begin anew with --force")
+
+
+def find_line_ranges(
+    file: CorpusFile,
+    number: int,
+    options: ReadOptions,
+    after: Position | None,
+    *,
+    with_words: bool,
+) -> Iterator[LineRange]:
+    """Find ranges of lines of about two megabytes, in their order.
+
+    Args:
+        file: JSONL that is not compressed.
+        number: its number in the corpus.
+        options: how documents are found in lines.
+        after: the position behind which to begin; None: at the beginning.
+        with_words: see `LineRange`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    ordinal, start = (0, 0) if after is None else (after.ordinal, after.offset)
+    end = start
+    memory, is_end = ReadMemory(), np.empty(RANGE_BYTES, np.bool_)
+    with FileIO(file.path) as source:
+        while block := memory.read(source, end, RANGE_BYTES):
+            size = memory.behind_last_line(len(block))
+            if not size:
+                # All of it is inside of one line.
+                end += len(block)
+                continue
+            end += size
+            yield LineRange(file, number, options, with_words, ordinal, start, end)
+            # Where lines are as short as those of documents, bytes.count takes three times as long.
+            np.equal(np.frombuffer(block[:size], np.uint8), ord(_LINE_FEED), out=is_end[:size])
+            ordinal, start = ordinal + int(np.count_nonzero(is_end[:size])), end
+    if start < end:
+        yield LineRange(file, number, options, with_words, ordinal, start, end)

@@ -8,19 +8,21 @@ from io import BufferedReader
 from typing import Any, NamedTuple
 
 from dedup.corpus.reading.documents import (
+    KEY_FIELDS,
     MEGABYTE,
     NO_VALUE,
+    BadRecordError,
     CorpusDocument,
     ParquetRow,
     Position,
     ReadOptions,
     Rejected,
+    document_of,
+    inside,
+    require_columns,
 )
-from dedup.corpus.reading.fields import KEY_FIELDS, BadRecordError, document_of, inside, require_columns
 from dedup.corpus.reading.files import CorpusFile
-from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
-from dedup.corpus.reading.remote import RemoteFile, is_url
-from dedup.corpus.reading.streams import why_damaged
+from dedup.corpus.reading.streams import RemoteFile, is_url, load_pyarrow, parquet_damage, why_damaged
 from dedup.errors import InputError
 
 _BATCH_BYTES = 16 * MEGABYTE

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dedup.corpus.reading.documents import CorpusDocument, Page, Position, ReadOptions, Record, Rejected
-from dedup.corpus.reading.fields import BadRecordError, storable
+from dedup.corpus.reading.documents import (
+    BadRecordError,
+    CorpusDocument,
+    Page,
+    Position,
+    ReadOptions,
+    Record,
+    Rejected,
+    storable,
+)
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.streams import DAMAGE, Stream, why_damaged
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from dedup.corpus.reading.documents import CorpusDocument, Item, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import CorpusFile, find_files
-from dedup.corpus.reading.line_ranges import LineRange, find_line_ranges
-from dedup.corpus.reading.remote import is_url
-from dedup.corpus.reading.streams import why_damaged
+from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
+from dedup.corpus.reading.streams import is_url, why_damaged
 
 _MOST_BYTES = 1 << 20
 _MOST_PAGES = 64

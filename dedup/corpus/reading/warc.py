@@ -12,12 +12,17 @@ from collections.abc import Iterator
 from io import BufferedReader
 from typing import Any, NamedTuple
 
-from dedup.corpus.reading.documents import CorpusDocument, Page, Position, ReadOptions, Rejected
-from dedup.corpus.reading.fields import BadRecordError, storable
+from dedup.corpus.reading.documents import (
+    BadRecordError,
+    CorpusDocument,
+    Page,
+    Position,
+    ReadOptions,
+    Rejected,
+    storable,
+)
 from dedup.corpus.reading.files import CorpusFile
-from dedup.corpus.reading.libraries import load_warcio
-from dedup.corpus.reading.remote import RemoteReadError, open_raw
-from dedup.corpus.reading.streams import DAMAGE, why_damaged
+from dedup.corpus.reading.streams import DAMAGE, RemoteReadError, load_warcio, open_raw, why_damaged
 
 _READ = 1 << 16
 

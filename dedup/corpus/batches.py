@@ -1,21 +1,113 @@
-"""Documents by batch, and their signatures: what worker processes are sent and send back, and what is decided."""
+"""Documents by batch, signed in worker processes; batches come back in the order in which they went.
+
+Only some duplicates are compared word by word. Where documents are lines of files that will be there as long as the
+run, it costs less to read such a line once more than to keep the words of all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import struct
+import zlib
+from collections import deque
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from io import FileIO
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.reading.documents import CorpusDocument, Item, Position, Rejected, source_of
-from dedup.corpus.reading.line_ranges import LineRange, ReadMemory
-from dedup.corpus.signing.words import REFERENCE, refer
-from dedup.errors import reason_of
-from dedup.signature.batch import SIGNATURE, Texts, encoded
+from dedup.corpus.reading import jsonl
+from dedup.corpus.reading.documents import (
+    BadRecordError,
+    CorpusDocument,
+    Item,
+    Position,
+    ReadOptions,
+    Rejected,
+    source_of,
+)
+from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.jsonl import LineRange, ReadMemory, changed, open_again, read_record
+from dedup.errors import DedupError, reason_of
+from dedup.signature.batch import SIGNATURE, Texts, encoded, sign_texts, words_of
+from dedup.signature.deflating import deflate
+from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
 from dedup.signature.sketch import Sketch
+from dedup.workers.pool import WorkerDiedError, WorkerPool
+
+_REFERENCE = struct.Struct("<BIQQ")
+REFERENCE = np.dtype([("bytes", "<u4"), ("mark", "u1"), ("file", "<u4"), ("offset", "<u8"), ("length", "<u8")])
+"""What `refer` returns, behind its length, for many at once."""
+# What zlib deflates never begins with it.
+_MARK = 0
+
+
+def refer(number: int, offset: int, length: int) -> bytes:
+    """Return what is kept instead of the words of a document.
+
+    Args:
+        number: the number of its file, JSONL that is not compressed.
+        offset: where the line behind its own begins.
+        length: how many bytes its line has, without the end.
+    """
+    return _REFERENCE.pack(_MARK, number, offset, length)
+
+
+class WordSource:
+    """Gives the words of documents by what is kept of them.
+
+    Args:
+        files: the files of the corpus.
+        options: how documents are found in them.
+        scheme_name: how signatures are made.
+    """
+
+    def __init__(
+        self, files: Sequence[CorpusFile] = (), options: ReadOptions | None = None, scheme_name: str = "words"
+    ) -> None:
+        self._files = files
+        self._options = options or ReadOptions()
+        self._scheme = find_scheme(scheme_name)
+        self._number = 0
+        self._open: FileIO | None = None
+
+    def words(self, kept: bytes) -> bytes:
+        """Return the words of a document.
+
+        Args:
+            kept: what `dedup.signature.deflating.deflate` or `refer` returned.
+
+        Raises:
+            InputError: its line is not what it was.
+        """
+        if kept[0] != _MARK:
+            return zlib.decompress(kept)
+        _, number, offset, length = _REFERENCE.unpack(kept)
+        file = self._files[number]
+        line = read_record(self._opened(number), file.name, offset, length)
+        try:
+            text = jsonl.document_of(line, file, Position(number, 0, offset), self._options).text
+        except BadRecordError:
+            text = None
+        if text is None:
+            raise changed(file.name)
+        return words_of(text, self._scheme)
+
+    def close(self) -> None:
+        """Close the file that was read last."""
+        if self._open is not None:
+            self._open.close()
+
+    def _opened(self, number: int) -> FileIO:
+        # Most words are of the file that others were of.
+        if self._open is None or number != self._number:
+            self.close()
+            self._number, self._open = number, open_again(self._files[number])
+        return self._open
+
 
 SIGNED = np.dtype([*SIGNATURE.descr, ("text_bytes", "<i8")])
 """A signature and the size of the text in UTF-8. The digest is what `identity_of` returns; zeros for nothing."""
@@ -29,7 +121,7 @@ class Signed(NamedTuple):
         body_digest: the digest of the page's bytes; None where there was a text.
         fingerprint: see `Signature`.
         sketch: see `Signature`.
-        words: what is kept of the words; see `dedup.corpus.signing.words`.
+        words: what is kept of the words; see `dedup.corpus.batches`.
         text_bytes: the size of the text in UTF-8.
         text: the main text of a page; None where there was a text.
     """
@@ -130,7 +222,7 @@ class Signatures(NamedTuple):
     """What a worker process makes of contents.
 
     Attributes:
-        rows: of the type `dedup.corpus.signing.batches.SIGNED`, shape (n,).
+        rows: of the type `dedup.corpus.batches.SIGNED`, shape (n,).
         words: the words of each, deflated; nothing of those whose words are found again by where they stand, and
             no list where those are all.
         pages: what else is known of pages, by their places.
@@ -199,7 +291,7 @@ class SignedBatch:
         source: the documents, or the range of lines that they are read from again.
 
     Attributes:
-        rows: of the type `dedup.corpus.signing.batches.SIGNED`, shape (n,).
+        rows: of the type `dedup.corpus.batches.SIGNED`, shape (n,).
         key_bytes: how many bytes each key has with its length, shape (n,).
         has_digest: of which documents the digest says what they are, shape (n,); texts without words are no copies.
         word_bytes: how many bytes has what is kept of the words of each, with its length, shape (n,).
@@ -310,3 +402,142 @@ def _spans(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> list[slice]:
     breaks = np.flatnonzero(starts[1:] != ends[:-1])
     piece_starts, piece_ends = starts[np.append(0, breaks + 1)].tolist(), ends[np.append(breaks, -1)].tolist()
     return [slice(start, end) for start, end in zip(piece_starts, piece_ends, strict=True)]
+
+
+_BATCHES_A_WORKER = 3
+
+Portion = list[Item] | LineRange
+"""What is signed at once: what was read, or lines that a worker process reads itself."""
+
+
+def sign(key: str, content: str | bytes, scheme_name: str) -> SignedBatch:
+    """Make the batch of one document that stands in no file.
+
+    Args:
+        key: what it is called.
+        content: its text, or the bytes of its page.
+        scheme_name: how signatures are made.
+    """
+    text, html = (content, None) if isinstance(content, str) else (None, content)
+    document = CorpusDocument(key, text, html, "", Position(0, 0, 0), {})
+    signatures = _sign(Contents.of([content]), find_scheme(scheme_name), with_words=True)
+    return SignedBatch(Entries.of([document]), signatures, [document])
+
+
+def sign_contents(contents: Contents, scheme_name: str, *, with_words: bool) -> Signatures:
+    """Make the signatures of documents; pages are extracted as in a crawl.
+
+    Args:
+        contents: their texts and pages.
+        scheme_name: how signatures are made.
+        with_words: whether the words of texts are wanted; those of pages always are.
+
+    Raises:
+        DedupError: no signature can be made, whatever the document.
+        MemoryError: there is too little memory for one of them alone.
+    """
+    if not contents.documents:
+        return Signatures(np.empty(0, SIGNED), [], {}, {})
+    try:
+        return _sign(contents, find_scheme(scheme_name), with_words=with_words)
+    except DedupError:
+        raise
+    except Exception as error:  # no page may end a run, whatever parsers raise
+        if contents.documents == 1:
+            if isinstance(error, MemoryError):
+                raise
+            return Signatures.none(error)
+    return Signatures.joined([sign_contents(each, scheme_name, with_words=with_words) for each in contents.alone()])
+
+
+def sign_lines(lines: LineRange, scheme_name: str) -> tuple[Entries, Signatures]:
+    """Read a range of lines, and make the signatures of its documents."""
+    items = list(lines.read())
+    signatures = sign_contents(Contents.of(_contents(items)), scheme_name, with_words=lines.with_words)
+    return Entries.of(items), signatures
+
+
+async def sign_all(
+    portions: Iterable[Portion], pool: WorkerPool, workers: int, scheme_name: str
+) -> AsyncGenerator[SignedBatch, None]:
+    """Make the signatures of all documents.
+
+    Args:
+        portions: what is read, or is to be.
+        pool: makes the signatures.
+        workers: how many processes it has; three portions for each are under way at most.
+        scheme_name: how signatures are made.
+
+    Yields:
+        Each portion in its order. Without a signature is a document whose analysis fails, kills its worker
+        process, has too little memory or takes too long, when it was tried alone too.
+
+    Raises:
+        DedupError: no signature can be made, whatever the document.
+    """
+    waiting = iter(portions)
+    under_way: deque[asyncio.Task[SignedBatch]] = deque()
+    try:
+        while True:
+            while len(under_way) < _BATCHES_A_WORKER * max(1, workers) and (portion := next(waiting, None)):
+                under_way.append(asyncio.create_task(_sign_portion(pool, portion, scheme_name)))
+                # The task hands out its work when it is first run.
+                await asyncio.sleep(0)
+            if not under_way:
+                return
+            signed = await under_way[0]
+            under_way.popleft()
+            yield signed
+    finally:
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+
+def _sign(contents: Contents, scheme: Scheme, *, with_words: bool) -> Signatures:
+    pages = {place: SignedPage(_main_text(page), digest(page)) for place, page in contents.pages.items()}
+    texts = contents.texts_with({place: page.text for place, page in pages.items()})
+    signed, words = sign_texts(texts, scheme, with_words=with_words or bool(pages))
+    rows = np.empty(len(signed), SIGNED)
+    for name in SIGNATURE.fields or ():
+        rows[name] = signed[name]
+    rows["text_bytes"] = np.diff(texts.offsets)
+    rows["digest"][rows["tokens"] == 0] = 0
+    for place, page in pages.items():
+        if not rows["tokens"][place]:
+            rows["digest"][place] = np.frombuffer(page_identity(page.body_digest), np.uint64)
+    kept = [deflate(each) if with_words or place in pages else b"" for place, each in enumerate(words)]
+    return Signatures(rows, kept, pages, {})
+
+
+def _main_text(page: bytes) -> str:
+    # Only the processes that do the work load the parser.
+    from dedup.signature.extraction import text_of  # noqa: PLC0415
+
+    return text_of(page)
+
+
+async def _sign_portion(pool: WorkerPool, portion: Portion, scheme_name: str) -> SignedBatch:
+    if isinstance(portion, LineRange):
+        try:
+            return SignedBatch(*await pool.run(sign_lines, portion, scheme_name), portion)
+        except (WorkerDiedError, MemoryError):
+            # One of them is to blame.
+            portion = list(portion.read())
+    contents = Contents.of(_contents(portion))
+    documents = [item for item in portion if isinstance(item, CorpusDocument)]
+    return SignedBatch(Entries.of(portion), await _sign_safely(pool, contents, scheme_name), documents)
+
+
+async def _sign_safely(pool: WorkerPool, contents: Contents, scheme_name: str) -> Signatures:
+    try:
+        return await pool.run(sign_contents, contents, scheme_name, with_words=True)
+    except (WorkerDiedError, MemoryError) as error:
+        if contents.documents == 1:
+            return Signatures.none(error)
+    return Signatures.joined([await _sign_safely(pool, each, scheme_name) for each in contents.alone()])
+
+
+def _contents(items: Sequence[Item]) -> list[str | bytes]:
+    documents = (item for item in items if isinstance(item, CorpusDocument))
+    return [document.text if document.html is None else document.html for document in documents]  # type: ignore[misc]

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dedup.corpus.deciding.known import Lengths
+from dedup.corpus.outputs import write_json
 from dedup.corpus.reading.documents import Position
-from dedup.corpus.writing.outputs import write_json
+from dedup.corpus.table import Lengths
 from dedup.errors import InputError
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.settings import RuleSettings
@@ -145,7 +145,7 @@ class Checkpoint:
     """How far a run is.
 
     Attributes:
-        about: what the run is about; see `dedup.corpus.job.job.Job.about`.
+        about: what the run is about; see `dedup.corpus.job.Job.about`.
         position: where the last item stands that was taken; None: nothing was.
         lengths: how much of the files of known documents is valid.
         members: how much of the file of members is.

@@ -13,21 +13,18 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator, Related
-from dedup.corpus.deciding.known import KnownDocuments, Lengths
-from dedup.corpus.job.job import Job, Result
-from dedup.corpus.job.preloads import preloads
-from dedup.corpus.job.recording import Recorder
+from dedup.corpus.batches import Portion, SignedBatch, WordSource, sign_all
+from dedup.corpus.deciding import CorpusDeduplicator, Related
+from dedup.corpus.index import AT_ONCE, SavedIndex, save
+from dedup.corpus.job import Job, Result
+from dedup.corpus.outputs import discard_part
 from dedup.corpus.reading.documents import Position
-from dedup.corpus.reading.files import CorpusFile
+from dedup.corpus.reading.files import CorpusFile, preloads
 from dedup.corpus.reading.portions import first_documents, gather, read_files, read_portions
-from dedup.corpus.reading.remote import RemoteReadError
-from dedup.corpus.saved.index import AT_ONCE, SavedIndex, save
-from dedup.corpus.signing.batches import SignedBatch
-from dedup.corpus.signing.signing import Portion, sign_all
-from dedup.corpus.signing.words import WordSource
+from dedup.corpus.reading.streams import RemoteReadError
+from dedup.corpus.recording import Recorder
 from dedup.corpus.state import Checkpoint, Tally, forget, locked, require_made_with, require_same
-from dedup.corpus.writing.outputs import discard_part
+from dedup.corpus.table import KnownDocuments, Lengths
 from dedup.display import plain
 from dedup.errors import InputError
 from dedup.progress import Progress
@@ -223,7 +220,7 @@ class _Run:
         self._recorder.finish()
         if "report" in self._job.outputs:
             # Few want one, and templates take time to load.
-            from dedup.corpus.job.reporting import write_report_of_files  # noqa: PLC0415
+            from dedup.corpus.report import write_report_of_files  # noqa: PLC0415
 
             write_report_of_files(self._job, self.tally, self._folder, self._deduplicator)
         if self._job.save_index is not None:

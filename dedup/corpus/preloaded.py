@@ -1,5 +1,7 @@
 """What worker processes that sign lines share; see `dedup.workers.preloaded`."""
 
+from __future__ import annotations
+
 import gc
 import tempfile
 from pathlib import Path
@@ -9,10 +11,10 @@ from dedup.workers.loading import keep_freed_memory, keep_single_threaded, witho
 keep_single_threaded()
 keep_freed_memory()
 with without_collections():
+    from dedup.corpus.batches import sign_lines
     from dedup.corpus.reading.documents import ReadOptions
     from dedup.corpus.reading.files import find_files
-    from dedup.corpus.reading.line_ranges import find_line_ranges
-    from dedup.corpus.signing.signing import sign_lines
+    from dedup.corpus.reading.jsonl import find_line_ranges
 
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "line.jsonl"

@@ -13,9 +13,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from dedup.corpus.outputs import Output, Row, not_resumable, part_of, remove, sync_folder
 from dedup.corpus.reading.documents import MEGABYTE, ParquetRow
-from dedup.corpus.reading.libraries import load_pyarrow
-from dedup.corpus.writing.outputs import Output, Row, not_resumable, part_of, remove, sync_folder
+from dedup.corpus.reading.streams import load_pyarrow
 
 _ROWS_A_BLOCK = 1_000
 _GROUP_BYTES = 64 * MEGABYTE
@@ -149,11 +149,6 @@ class ParquetOutput(Output):
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-
-
-def open_rows(path: Path, columns: Any, resume_at: int | None) -> Output:
-    """Open a file for rows; see `dedup.corpus.writing.outputs.open_output`."""
-    return ParquetOutput(path, columns, resume_at)
 
 
 def _schema(columns: dict[str, str], arrow: Any) -> Any:

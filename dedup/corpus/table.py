@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import LENGTH_BYTES, AppendingFile, open_at, require_length, write_all
-from dedup.corpus.deciding.kernels import Sketches, find_digest, insert_digests
+from dedup.corpus.key_map import Sketches, find_digest, insert_digests
 from dedup.rules.documents import StoredDocument
 from dedup.signature.sketch import BANDS, Sketch
 
@@ -80,7 +80,7 @@ class Lengths(NamedTuple):
         keys: of that of their keys.
         words: of that of their words.
         bands: of that of their bands.
-        joins: of that of joins, see `dedup.corpus.deciding.clusters`.
+        joins: of that of joins, see `dedup.corpus.deciding`.
         earlier: how many of the documents, the first ones, an earlier run has brought.
     """
 
@@ -113,7 +113,7 @@ class Buffers(NamedTuple):
 
     Attributes:
         rows: of the type `ROW`.
-        slots: the table of digests, see `dedup.corpus.deciding.kernels.find_digest`.
+        slots: the table of digests, see `dedup.corpus.key_map.find_digest`.
     """
 
     rows: NDArray[Any]
@@ -202,7 +202,7 @@ class KnownDocuments:
             fingerprint: 64 bits, unsigned.
             sketch: the sketch of its text.
             bands: those of its signature, shape (24,); None: it is not looked up here.
-            words: what is kept of its words, see `dedup.corpus.signing.words`; nothing: they are not.
+            words: what is kept of its words, see `dedup.corpus.batches`; nothing: they are not.
             leader: the number of the leader of its cluster, if it is a duplicate.
             indexed: whether it stands in the index.
             passed_on: whether it is kept, though it is a duplicate.

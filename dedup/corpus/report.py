@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dedup.corpus.deciding.deciding import CorpusDeduplicator
-from dedup.corpus.job.job import Job
-from dedup.corpus.job.recording import REPORTED
+from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.job import Job
+from dedup.corpus.recording import REPORTED
 from dedup.corpus.state import Tally
 from dedup.report.contents import LeftOut, RelatedRow, Report, Total
 from dedup.report.explanation.pairs import differences_of

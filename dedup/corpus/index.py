@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.deciding.known import NOWHERE, ROW, Block, KnownDocuments, stored_document
-from dedup.corpus.reading.libraries import load_pyarrow, parquet_damage
+from dedup.corpus.outputs import sync_folder
+from dedup.corpus.reading.streams import load_pyarrow, parquet_damage
 from dedup.corpus.state import about_settings, locked
-from dedup.corpus.writing.outputs import sync_folder
+from dedup.corpus.table import NOWHERE, ROW, Block, KnownDocuments, stored_document
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings

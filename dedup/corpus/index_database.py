@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
-from dedup.corpus.deciding.known import KnownDocuments
-from dedup.corpus.saved.index import Keyed, SavedIndex
-from dedup.corpus.signing.batches import identity_of
+from dedup.corpus.batches import identity_of
+from dedup.corpus.index import Keyed, SavedIndex
+from dedup.corpus.table import KnownDocuments
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
 from dedup.ledger.identity import Identity

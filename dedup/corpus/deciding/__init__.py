@@ -1,1 +1,0 @@
-"""Signed batches to decisions, by documents known in arrays."""

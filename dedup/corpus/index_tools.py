@@ -1,0 +1,380 @@
+"""What a saved index says of itself, whether all of it is right, several made one, and looking up in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dedup.corpus.index import FORMAT, SavedIndex, damaged
+from dedup.corpus.state import about_settings, differing_settings
+from dedup.corpus.table import KnownDocuments
+from dedup.errors import InputError
+from dedup.index.keys import MOST_READ, RADIUS, choose
+from dedup.progress import Progress, track
+from dedup.report.output import open_output
+from dedup.rules.documents import Match, StoredDocument
+from dedup.rules.matcher import Asked, Candidate, Matcher
+from dedup.rules.rule import Rule
+from dedup.rules.settings import Mode, RuleSettings
+from dedup.rules.verification import belongs_to_cluster, is_comparable, keys_of
+from dedup.signature.batch import bands_of_words
+from dedup.signature.signature import Signature, digest, distance
+from dedup.signature.sketch import compare
+
+# To make the bands of all documents anew takes as long as to sign them.
+_MOST_BANDS = 10_000
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What an index consists of.
+
+    Attributes:
+        path: where it is.
+        format: the version of the folder's format.
+        scheme: name and version of the way the signatures were made.
+        design: the table design.
+        settings: the settings that are not the defaults; empty: all are.
+        documents: how many there are, of different contents.
+        leaders: how many of them are originals.
+        duplicates: how many are duplicates of these.
+        files: how many files its documents are in.
+        bytes: how many bytes these have.
+    """
+
+    path: str
+    format: int
+    scheme: str
+    design: str
+    settings: str
+    documents: int
+    leaders: int
+    duplicates: int
+    files: int
+    bytes: int
+
+
+def read_contents(path: Path) -> Contents:
+    """Describe an index.
+
+    Args:
+        path: the folder of a saved index.
+
+    Raises:
+        InputError: there is no index.
+        IndexFileError: it is damaged.
+    """
+    saved = SavedIndex(path)
+    duplicates = sum(len(batch) - batch.column("leader").null_count for _, batch in saved.batches(["leader"]))
+    return Contents(
+        path=str(path),
+        format=FORMAT,
+        scheme=saved.named_settings["scheme"],
+        design=str(saved.settings.tables),
+        settings=differing_settings(saved.named_settings, about_settings(RuleSettings())),
+        documents=len(saved),
+        leaders=len(saved) - duplicates,
+        duplicates=duplicates,
+        files=len(saved.files),
+        bytes=sum(each.stat().st_size for each in saved.files),
+    )
+
+
+def verify(path: Path) -> int:
+    """Read all of an index and check it: checksums, order, and what one document says of another.
+
+    Args:
+        path: the folder of a saved index.
+
+    Returns:
+        How many documents it has.
+
+    Raises:
+        InputError: there is no index.
+        IndexFileError: it is damaged; the message says how.
+    """
+    saved = SavedIndex(path)
+    digests = np.empty((len(saved), 2), np.uint64)
+    looked_at, start = 1 + len(saved) // _MOST_BANDS, 0
+    with Progress("verifying", len(saved)) as progress:
+        for block in saved.blocks():
+            digests[start : start + len(block.rows)] = block.rows["digest"]
+            for place in range(-start % looked_at, len(block.rows), looked_at):
+                words = saved.inflate(start + place, block.words[place])
+                if words and not np.array_equal(bands_of_words(words), block.bands[place]):
+                    raise damaged(path, f"the bands of document {start + place:,} are not those of its words")
+            start += len(block.rows)
+            progress.show(start)
+    if len(np.unique(digests, axis=0)) != len(saved):
+        raise damaged(path, "two documents have the same content")
+    return len(saved)
+
+
+def export(saved: SavedIndex, path: Path) -> int:
+    """Write the documents of an index as JSONL, bits in hexadecimal; the file appears when all of it is written.
+
+    Args:
+        saved: the index.
+        path: the file.
+
+    Returns:
+        How many documents were written.
+
+    Raises:
+        InputError: the name is that of something else.
+        DedupError: the file cannot be written.
+        IndexFileError: the index is damaged.
+    """
+    if path.suffix.lower() != ".jsonl":
+        raise InputError(f"{path}: an index is Parquet itself, and exported as lines; the name must end in .jsonl")
+    with open_output(str(path)) as stream:
+        for document, words, bands in track(saved.documents(), "exporting", len(saved)):
+            row = {
+                "number": document.id,
+                "key": document.key,
+                "digest": (document.text_digest or b"").hex(),
+                "fingerprint": f"{document.fingerprint:016x}",
+                "minima": document.sketch.minima.hex(),
+                "tokens": document.sketch.tokens,
+                "shingles": document.sketch.shingles,
+                "leader": document.leader_id,
+                "indexed": document.indexed,
+                "words": saved.inflate(document.id, words).decode() if words else None,
+                "bands": bands.tobytes().hex(),
+            }
+            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return len(saved)
+
+
+@dataclass
+class Merged:
+    """What became of the documents of some indexes.
+
+    Attributes:
+        documents: how many each index had.
+        added: how many of each are in the new one; the contents of the others were there.
+        same_keys: how many documents have a key that another one with another content has, too.
+    """
+
+    documents: list[int] = field(default_factory=list)
+    added: list[int] = field(default_factory=list)
+    same_keys: int = 0
+
+
+def require_mergeable(sources: Sequence[SavedIndex]) -> None:
+    """Refuse indexes whose documents were decided in different ways.
+
+    Raises:
+        InputError: they were made with different settings.
+    """
+    first = sources[0]
+    for other in sources[1:]:
+        names = differing_settings(other.named_settings, first.named_settings)
+        if names:
+            raise InputError(f"{other.folder}: made with other settings than {first.folder} ({names}); build it anew")
+
+
+def merge(sources: Sequence[SavedIndex], known: KnownDocuments) -> Merged:
+    """Add the documents of some indexes, one index behind the other.
+
+    Nothing is decided anew. Of equal contents the first stands, under its key; a key is but a name, so
+    that documents of one key and different contents all stand. What belonged to a cluster whose leader is
+    a duplicate in an earlier index joins that one's cluster if it is near enough to its leader, and
+    otherwise leads a cluster of its own.
+
+    Args:
+        sources: the indexes, made with the same settings.
+        known: where the documents are added.
+    """
+    merged = Merged()
+    keys: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
+    for source in sources:
+        before = len(known)
+        keys.append(_add(source, known))
+        merged.documents.append(len(source))
+        merged.added.append(len(known) - before)
+    of_all = np.concatenate(keys)
+    merged.same_keys = len(of_all) - len(np.unique(of_all))
+    return merged
+
+
+def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Add the documents of an index; return a hash of the key of each that was added."""
+    settings = source.settings
+    numbers = np.empty(len(source), np.int64)
+    keys = np.empty(len(source), np.uint64)
+    added = 0
+    for document, words, bands in track(source.documents(), "merging", len(source)):
+        assert document.text_digest is not None
+        found = known.find(document.text_digest)
+        if found is None:
+            leader = None if document.leader_id is None else int(numbers[document.leader_id])
+            leader = _leader(document, leader, known, settings)
+            # In the paper's mode no duplicate is indexed; this may be none any more.
+            indexed = document.indexed or (
+                leader is None and is_comparable(document.sketch.tokens, document.fingerprint, settings)
+            )
+            found = known.add(
+                document.key,
+                document.text_digest,
+                document.fingerprint,
+                document.sketch,
+                bands,
+                words=words,
+                leader=leader,
+                indexed=indexed,
+            )
+            keys[added] = np.frombuffer(digest(document.key.encode()), np.uint64)[0]
+            added += 1
+        numbers[document.id] = found
+    return keys[:added]
+
+
+def _leader(document: StoredDocument, leader: int | None, known: KnownDocuments, settings: RuleSettings) -> int | None:
+    """Return who leads a document now, by the number that stands for its leader's content; nobody is led by a copy."""
+    if leader is None:
+        return None
+    stored = known.stored(leader)
+    if stored.leader_id is None:
+        return leader
+    similarity = compare(document.sketch, known.stored(stored.leader_id).sketch)
+    return stored.leader_id if belongs_to_cluster(similarity, settings) else None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A document that a look-up found.
+
+    Attributes:
+        key: what it is called.
+        distance: how many bits its fingerprint differs in.
+        similarity: estimated Jaccard similarity; None where a fingerprint was looked up.
+        is_duplicate: whether a document with this text would be dropped because of it; None likewise.
+        is_similar: whether it would be kept as similar to it; None likewise.
+        rule: what decides that, by its short name; None likewise.
+        leader: the leader of its cluster, if it is a duplicate.
+    """
+
+    key: str
+    distance: int
+    similarity: float | None = None
+    is_duplicate: bool | None = None
+    is_similar: bool | None = None
+    rule: str | None = None
+    leader: str | None = None
+
+
+class Query:
+    """Looks up texts in a saved index.
+
+    Args:
+        saved: the index.
+    """
+
+    def __init__(self, saved: SavedIndex) -> None:
+        self._saved = saved
+        self._settings = saved.settings
+        self._keys = keys_of(saved.settings)
+        self._matcher = Matcher(saved.settings)
+
+    def like(self, signature: Signature) -> list[Hit]:
+        """Return the candidates of a text as a crawl finds them: duplicates first, then similar ones, then others.
+
+        Args:
+            signature: that of the text, by the scheme of the index.
+        """
+        if is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
+            found = self._near(signature)
+        else:
+            # Such texts do not stand in the index: they are compared exactly.
+            found = self._same_text(signature) if signature.sketch.tokens else []
+        return sorted(found, key=_order)
+
+    def _near(self, signature: Signature) -> list[Hit]:
+        chosen = choose(self._sharing(signature), self._keys)
+        stored = [(self._saved.stored(number), shares_band) for number, shares_band in chosen]
+        near = [
+            (document, Candidate(document.id, document.fingerprint, document.sketch, shares_band))
+            for document, shares_band in stored
+            if shares_band or distance(signature.fingerprint, document.fingerprint) <= RADIUS
+        ]
+        worth_it = set(self._matcher.rank(signature.sketch, [candidate for _, candidate in near]))
+        return [self._compared(signature, document, is_worth_it=document.id in worth_it) for document, _ in near]
+
+    def _sharing(self, signature: Signature) -> list[tuple[int, list[int]]]:
+        """Return the number of each key that is shared, and who shares it, as `choose` wants them."""
+        [asked] = self._keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
+        most = MOST_READ if self._settings.mode is not Mode.PAPER else len(self._saved)
+        found: list[list[int]] = [[] for _ in asked]
+        for numbers, fingerprints, bands in self._saved.keyed():
+            places, shared = np.nonzero(self._keys.of(fingerprints, bands) == asked)
+            for place, key in zip(places.tolist(), shared.tolist(), strict=True):
+                if len(found[key]) < most:
+                    found[key].append(int(numbers[place]))
+        return [(key, documents) for key, documents in enumerate(found) if documents]
+
+    def _same_text(self, signature: Signature) -> list[Hit]:
+        low, high = np.frombuffer(signature.text_digest, np.int64)
+        for start, batch in self._saved.batches(("low", "high")):
+            lows, highs = (batch.column(name).to_numpy() for name in ("low", "high"))
+            places = np.flatnonzero((lows == low) & (highs == high))
+            if len(places):
+                return [self._compared(signature, self._saved.stored(start + int(places[0])), is_worth_it=True)]
+        return []
+
+    def _compared(self, signature: Signature, member: StoredDocument, *, is_worth_it: bool) -> Hit:
+        leader = member if member.leader_id is None else self._saved.stored(member.leader_id)
+        is_same = member.text_digest == signature.text_digest
+        rule = Rule.SAME_TEXT if is_same else self._rule(signature, Match(leader, member), is_worth_it=is_worth_it)
+        return Hit(
+            key=member.key,
+            distance=distance(signature.fingerprint, member.fingerprint),
+            similarity=1.0 if is_same else compare(signature.sketch, member.sketch).jaccard,
+            is_duplicate=rule.is_duplicate,
+            is_similar=rule.is_similar,
+            rule=rule.short,
+            leader=None if leader is member else leader.key,
+        )
+
+    def _rule(self, signature: Signature, match: Match, *, is_worth_it: bool) -> Rule:
+        if self._settings.mode is Mode.PAPER:
+            return Rule.PAPER
+        if not is_worth_it:
+            return Rule.NOT_ALIKE
+        asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words)
+        return self._matcher.decide(asked, match, lambda: self._saved.words(match.member.id))
+
+
+def _order(hit: Hit) -> tuple[bool, bool, float, int]:
+    return not hit.is_duplicate, not hit.is_similar, -(hit.similarity or 0), hit.distance
+
+
+def find_near(saved: SavedIndex, fingerprints: Sequence[int], radius: int, limit: int) -> list[list[Hit]]:
+    """Return for each fingerprint what stands in an index within a radius, the closest first.
+
+    Args:
+        saved: the index.
+        fingerprints: 64 bits each, unsigned.
+        radius: in bits, 0 to 64.
+        limit: how many are found of each at most; of equally close ones the earliest.
+    """
+    asked = np.array(fingerprints, np.uint64)
+    closest: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
+    for numbers, stored, _ in saved.keyed():
+        for place, fingerprint in enumerate(asked):
+            distances = np.bitwise_count(stored ^ fingerprint)
+            within = np.flatnonzero(distances <= radius)
+            nearest = within[np.argsort(distances[within], kind="stable")[:limit]]
+            found = zip(distances[nearest].tolist(), numbers[nearest].tolist(), strict=True)
+            closest[place] = sorted([*closest[place], *found])[:limit]
+    return [[_hit(saved, number, bits) for bits, number in found] for found in closest]
+
+
+def _hit(saved: SavedIndex, number: int, bits: int) -> Hit:
+    document = saved.stored(number)
+    leader = None if document.leader_id is None else saved.key(document.leader_id)
+    return Hit(document.key, bits, leader=leader)

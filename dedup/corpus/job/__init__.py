@@ -1,1 +1,0 @@
-"""A run over files from its beginning to its end."""

@@ -1,1 +1,0 @@
-"""Documents to signed batches, in worker processes."""

@@ -1,1 +1,0 @@
-"""Results to JSONL and Parquet, by the file's suffix: whole under their name, or not there at all."""
