@@ -238,7 +238,7 @@ def _require_text(text: object) -> None:
 
 
 def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decision]:
-    from dedup.corpus.batches import sign
+    from dedup.corpus.batches import sign_one
     from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import storable
 
@@ -249,7 +249,7 @@ def _in_memory(texts: Iterable[object], rules: RuleSettings) -> Iterator[Decisio
     ):
         for number, given in enumerate(texts):
             key, text = (str(number), given) if isinstance(given, str) else _pair(number, given)
-            yield replace(deduplicator.decide_one(sign(storable(key), text, rules.scheme)), key=key)
+            yield replace(deduplicator.decide_one(sign_one(storable(key), text, rules.scheme)), key=key)
 
 
 def _in_database(texts: Iterable[object], settings: DedupSettings) -> Iterator[Decision]:

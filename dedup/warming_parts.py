@@ -42,18 +42,18 @@ def _compile_signatures() -> None:
 
 def _compile_files() -> None:
     from dedup.corpus.deciding import CorpusDeduplicator
+    from dedup.corpus.document_table import DocumentTable
     from dedup.corpus.job import Job
     from dedup.corpus.reading.documents import ReadOptions
     from dedup.corpus.reading.files import find_files
     from dedup.corpus.run import run_job
-    from dedup.corpus.table import KnownDocuments
     from dedup.rules.settings import RuleSettings
     from dedup.signature.sketch import Sketch
 
     _decide_any_signatures()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with closing(KnownDocuments(folder)) as known:
+        with closing(DocumentTable(folder)) as known:
             known.add("0", bytes(16), 0, Sketch(bytes(64), 0, 0, 0), words=b"", leader=None, indexed=True)
             known.find(bytes(16))
             lengths = known.checkpoint()
@@ -71,14 +71,15 @@ def _decide_any_signatures() -> None:
     """Call what decides by itself: what makes signatures is compiled by another process meanwhile."""
     import numpy as np
 
-    from dedup.corpus.batches import SIGNED, Entries, Signatures, SignedBatch
+    from dedup.corpus.batches import Batch, Signatures
     from dedup.corpus.deciding import CorpusDeduplicator
     from dedup.corpus.reading.documents import CorpusDocument, Position
     from dedup.rules.settings import Mode, RuleSettings
+    from dedup.signature.batch import SIGNATURE
     from dedup.signature.deflating import deflate
 
     count = 100
-    rows = np.frombuffer(np.random.default_rng(1).bytes(count * SIGNED.itemsize), SIGNED).copy()
+    rows = np.frombuffer(np.random.default_rng(1).bytes(count * SIGNATURE.itemsize), SIGNATURE).copy()
     rows["shingles"], rows["tokens"] = 98, 100
     # Of every other text a copy.
     for name in ("fingerprint", "minima", "bands"):
@@ -86,7 +87,7 @@ def _decide_any_signatures() -> None:
     documents = [CorpusDocument(f"{number}", "", None, "", Position(0, number, 0), b"") for number in range(count)]
     # So few words are compared without the compiler.
     words = [deflate(b"word")] * count
-    batch = SignedBatch(Entries.of(documents), Signatures(rows, words, {}, {}), documents)
+    batch = Batch.of(documents, Signatures(rows, np.full(count, 600), words, {}, {}))
     for mode in Mode:
         with (
             tempfile.TemporaryDirectory() as name,

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dedup.corpus.batches import sign
+from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.index import AT_ONCE, SavedIndex, save
 from dedup.rules.settings import DedupSettings
@@ -23,7 +23,7 @@ def save_index(folder: Path, documents: Iterable[tuple[str, str | bytes]], **val
     settings = DedupSettings(**values)
     with TemporaryDirectory() as state, closing(CorpusDeduplicator(settings, Path(state))) as deduplicator:
         for key, content in documents:
-            deduplicator.decide(sign(key, content, find_scheme(settings.scheme).spec))
+            deduplicator.decide(sign_one(key, content, find_scheme(settings.scheme).spec))
         deduplicator.checkpoint()
         save(folder, settings, deduplicator.blocks(AT_ONCE))
     return folder

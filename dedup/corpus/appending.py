@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from io import FileIO
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dedup.errors import InputError
 
@@ -16,8 +18,6 @@ LENGTH_BYTES = 4
 
 WAITING = 1 << 20
 MOST_AT_ONCE = 256
-# One call takes no more, whatever the system.
-MOST_PIECES = 1024
 
 
 class AppendingFile:
@@ -39,19 +39,26 @@ class AppendingFile:
         self._written = length
         self._waiting = bytearray()
 
-    def append(self, data: bytes) -> int:
-        """Add a byte string; return where it begins."""
-        place = self.end
-        self.append_many(len(data).to_bytes(LENGTH_BYTES, "little") + data)
-        return place
-
     @property
     def end(self) -> int:
         """Where the next byte string will begin."""
         return self._written + len(self._waiting)
 
-    def append_many(self, data: bytes) -> None:
-        """Add byte strings, each behind its length already."""
+    def append(self, data: bytes) -> int:
+        """Add a byte string; return where it begins."""
+        place = self.end
+        self.append_raw(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+        return place
+
+    def append_all(self, strings: Sequence[bytes]) -> NDArray[np.int64]:
+        """Add byte strings; return where each begins, shape (n,)."""
+        ends = self.end + np.cumsum([LENGTH_BYTES + len(each) for each in strings], dtype=np.int64)
+        places = np.append(self.end, ends)[:-1]
+        self.append_raw(b"".join([len(each).to_bytes(LENGTH_BYTES, "little") + each for each in strings]))
+        return places
+
+    def append_raw(self, data: bytes) -> None:
+        """Add bytes without their length, which are no byte strings or have it already."""
         self._waiting += data
         if len(self._waiting) >= WAITING:
             self._write()
@@ -146,24 +153,8 @@ def write_all(file: FileIO, data: bytes | bytearray | memoryview) -> None:
         OSError: they cannot be written; it names the file.
     """
     view = memoryview(data)
-    with _named_in_errors(file):
+    try:
         while view:
             view = view[file.write(view) :]
-
-
-def write_pieces(file: FileIO, pieces: Sequence[memoryview]) -> None:
-    """Write many pieces without putting them together before; otherwise like `write_all`."""
-    for start in range(0, len(pieces), MOST_PIECES):
-        some = pieces[start : start + MOST_PIECES]
-        with _named_in_errors(file):
-            written = os.writev(file.fileno(), some)
-        if written < sum(map(len, some)):
-            write_all(file, memoryview(b"".join(some))[written:])
-
-
-@contextmanager
-def _named_in_errors(file: FileIO) -> Iterator[None]:
-    try:
-        yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, os.fspath(file.name)) from None

@@ -1,6 +1,9 @@
-"""What the rules of `dedup.rules.matcher` ask of documents and clusters of a corpus; clusters that turn out to be one.
+"""Signature to verdict for the documents of a corpus: the rules of `dedup.rules.matcher`, on documents known in arrays.
 
-What was written of the later cluster's documents stays written; the clusters at the end are the joined ones.
+The verdicts are those that `Deduplicator` gives for the same documents in the same order, if every
+document has a key of its own. Here a key is but a name: two records of one key are two documents, and
+the second one may be a copy of the first, as any other. (In a crawl a key is a page, which is looked at
+again; what a file said of a key before has been written already and cannot be taken back.)
 """
 
 from __future__ import annotations
@@ -16,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile
-from dedup.corpus.batches import Signed, SignedBatch, WordSource
-from dedup.corpus.key_map import NOBODY, Found, KeyMap, find_candidates, find_closest, find_contents
-from dedup.corpus.table import NOWHERE, Block, KnownDocuments, Lengths
+from dedup.corpus.batches import Batch, WordSource
+from dedup.corpus.document_table import ROW, Block, DocumentTable, Lengths, sketch_of
+from dedup.corpus.key_map import NULL, KeyMap, find_closest
 from dedup.rules.cluster_merge import MOST_MOVED
 from dedup.rules.decision import Decision, Verdict, decision_of
 from dedup.rules.documents import Answer, Content, Match, StoredDocument
-from dedup.rules.matcher import MOST_PASSED_ON, Asked, Matcher
+from dedup.rules.matcher import MOST_PASSED_ON, Asked, Matcher, Words
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import Thresholds
@@ -30,96 +33,170 @@ from dedup.rules.verification import fewest_tokens, keys_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Sketch
 
+JOINS = "joins"
+"""The name of a file, in the folder of the state: which leader's cluster joined which one's."""
 
-def asked_of(signed: Signed, key: str, source: WordSource) -> Asked:
+_NUMBER_BYTES = 8
+_COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
+
+
+def query_of(row: Any, key: str, words: Words) -> Asked:
     """Return a document as it is asked what it is a duplicate of.
 
     Args:
-        signed: its signature.
+        row: its signature, of the type `dedup.signature.batch.SIGNATURE`.
         key: what it is called.
-        source: gives its words.
+        words: gives its words.
     """
-    return Asked(signed.fingerprint, signed.sketch, partial(source.words, signed.words), key)
+    return Asked(int(row["fingerprint"]), sketch_of(row), words, key)
 
 
-def content_of(signed: Signed) -> Content:
-    """Return what a decision says of a document's content."""
-    return Content(signed.text_digest, signed.fingerprint, signed.sketch, signed.text_bytes, None, b"")
+def decide_content(row: Any, text_bytes: int, answer: Answer) -> Decision:
+    """Return the decision on a document, by its signature, the size of its text, and what it is a duplicate of."""
+    content = Content(row["digest"].tobytes(), int(row["fingerprint"]), sketch_of(row), text_bytes, None, b"")
+    return decision_of(Verdict.NEW, content, answer)
 
 
-FILE = "joins"
-"""The name of the file, in the folder of the state: which leader's cluster joined which one's."""
-
-_NUMBER_BYTES = 8
-
-
-class ClusterMerges:
-    """Joins clusters of known documents.
+def table_rows(signatures: NDArray[Any], indexed: NDArray[np.bool_] | bool) -> NDArray[Any]:
+    """Return documents as rows of a `DocumentTable`, each the leader of its own cluster.
 
     Args:
-        known: the documents.
+        signatures: of the type `dedup.signature.batch.SIGNATURE`.
+        indexed: whether they can be near-duplicates.
+    """
+    rows = np.zeros(len(signatures), ROW)
+    for name in _COPIED:
+        rows[name] = signatures[name]
+    rows["leader"], rows["indexed"] = NULL, indexed
+    return rows
+
+
+class Clusters:
+    """Decides documents of a table, and says what belongs to what.
+
+    Clusters that a document shows to be one are joined. What was written of the later cluster's documents stays
+    written; the clusters at the end are the joined ones.
+
+    Args:
+        table: the documents.
+        settings: how matches are decided.
         folder: where the joins are kept until the documents themselves are saved as they are then.
+        words: gives their words.
         lengths: what the last checkpoint returned.
 
-    Attributes:
-        decided: the number of the first document whose leader is not known yet; None: those of all are.
-
     Raises:
-        InputError: the file is not what the checkpoint says.
+        InputError: the file of joins is not what the checkpoint says.
     """
 
-    def __init__(self, known: KnownDocuments, folder: Path, lengths: Lengths) -> None:
-        self.decided: int | None = None
-        self._known = known
+    def __init__(
+        self, table: DocumentTable, settings: RuleSettings, folder: Path, words: WordSource, lengths: Lengths
+    ) -> None:
+        self._matcher = Matcher(settings)
+        self._table = table
+        self._source = words
         # Clusters of earlier runs stay what they are.
-        self._earlier = self._looked_at = lengths.earlier
+        self._earlier = self._gathered = lengths.earlier
+        # Before this document all have the leaders that they will have.
+        self._decided: int | None = None
         self._members: defaultdict[int, list[int]] = defaultdict(list)
-        self._file = AppendingFile(folder / FILE, lengths.joins)
-        apply_joins(known.rows, _read(self._file, lengths.joins))
+        self._file = AppendingFile(folder / JOINS, lengths.joins)
+        apply_joins(table.rows, _read_joins(self._file, lengths.joins))
+        # By their leaders: the members that are kept all the same.
+        self._passed_on: defaultdict[int, list[int]] = defaultdict(list)
+        for number in np.flatnonzero(table.rows["passed_on"]).tolist():
+            self._passed_on[table.leader_of(number)].append(number)
 
-    def movable(self, joined: int) -> list[int] | None:
-        """Return the numbers of a cluster that may join another one, but for its leader's; None if it may not.
+    def decide(self, number: int, query: Asked, candidates: list[int]) -> tuple[Answer, list[int]]:
+        """Decide a document of the table, and have it belong to where it belongs.
 
         Args:
-            joined: the number of its leader.
-        """
-        if joined < self._earlier:
-            return None
-        self._look_at_new()
-        members = self._members[joined]
-        return members if len(members) <= MOST_MOVED else None
+            number: its number; all before it are decided.
+            query: the document.
+            candidates: the numbers of those that it may be a duplicate of, the most similar first.
 
-    def join(self, joined: int, leader: int) -> None:
-        """Let a cluster that may do so join another one; both by the numbers of their leaders."""
-        self._look_at_new()
-        members = self._members.pop(joined, [])
-        self._known.rows["leader"][[joined, *members]] = leader
-        self._known.rows["passed_on"][joined] = 1
-        self._members[leader] += [joined, *members]
-        self._file.append(b"".join(number.to_bytes(_NUMBER_BYTES, "little") for number in (joined, leader)))
+        Returns:
+            What it is a duplicate of, or resembles; and the documents that belong to another cluster now because of it.
+        """
+        self._decided = number
+        answer = self._matcher.find_among(query, candidates, self)
+        moved: list[int] = []
+        if answer.match is not None:
+            if answer.match.joined is not None:
+                moved = self._join(answer.match.joined.id, answer.match.leader.id)
+            self._table.rows["leader"][number] = answer.match.leader.id
+        if answer.lost.is_long:
+            self._table.rows["passed_on"][number] = 1
+            self._passed_on[self._table.leader_of(number)].append(number)
+        return answer, moved
+
+    def match(self, number: int) -> Match:
+        """Return a document and the leader of its cluster."""
+        member = self._table.stored(number)
+        return Match(member if member.leader_id is None else self._table.stored(member.leader_id), member)
+
+    def leader_of(self, number: int) -> int:
+        """Return the number of the leader of a document's cluster, which may be its own."""
+        return self._table.leader_of(number)
+
+    def words(self, document: StoredDocument) -> bytes:
+        """Return the words of a document; nothing where they were not kept."""
+        return self.words_of(document.id)
+
+    def words_of(self, number: int) -> bytes:
+        """Return the words of a document by its number; nothing where they were not kept."""
+        kept = self._table.words(number)
+        return kept and self._source.words(kept)
+
+    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
+        """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
+        yield match.leader
+        leaders = (match.leader.id, match.joined.id) if match.joined else (match.leader.id,)
+        numbers = [number for leader in leaders for number in (leader, *self._passed_on.get(leader, ()))]
+        latest = sorted(numbers[1:], key=lambda number: (number == match.member.id, number), reverse=True)
+        yield from map(self._table.stored, latest[:MOST_PASSED_ON])
+
+    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
+        """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
+        if joined.id < self._earlier:
+            return None
+        self._gather_members()
+        members = self._members[joined.id]
+        return [sketch_of(self._table.rows[each]) for each in members] if len(members) <= MOST_MOVED else None
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe, the documents too; return how much there is."""
         joins = self._file.checkpoint()
-        return self._known.checkpoint()._replace(joins=joins, earlier=self._earlier)
+        return self._table.checkpoint()._replace(joins=joins, earlier=self._earlier)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the files, those of the documents too."""
         self._file.close()
+        self._table.close()
 
-    def _look_at_new(self) -> None:
-        """Note the members of clusters among the documents that were added since the last time."""
-        leaders = self._known.rows["leader"][self._looked_at : self.decided]
-        for place in np.flatnonzero(leaders != NOWHERE).tolist():
-            self._members[int(leaders[place])].append(self._looked_at + place)
-        self._looked_at += len(leaders)
+    def _join(self, joined: int, leader: int) -> list[int]:
+        """Let a cluster that may do so join another one, both by the numbers of their leaders; return who moved."""
+        self._gather_members()
+        moved = [joined, *self._members.pop(joined, [])]
+        self._table.rows["leader"][moved] = leader
+        self._table.rows["passed_on"][joined] = 1
+        self._members[leader] += moved
+        self._passed_on[leader] += [joined, *self._passed_on.pop(joined, ())]
+        self._file.append(b"".join(number.to_bytes(_NUMBER_BYTES, "little") for number in (joined, leader)))
+        return moved
+
+    def _gather_members(self) -> None:
+        """Note the members of clusters among the documents that were decided since the last time."""
+        leaders = self._table.rows["leader"][self._gathered : self._decided]
+        for place in np.flatnonzero(leaders != NULL).tolist():
+            self._members[int(leaders[place])].append(self._gathered + place)
+        self._gathered += len(leaders)
 
 
 def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
     """Let documents name the leaders that they have after some joins; those that led are passed on already.
 
     Args:
-        rows: the documents, of the type `dedup.corpus.table.ROW`, whether they know of the joins or not.
+        rows: the documents, of the type `dedup.corpus.document_table.ROW`, whether they know of the joins or not.
         joins: the later leader and the earlier, in the order in which they joined.
     """
     final = dict(joins)
@@ -135,74 +212,9 @@ def apply_joins(rows: NDArray[Any], joins: Iterable[tuple[int, int]]) -> None:
     rows["passed_on"][list(final)] = 1
 
 
-def _read(file: AppendingFile, length: int) -> Iterable[tuple[int, int]]:
+def _read_joins(file: AppendingFile, length: int) -> Iterable[tuple[int, int]]:
     for _, data in file.read_all(length):
         yield int.from_bytes(data[:_NUMBER_BYTES], "little"), int.from_bytes(data[_NUMBER_BYTES:], "little")
-
-
-class KnownClusters:
-    """Says of known documents what belongs to what.
-
-    Args:
-        known: the documents.
-        merges: joins their clusters.
-        source: gives their words.
-    """
-
-    def __init__(self, known: KnownDocuments, merges: ClusterMerges, source: WordSource) -> None:
-        self._known = known
-        self._merges = merges
-        self._source = source
-        # By their leaders: the members that are kept all the same.
-        self._passed_on: defaultdict[int, list[int]] = defaultdict(list)
-        for number in np.flatnonzero(known.rows["passed_on"]).tolist():
-            self._passed_on[known.leader_of(number)].append(number)
-
-    def match(self, number: int) -> Match:
-        """Return a document and the leader of its cluster."""
-        member = self._known.stored(number)
-        return Match(member if member.leader_id is None else self._known.stored(member.leader_id), member)
-
-    def leader_of(self, number: int) -> int:
-        """Return the number of the leader of a document's cluster, which may be its own."""
-        return self._known.leader_of(number)
-
-    def words(self, document: StoredDocument) -> bytes:
-        """Return the words of a document; nothing where they were not kept."""
-        return self.words_of(document.id)
-
-    def words_of(self, number: int) -> bytes:
-        """Return the words of a document by its number; nothing where they were not kept."""
-        kept = self._known.words(number)
-        return kept and self._source.words(kept)
-
-    def passed_on(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that are kept: its leader, and the latest of the others."""
-        yield match.leader
-        leaders = (match.leader.id, match.joined.id) if match.joined else (match.leader.id,)
-        numbers = [number for leader in leaders for number in (leader, *self._passed_on.get(leader, ()))]
-        latest = sorted(numbers[1:], key=lambda number: (number == match.member.id, number), reverse=True)
-        yield from map(self._known.stored, latest[:MOST_PASSED_ON])
-
-    def pass_on(self, number: int) -> None:
-        """Note that a member of a cluster is kept all the same."""
-        self._known.rows["passed_on"][number] = 1
-        self._passed_on[self._known.leader_of(number)].append(number)
-
-    def movable(self, joined: StoredDocument, leader: StoredDocument) -> list[Sketch] | None:
-        """Return the sketches of a cluster that may join another one, but for its leader's; None if it may not."""
-        members = self._merges.movable(joined.id)
-        return None if members is None else [self._known.sketch(number) for number in members]
-
-    def join(self, match: Match | None) -> None:
-        """Let clusters that a document shows to be one be one."""
-        if match is not None and match.joined is not None:
-            joined, leader = match.joined.id, match.leader.id
-            self._merges.join(joined, leader)
-            self._passed_on[leader] += [joined, *self._passed_on.pop(joined, ())]
-
-
-_COLUMNS = ("fingerprint", "minima", "shingles", "tokens")
 
 
 class Related(NamedTuple):
@@ -244,24 +256,22 @@ class CorpusDeduplicator:
         self._fewest_tokens = fewest_tokens(settings)
         self._without_features = np.uint64(find_scheme(settings.scheme).without_features)
         self._needed = Thresholds.of(settings)
-        self._matcher = Matcher(settings)
-        self._known = KnownDocuments(folder, lengths)
+        self._table = DocumentTable(folder, lengths)
         self._keys = KeyMap(keys_of(settings))
-        self._merges = ClusterMerges(self._known, folder, lengths or Lengths())
-        self._clusters = KnownClusters(self._known, self._merges, self._source)
-        known = self._known.rows
-        self._keys.add_many(known["fingerprint"], self._known.saved_bands(), known["indexed"])
+        self._clusters = Clusters(self._table, settings, folder, self._source, lengths or Lengths())
+        rows = self._table.rows
+        self._keys.add_many(rows["fingerprint"], self._table.saved_bands(), rows["indexed"])
 
     @property
     def nbytes(self) -> int:
         """How many bytes of memory the documents take, with their keys."""
-        return self._known.nbytes + self._keys.nbytes
+        return self._table.nbytes + self._keys.nbytes
 
     def __len__(self) -> int:
         """How many different contents are known."""
-        return len(self._known)
+        return len(self._table)
 
-    def decide(self, batch: SignedBatch) -> list[Related]:
+    def decide(self, batch: Batch) -> list[Related]:
         """Decide the documents of a batch, one after the other, and know them from now on.
 
         Args:
@@ -270,33 +280,32 @@ class CorpusDeduplicator:
         Returns:
             Those that are duplicates or similar to others, in their order; all others are new.
         """
-        found, comparable = self._enter(batch)
-        if self._is_paper:
-            return list(self._decide_by_paper(batch, found, comparable))
-        return list(self._decide(batch, found))
+        numbers, originals, comparable = self._enter(batch)
+        decide = self._decide_by_paper if self._is_paper else self._decide
+        return list(decide(batch, numbers, originals, comparable))
 
-    def decide_one(self, batch: SignedBatch) -> Decision:
+    def decide_one(self, batch: Batch) -> Decision:
         """Decide a batch of one document, new or not, and know it from now on."""
         for related in self.decide(batch):
             return related.decision
-        return Decision(Verdict.NEW, text_bytes=int(batch.rows["text_bytes"][0]))
+        return Decision(Verdict.NEW, text_bytes=int(batch.signatures.text_bytes[0]))
 
     def leaders_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the leaders of the clusters that documents belong to now, each of which may be the document itself."""
-        leaders: NDArray[np.int64] = self._known.rows["leader"][numbers]
-        return np.where(leaders == NOWHERE, numbers, leaders)
+        leaders: NDArray[np.int64] = self._table.rows["leader"][numbers]
+        return np.where(leaders == NULL, numbers, leaders)
 
     def key(self, number: int) -> str:
         """Return the key of a document by its number."""
-        return self._known.key(number)
+        return self._table.key(number)
 
     def keys(self, numbers: NDArray[np.int64]) -> Iterator[str]:
         """Yield the keys of some documents by their numbers."""
-        return self._known.keys(numbers)
+        return self._table.keys(numbers)
 
     def blocks(self, at_once: int) -> Iterator[Block]:
         """Yield all documents up to the last checkpoint as a saved index has them, some at a time."""
-        return self._known.blocks(at_once)
+        return self._table.blocks(at_once)
 
     def words_of(self, number: int) -> bytes:
         """Return the words of a document by its number; nothing where they were not kept."""
@@ -304,90 +313,93 @@ class CorpusDeduplicator:
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return what a resumed run begins with."""
-        return self._merges.checkpoint()
+        return self._clusters.checkpoint()
 
     def close(self) -> None:
         """Close the files."""
         self._source.close()
-        self._known.close()
-        self._merges.close()
+        self._clusters.close()
 
-    def _enter(self, batch: SignedBatch) -> tuple[Found, NDArray[np.bool_]]:
-        """Know what documents hold, and look up their keys.
+    def _enter(self, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Know the documents of a batch that have new contents.
 
         Returns:
-            What was found; and which documents can be near-duplicates.
+            Numbers and originals, as `DocumentTable.reserve` does; and which documents can be near-duplicates.
         """
-        first, buffers, found = len(self._known), self._known.buffers(len(batch)), Found.room(len(batch))
-        digests = np.ascontiguousarray(batch.rows["digest"])
-        end = find_contents(digests, batch.has_digest, buffers.slots, buffers.rows["digest"], first, found)
-        comparable = batch.rows["tokens"] >= self._fewest_tokens
-        comparable &= batch.rows["fingerprint"] != self._without_features
-        entered = np.flatnonzero(found.numbers >= 0)
+        signatures = batch.signatures.rows
+        numbers, originals = self._table.reserve(signatures["digest"], np.logical_or(*signatures["digest"].T))
+        comparable = signatures["tokens"] >= self._fewest_tokens
+        comparable &= signatures["fingerprint"] != self._without_features
+        entered = np.flatnonzero(numbers != NULL)
         has_words = comparable[entered] & (not self._is_paper)
-        rows = buffers.rows[first:end]
-        for name in _COLUMNS:
-            rows[name] = batch.rows[name][entered]
-        rows["leader"], rows["indexed"] = NOWHERE, comparable[entered]
-        self._known.entered(
-            batch.keys_of(entered),
-            batch.key_bytes[entered],
-            batch.words_of(entered[has_words]),
-            np.where(has_words, batch.word_bytes[entered], 0),
-            batch.rows["bands"][entered].tobytes(),
+        kept = batch.kept_words(entered)
+        block = Block(
+            table_rows(signatures[entered], comparable[entered]),
+            [batch.keys[place].encode() for place in entered.tolist()],
+            [words if is_kept else b"" for words, is_kept in zip(kept, has_words.tolist(), strict=True)],
+            signatures["bands"][entered],
         )
-        if not self._is_paper:
-            hashes = self._keys.hashes(batch.rows["fingerprint"], batch.rows["bands"])
-            chains, known = self._keys.room(end), self._known
-            find_candidates(chains, hashes, known.rows["fingerprint"], comparable, known.sketches, self._needed, found)
-        return found, comparable
+        self._table.commit(block)
+        return numbers, originals, comparable
 
-    def _decide(self, batch: SignedBatch, found: Found) -> Iterator[Related]:
+    def _decide(
+        self,
+        batch: Batch,
+        numbers: NDArray[np.int64],
+        originals: NDArray[np.int64],
+        comparable: NDArray[np.bool_],
+    ) -> Iterator[Related]:
         """Decide the documents of a batch that have a known content, or candidates."""
+        signatures, table = batch.signatures.rows, self._table
+        hashes = self._keys.hashes(signatures["fingerprint"], signatures["bands"])
+        found = self._keys.find(hashes, numbers, comparable, table.rows["fingerprint"], table.sketches, self._needed)
         has_candidates = np.diff(found.ends, prepend=0) > 0
-        for place in np.flatnonzero(has_candidates | (found.twins >= 0)).tolist():
-            if (twin := int(found.twins[place])) >= 0:
-                yield self._related(batch, place, self._copy_of(batch, place, twin))
+        for place in np.flatnonzero(has_candidates | (originals != NULL)).tolist():
+            if (original := int(originals[place])) != NULL:
+                yield self._copy(batch, place, original)
                 continue
-            number = int(found.numbers[place])
-            self._merges.decided = number
-            asked = asked_of(batch.signed(place), batch.key(place), self._source)
-            answer = self._matcher.find_among(asked, found.candidates_of(place), self._clusters)
-            self._clusters.join(answer.match)
-            if answer.match is not None:
-                self._known.rows["leader"][number] = answer.match.leader.id
-            if answer.lost.is_long:
-                self._clusters.pass_on(number)
+            words = partial(self._clusters.words_of, int(numbers[place]))
+            query = query_of(signatures[place], batch.keys[place], words)
+            answer, _ = self._clusters.decide(int(numbers[place]), query, found.of(place))
             if answer.match or answer.similar:
                 yield self._related(batch, place, answer)
 
-    def _decide_by_paper(self, batch: SignedBatch, found: Found, comparable: NDArray[np.bool_]) -> Iterator[Related]:
+    def _decide_by_paper(
+        self,
+        batch: Batch,
+        numbers: NDArray[np.int64],
+        originals: NDArray[np.int64],
+        comparable: NDArray[np.bool_],
+    ) -> Iterator[Related]:
         """Decide the documents of a batch one after the other: who is looked up depends on what was dropped."""
-        rows = self._known.rows
-        fingerprints, bands = batch.rows["fingerprint"], batch.rows["bands"]
+        rows = self._table.rows
+        fingerprints, bands = batch.signatures.rows["fingerprint"], batch.signatures.rows["bands"]
         hashes = self._keys.hashes(fingerprints, bands)
-        for place, (number, twin) in enumerate(zip(found.numbers.tolist(), found.twins.tolist(), strict=True)):
-            if twin >= 0:
-                yield self._related(batch, place, self._copy_of(batch, place, twin))
-            if number < 0:
+        for place, (number, original) in enumerate(zip(numbers.tolist(), originals.tolist(), strict=True)):
+            if original != NULL:
+                yield self._copy(batch, place, original)
+            if number == NULL:
                 continue
-            closest = NOBODY
+            closest = NULL
             chains = self._keys.room(number + 1)
             if comparable[place]:
                 closest = find_closest(chains, hashes[place], rows["fingerprint"], fingerprints[place])
-            if closest >= 0:
+            if closest != NULL:
                 match = replace(self._clusters.match(closest), rule=Rule.PAPER)
                 rows["leader"][number], rows["indexed"][number] = match.leader.id, 0
                 yield self._related(batch, place, Answer(match))
             self._keys.add(number, hashes[place], is_found=bool(rows["indexed"][number]))
 
-    def _copy_of(self, batch: SignedBatch, place: int, twin: int) -> Answer:
+    def _copy(self, batch: Batch, place: int, original: int) -> Related:
         """Say that a document has the content of a known one."""
-        match = self._clusters.match(twin)
-        rule = Rule.SAME_TEXT if batch.rows["tokens"][place] else Rule.SAME_BYTES
-        return Answer(Match(match.leader, match.member, rule=rule))
+        match = self._clusters.match(original)
+        rule = Rule.SAME_TEXT if batch.signatures.rows["tokens"][place] else Rule.SAME_BYTES
+        return self._related(batch, place, Answer(replace(match, rule=rule)))
 
-    def _related(self, batch: SignedBatch, place: int, answer: Answer) -> Related:
+    @staticmethod
+    def _related(batch: Batch, place: int, answer: Answer) -> Related:
         match = answer.match or answer.similar
         assert match is not None
-        return Related(place, decision_of(Verdict.NEW, content_of(batch.signed(place)), answer), match.leader.id)
+        signatures = batch.signatures
+        decision = decide_content(signatures.rows[place], int(signatures.text_bytes[place]), answer)
+        return Related(place, decision, match.leader.id)

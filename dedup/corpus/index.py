@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dedup.corpus.document_table import ROW, Block, DocumentTable, stored_document
+from dedup.corpus.key_map import NULL
 from dedup.corpus.outputs import sync_folder
 from dedup.corpus.reading.streams import load_pyarrow, parquet_damage
 from dedup.corpus.state import about_settings, locked
-from dedup.corpus.table import NOWHERE, ROW, Block, KnownDocuments, stored_document
 from dedup.errors import IndexFileError, InputError, SettingsError
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings
@@ -145,7 +146,7 @@ def require_free(target: Path, *, force: bool) -> None:
 
 
 @contextmanager
-def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[KnownDocuments]:
+def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[DocumentTable]:
     """Make an index: what is added in the block is saved at its end, all of it or nothing.
 
     Args:
@@ -164,7 +165,7 @@ def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[
     folder.mkdir(exist_ok=True)
     with locked(folder):
         try:
-            with closing(KnownDocuments(folder)) as known:
+            with closing(DocumentTable(folder)) as known:
                 yield known
                 known.checkpoint()
                 save(target, settings, known.blocks(AT_ONCE))
@@ -261,7 +262,7 @@ class SavedIndex:
         leads = np.empty(len(self), np.bool_)
         for start, batch in self.batches(COLUMNS):
             rows = self._rows(start, batch)
-            has_leader = rows["leader"] != NOWHERE
+            has_leader = rows["leader"] != NULL
             leads[start : start + len(batch)] = ~has_leader
             if not leads[rows["leader"][has_leader]].all():
                 raise self._damaged("a leader is led by another document")
@@ -363,13 +364,13 @@ class SavedIndex:
         return rows
 
     def _leaders(self, column: Any) -> NDArray[np.int64]:
-        """Return the places of leaders, by their numbers; `NOWHERE` where there are none."""
+        """Return the places of leaders, by their numbers; `NULL` where there are none."""
         has_leader = column.is_valid().to_numpy(zero_copy_only=False)
         wanted = column.fill_null(0).to_numpy()[has_leader]
         places = np.searchsorted(self._numbers, wanted)
         if (self._numbers[np.minimum(places, len(self) - 1)] != wanted).any():
             raise self._damaged("a document is led by one that is not there")
-        leaders = np.full(len(column), NOWHERE)
+        leaders = np.full(len(column), NULL)
         leaders[has_leader] = places
         return leaders
 
@@ -494,7 +495,7 @@ def _tables(arrow: Any, schema: Any, blocks: Iterable[Block]) -> Iterator[Any]:
             "minima": _byte_strings(rows["minima"]),
             "tokens": rows["tokens"].astype(np.int64),
             "shingles": rows["shingles"].astype(np.int64),
-            "leader": arrow.array(leaders, mask=leaders == NOWHERE),
+            "leader": arrow.array(leaders, mask=leaders == NULL),
             "indexed": rows["indexed"].astype(np.bool_),
             "bands": _byte_strings(bands),
             "words": [each or None for each in words],

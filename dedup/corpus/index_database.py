@@ -17,8 +17,8 @@ import numpy as np
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from dedup.corpus.batches import identity_of
+from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import Keyed, SavedIndex
-from dedup.corpus.table import KnownDocuments
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
 from dedup.ledger.identity import Identity
@@ -209,7 +209,7 @@ def mode_of(database: Database) -> str:
         return read_properties(connection)["mode"]
 
 
-def add_crawled(database: Database, settings: RuleSettings, known: KnownDocuments) -> Taken:
+def add_crawled(database: Database, settings: RuleSettings, known: DocumentTable) -> Taken:
     """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
 
     Args:
@@ -232,7 +232,7 @@ class _Adding:
     """Adds rows of a database; of equal contents the first stands for all."""
 
     def __init__(
-        self, settings: RuleSettings, known: KnownDocuments, database: str, leaders: _Adding | None = None
+        self, settings: RuleSettings, known: DocumentTable, database: str, leaders: _Adding | None = None
     ) -> None:
         self._settings = settings
         self._known = known

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import FORMAT, SavedIndex, damaged
 from dedup.corpus.state import about_settings, differing_settings
-from dedup.corpus.table import KnownDocuments
 from dedup.errors import InputError
 from dedup.index.keys import MOST_READ, RADIUS, choose
 from dedup.progress import Progress, track
@@ -178,7 +178,7 @@ def require_mergeable(sources: Sequence[SavedIndex]) -> None:
             raise InputError(f"{other.folder}: made with other settings than {first.folder} ({names}); build it anew")
 
 
-def merge(sources: Sequence[SavedIndex], known: KnownDocuments) -> Merged:
+def merge(sources: Sequence[SavedIndex], known: DocumentTable) -> Merged:
     """Add the documents of some indexes, one index behind the other.
 
     Nothing is decided anew. Of equal contents the first stands, under its key; a key is but a name, so
@@ -202,7 +202,7 @@ def merge(sources: Sequence[SavedIndex], known: KnownDocuments) -> Merged:
     return merged
 
 
-def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _add(source: SavedIndex, known: DocumentTable) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     """Add the documents of an index; return a hash of the key of each that was added."""
     settings = source.settings
     numbers = np.empty(len(source), np.int64)
@@ -234,7 +234,7 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
     return keys[:added]
 
 
-def _leader(document: StoredDocument, leader: int | None, known: KnownDocuments, settings: RuleSettings) -> int | None:
+def _leader(document: StoredDocument, leader: int | None, known: DocumentTable, settings: RuleSettings) -> int | None:
     """Return who leads a document now, by the number that stands for its leader's content; nobody is led by a copy."""
     if leader is None:
         return None

@@ -1,5 +1,8 @@
 """From keys to the documents that share them, in arrays: what `dedup.ledger.key_table` is in SQL."""
 
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0917
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -13,6 +16,21 @@ from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.thresholds import Thresholds, may_be_alike
 from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, containment_of, jaccard_of
 
+NULL = -1
+"""In the place of the number of a document: there is none."""
+
+_GROWTH = 1.25
+_FEWEST = 1 << 12
+_ENTRIES_A_HEAD = 2
+# In the place of the next entry: the last one; and of one that was left out, since its key was read to the bound.
+_LAST, _LEFT_OUT = np.uint32(0), np.uint32(2**32 - 1)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_ALL = 1 << 31
+_MOST_RANKED, _MOST_READ, _RADIUS = MOST_RANKED, MOST_READ, RADIUS
+_RARITIES = np.array(RARITIES)
+# A rarity of all keys together is less than this; above it stands the number of a document.
+_RARITY_BITS, _BAND = np.uint64(28), np.uint64(1 << 27)
+_RARITY = np.uint64((1 << 27) - 1)
 _LOWEST_BITS = 0x1111111111111111
 _WORDS = MINIMA * BITS_OF_A_MINIMUM // 64
 # Of each minimum one bit is left, so that those of four words fit in one.
@@ -22,38 +40,6 @@ _COUNTED_TOGETHER = 4
 _jaccard_of = inner(jaccard_of)
 _containment_of = inner(containment_of)
 _may_be_alike = inner(may_be_alike)
-
-
-@compiled
-def find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.uint64, high: np.uint64) -> int:
-    """Return the number of the document whose digest has these two halves; -1 if none has.
-
-    Args:
-        slots: a hash table by open addressing: numbers of documents plus one, 0 where it is empty; its
-            length is a power of two.
-        digests: those of all documents, shape (n, 2).
-        low: the first half of the digest.
-        high: the second one.
-    """
-    mask = np.uint64(len(slots) - 1)
-    place = low & mask
-    while slots[place] != 0:
-        number = signed(slots[place]) - 1
-        if digests[number, 0] == low and digests[number, 1] == high:
-            return number
-        place = (place + np.uint64(1)) & mask
-    return -1
-
-
-@compiled
-def insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int) -> None:
-    """Enter the documents from number `start` to before `end`; see `find_digest`."""
-    mask = np.uint64(len(slots) - 1)
-    for number in range(start, end):
-        place = digests[number, 0] & mask
-        while slots[place] != 0:
-            place = (place + np.uint64(1)) & mask
-        slots[place] = np.uint32(number + 1)
 
 
 class Sketches(NamedTuple):
@@ -68,74 +54,6 @@ class Sketches(NamedTuple):
     minima: NDArray[np.uint64]
     shingles: NDArray[np.uint32]
     tokens: NDArray[np.uint32]
-
-
-@inner
-def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: Thresholds) -> NDArray[np.int64]:
-    """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
-
-    As `dedup.rules.matcher.Matcher.rank` does.
-
-    Args:
-        candidates: numbers of documents, rising.
-        known: the sketches of all documents.
-        document: the number of the one that is to be decided.
-        needed: what is to be reached.
-    """
-    found, similarities, count = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.float64), 0
-    for number in candidates:
-        jaccard, containment, length_ratio = _compare(known, number, document)
-        tokens = min(known.tokens[number], known.tokens[document])
-        if not _may_be_alike(jaccard, containment, length_ratio, signed(tokens), needed):
-            continue
-        place = count
-        while place > 0 and similarities[place - 1] < jaccard:
-            similarities[place], found[place] = similarities[place - 1], found[place - 1]
-            place -= 1
-        similarities[place], found[place] = jaccard, number
-        count += 1
-    return found[:count]
-
-
-@inner
-def _compare(known: Sketches, a: int, b: int) -> tuple[float, float, float]:
-    """Return Jaccard similarity, containment and length ratio as `dedup.signature.sketch.compare` does."""
-    ours, theirs = signed(known.shingles[a]), signed(known.shingles[b])
-    if ours == 0 or theirs == 0:
-        return 0.0, 0.0, 0.0
-    differing = 0
-    for half in range(0, _WORDS, _COUNTED_TOGETHER):
-        together = np.uint64(0)
-        for word in range(_COUNTED_TOGETHER):
-            bits = known.minima[a, half + word] ^ known.minima[b, half + word]
-            bits |= bits >> np.uint64(2)
-            bits |= bits >> np.uint64(1)
-            together |= (bits & np.uint64(_LOWEST_BITS)) << np.uint64(word)
-        differing += signed(ones(together))
-    jaccard = _jaccard_of(differing)
-    tokens, others = known.tokens[a], known.tokens[b]
-    return jaccard, _containment_of(jaccard, ours, theirs), min(tokens, others) / max(tokens, others)
-
-
-# Compiled functions take nothing by name.
-# ruff: noqa: PLR0917
-
-
-NOBODY = -1
-"""In the place of a document: there is none."""
-
-_GROWTH = 1.25
-_FEWEST = 1 << 12
-_ENTRIES_A_HEAD = 2
-# In the place of the next entry: the last one; and of one that was left out, since its key was read to the bound.
-_LAST, _LEFT_OUT = np.uint32(0), np.uint32(2**32 - 1)
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_ALL = 1 << 31
-_MOST_RANKED, _MOST_READ, _RADIUS = MOST_RANKED, MOST_READ, RADIUS
-_RARITIES = np.array(RARITIES)
-# A rarity of all keys together is less than this; above it stands the number of a document.
-_RARITY_BITS, _BAND = np.uint64(28), np.uint64(1 << 27)
-_RARITY = np.uint64((1 << 27) - 1)
 
 
 class Chains(NamedTuple):
@@ -157,6 +75,24 @@ class Chains(NamedTuple):
     keys: int
     tables: int
     most: int
+
+
+class Candidates(NamedTuple):
+    """The candidates of documents of a batch.
+
+    Attributes:
+        ends: where those of each end, shape (n,).
+        numbers: the numbers of those that the check may confirm, the most similar first.
+    """
+
+    ends: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+
+    def of(self, place: int) -> list[int]:
+        """Return the candidates of a document by its place in the batch."""
+        start = int(self.ends[place - 1]) if place else 0
+        candidates: list[int] = self.numbers[start : self.ends[place]].tolist()
+        return candidates
 
 
 class KeyMap:
@@ -183,7 +119,7 @@ class KeyMap:
 
     def room(self, documents: int) -> Chains:
         """Make room for so many documents in all, and return what compiled code works on."""
-        count = self._keys.count
+        documents, count = max(documents, self._documents), self._keys.count
         if documents * count > len(self._entries):
             # In place: a copy would need twice the memory.
             self._entries.resize((max(_FEWEST, int(documents * _GROWTH)) * count, 2), refcheck=False)
@@ -200,6 +136,30 @@ class KeyMap:
         keys += np.arange(self._keys.count, dtype=np.uint64) << np.uint64(40)
         keys *= _SPREAD
         return (keys >> np.uint64(32)).astype(np.uint32)
+
+    def find(
+        self,
+        hashes: NDArray[np.uint32],
+        numbers: NDArray[np.int64],
+        comparable: NDArray[np.bool_],
+        fingerprints: NDArray[np.uint64],
+        sketches: Sketches,
+        needed: Thresholds,
+    ) -> Candidates:
+        """Look up the documents of a batch, one after the other, and enter their keys.
+
+        Args:
+            hashes: what `hashes` returns for them.
+            numbers: theirs, rising, and the last of all; `NULL`: it is left out.
+            comparable: whether each can be a near-duplicate.
+            fingerprints: those of all documents, the batch included.
+            sketches: likewise.
+            needed: what is to be reached.
+        """
+        found = Candidates(np.zeros(len(numbers), np.int64), np.empty(len(numbers) * MOST_RANKED, np.int64))
+        chains = self.room(int(numbers.max(initial=NULL)) + 1)
+        _find(chains, hashes, numbers, comparable, fingerprints, sketches, needed, found)
+        return found
 
     def add_many(
         self,
@@ -226,102 +186,27 @@ class KeyMap:
         _add(self.room(document + 1), hashes[np.newaxis], np.array([is_found], np.int64), document)
 
 
-class Found(NamedTuple):
-    """What documents of a batch turned out to be.
-
-    Attributes:
-        numbers: the number that each was entered with; `NOBODY` where it was not.
-        twins: the known document with the same content; `NOBODY` where there is none.
-        ends: where the candidates of each end, shape (n,).
-        candidates: the numbers of those that the check may confirm, the most similar first; in the paper's mode of the
-            closest one within 3 bits.
-    """
-
-    numbers: NDArray[np.int64]
-    twins: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    candidates: NDArray[np.int64]
-
-    @classmethod
-    def room(cls, count: int) -> Found:
-        """Make room for so many documents."""
-        numbers, twins, ends = (np.full(count, NOBODY) for _ in range(3))
-        return cls(numbers, twins, ends, np.empty(count * MOST_RANKED, np.int64))
-
-    def candidates_of(self, place: int) -> list[int]:
-        """Return the candidates of a document by its place in the batch."""
-        start = int(self.ends[place - 1]) if place else 0
-        candidates: list[int] = self.candidates[start : self.ends[place]].tolist()
-        return candidates
-
-
 @compiled
-def find_contents(
-    digests: NDArray[np.uint64],
-    has_digest: NDArray[np.bool_],
-    slots: NDArray[np.uint32],
-    known: NDArray[np.uint64],
-    first: int,
-    found: Found,
-) -> int:
-    """Say which documents of a batch have a content that is known, and number the others.
-
-    Args:
-        digests: those of the batch, shape (n, 2).
-        has_digest: whether the digest says what a document is.
-        slots: see `dedup.corpus.key_map.find_digest`.
-        known: the digests of all documents, with room for those of the batch.
-        first: the number of the next document.
-        found: takes `numbers` and `twins`.
-
-    Returns:
-        The number of the next document behind the batch.
-    """
-    number = first
-    for place in range(len(digests)):
-        if not has_digest[place]:
-            continue
-        twin = find_digest(slots, known, digests[place, 0], digests[place, 1])
-        if twin >= 0:
-            found.twins[place] = twin
-            continue
-        known[number, 0], known[number, 1] = digests[place, 0], digests[place, 1]
-        insert_digests(slots, known, number, number + 1)
-        found.numbers[place] = number
-        number += 1
-    return number
-
-
-@compiled
-def find_candidates(
+def _find(
     chains: Chains,
     hashes: NDArray[np.uint32],
-    fingerprints: NDArray[np.uint64],
+    numbers: NDArray[np.int64],
     comparable: NDArray[np.bool_],
+    fingerprints: NDArray[np.uint64],
     sketches: Sketches,
     needed: Thresholds,
-    found: Found,
+    found: Candidates,
 ) -> None:
-    """Look up the documents of a batch that were entered, one after the other, and enter their keys.
-
-    Args:
-        chains: the known keys.
-        hashes: those of the keys of the batch, shape (n, keys).
-        fingerprints: those of all documents, the batch included.
-        comparable: whether a document of the batch can be a near-duplicate.
-        sketches: those of all documents, the batch included.
-        needed: what is to be reached.
-        found: `numbers`; takes `ends` and `candidates`.
-    """
+    """Do what `KeyMap.find` does with the known keys, and those of the batch, shape (n, keys)."""
     rarities = np.empty(chains.keys * _MOST_READ, np.uint64)
     end = 0
     for place in range(len(hashes)):
-        document = found.numbers[place]
+        document = numbers[place]
         if document >= 0 and comparable[place]:
             count = _read(chains, hashes[place], document, rarities)
             chosen = _chosen(rarities[:count], fingerprints, fingerprints[document])
             for candidate in rank(chosen, sketches, document, needed):
-                found.candidates[end] = candidate
+                found.numbers[end] = candidate
                 end += 1
         elif document >= 0:
             _leave_out(chains, document)
@@ -332,7 +217,7 @@ def find_candidates(
 def find_closest(
     chains: Chains, hashes: NDArray[np.uint32], fingerprints: NDArray[np.uint64], fingerprint: np.uint64
 ) -> int:
-    """Return the document within 3 bits that is closest, of equally close ones the first; `NOBODY` if there is none.
+    """Return the document within 3 bits that is closest, of equally close ones the first; `NULL` if there is none.
 
     Args:
         chains: the known keys.
@@ -340,7 +225,7 @@ def find_closest(
         fingerprints: those of all documents.
         fingerprint: that of the document.
     """
-    closest, least = NOBODY, _RADIUS + 1
+    closest, least = NULL, _RADIUS + 1
     for number in range(chains.keys):
         entry = signed(chains.heads[hashes[number] & np.uint32(len(chains.heads) - 1)]) - 1
         while entry >= 0:
@@ -385,7 +270,7 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
     mask, end = np.uint32(len(chains.heads) - 1), 0
     for number in range(chains.keys):
         value = hashes[number]
-        entry, last, count = signed(chains.heads[value & mask]) - 1, NOBODY, 0
+        entry, last, count = signed(chains.heads[value & mask]) - 1, NULL, 0
         while entry >= 0 and count < chains.most:
             if chains.entries[entry, 0] == value and entry % chains.keys == number:
                 if len(rarities):
@@ -445,3 +330,50 @@ def _chain_anew(chains: Chains, entries: int) -> None:
             head = chains.entries[entry, 0] & mask
             chains.entries[entry, 1] = chains.heads[head]
             chains.heads[head] = np.uint32(entry + 1)
+
+
+@inner
+def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: Thresholds) -> NDArray[np.int64]:
+    """Return the candidates that the check may confirm, the most similar first, of equal ones the first.
+
+    As `dedup.rules.matcher.Matcher.rank` does.
+
+    Args:
+        candidates: numbers of documents, rising.
+        known: the sketches of all documents.
+        document: the number of the one that is to be decided.
+        needed: what is to be reached.
+    """
+    found, similarities, count = np.empty(len(candidates), np.int64), np.empty(len(candidates), np.float64), 0
+    for number in candidates:
+        jaccard, containment, length_ratio = _compare(known, number, document)
+        tokens = min(known.tokens[number], known.tokens[document])
+        if not _may_be_alike(jaccard, containment, length_ratio, signed(tokens), needed):
+            continue
+        place = count
+        while place > 0 and similarities[place - 1] < jaccard:
+            similarities[place], found[place] = similarities[place - 1], found[place - 1]
+            place -= 1
+        similarities[place], found[place] = jaccard, number
+        count += 1
+    return found[:count]
+
+
+@inner
+def _compare(known: Sketches, a: int, b: int) -> tuple[float, float, float]:
+    """Return Jaccard similarity, containment and length ratio as `dedup.signature.sketch.compare` does."""
+    ours, theirs = signed(known.shingles[a]), signed(known.shingles[b])
+    if ours == 0 or theirs == 0:
+        return 0.0, 0.0, 0.0
+    differing = 0
+    for half in range(0, _WORDS, _COUNTED_TOGETHER):
+        together = np.uint64(0)
+        for word in range(_COUNTED_TOGETHER):
+            bits = known.minima[a, half + word] ^ known.minima[b, half + word]
+            bits |= bits >> np.uint64(2)
+            bits |= bits >> np.uint64(1)
+            together |= (bits & np.uint64(_LOWEST_BITS)) << np.uint64(word)
+        differing += signed(ones(together))
+    jaccard = _jaccard_of(differing)
+    tokens, others = known.tokens[a], known.tokens[b]
+    return jaccard, _containment_of(jaccard, ours, theirs), min(tokens, others) / max(tokens, others)

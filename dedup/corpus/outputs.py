@@ -8,20 +8,20 @@ import math
 import os
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
-from dedup.corpus.appending import write_all, write_pieces
+from dedup.corpus.appending import write_all
 from dedup.corpus.reading.documents import ParquetRow
 from dedup.errors import InputError
 
-# A line of JSON without its end, values by column, or a row that goes from Parquet to Parquet.
+# Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
 
 
@@ -38,11 +38,6 @@ class Output(ABC):
     def write(self, row: Row) -> None:
         """Write a row."""
 
-    def write_lines(self, pieces: Sequence[memoryview]) -> None:
-        """Write rows that are lines of JSON, with their ends, in one or more pieces."""
-        for line in b"".join(pieces).split(b"\n")[:-1]:
-            self.write(line)
-
     @abstractmethod
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""
@@ -54,6 +49,17 @@ class Output(ABC):
     @abstractmethod
     def suspend(self) -> None:
         """Close what is open; what was written stays, to be resumed at the last checkpoint."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self.suspend()
 
 
 def open_output(path: Path, columns: Any, resume_at: int | None = None) -> Output:
@@ -218,7 +224,7 @@ class EarlySync:
             syncing.result()
 
 
-_MOST_WAITING = 1 << 20
+MOST_WAITING = 1 << 20
 
 
 class JsonlOutput(Output):
@@ -251,14 +257,8 @@ class JsonlOutput(Output):
         """Write a row."""
         self._waiting += row if isinstance(row, bytes) else to_json(row)
         self._waiting += b"\n"
-        if len(self._waiting) >= _MOST_WAITING:
+        if len(self._waiting) >= MOST_WAITING:
             self._write_waiting()
-
-    def write_lines(self, pieces: Sequence[memoryview]) -> None:
-        """Write lines that are rows, with their ends, in one or more pieces."""
-        self._write_waiting()
-        write_pieces(self._file, pieces)
-        self._sync.wrote(sum(map(len, pieces)))
 
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dedup.corpus.appending import AppendingFile
-from dedup.corpus.batches import SignedBatch
+from dedup.corpus.batches import Batch
 from dedup.corpus.deciding import CorpusDeduplicator, Related
 from dedup.corpus.job import Job
-from dedup.corpus.outputs import Row, has_columns, open_output, to_json
+from dedup.corpus.outputs import Output, Row, has_columns, open_output, to_json
 from dedup.corpus.reading.documents import CorpusDocument, Page, ParquetRow
 from dedup.corpus.reading.files import CorpusFile
-from dedup.corpus.reading.jsonl import ReadMemory
 from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
 from dedup.corpus.state import Checkpoint, Tally
 from dedup.rules.decision import Decision
 from dedup.signature.schemes import find_scheme
 
-_KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
+KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
+"""The columns of kept documents that do not all come from one kind of Parquet file."""
+
 RELATED = {
     "key": "string",
     "original": "string",
@@ -42,179 +41,44 @@ RELATED = {
     "source": "string",
 }
 """The columns of documents that were dropped, or are similar to others."""
-_REJECTED = {"source": "string", "reason": "string"}
-_CLUSTERS = {"leader": "string", "keys": "strings"}
+CLUSTERS = {"leader": "string", "keys": "strings"}
+"""The columns of clusters."""
+
+_COLUMNS = {
+    "kept": KEPT,
+    "dropped": RELATED,
+    "similar": RELATED,
+    "rejected": {"source": "string", "reason": "string"},
+    "report": RELATED,
+}
 
 
-@dataclass(frozen=True, slots=True)
-class RelatedDocument:
-    """A document that was dropped, or that is similar to another one and was kept.
+def related_row(key: str, decision: Decision) -> dict[str, Any]:
+    """Return a document that was dropped, or is similar to another one, as a row of the columns `RELATED`.
 
-    Attributes:
+    Args:
         key: what it is called.
-        original: the leader of the cluster that it belongs to, or resembles.
-        matched: the member that it was found by; often the original.
-        verdict: what it is.
-        distance: bits in which its fingerprint differs from that of `original`.
-        similarity: how much of the text they share, between 0 and 1.
-        rule: the short name of the rule that decided.
-        kept: why it is kept though it is a copy, if it is.
-        lost: how many words it says that nothing kept does, where it is a near-duplicate.
-        lost_bytes: the size of these.
-        source: file and line where it stands.
+        decision: what was decided on it.
+
+    Returns:
+        Its `key`; the leader of the cluster that it belongs to, or resembles (`original`), and the member that it was
+        found by (`matched`), often the same; `verdict`; the `distance` in bits of its fingerprint from that of the
+        original, and the `similarity`, between 0 and 1; the short name of the `rule` that decided; why it is `kept`
+        though it is a copy, if it is; how many words it says that nothing kept does (`lost`), and their size. `source`
+        is missing.
     """
-
-    key: str
-    original: str | None
-    matched: str | None
-    verdict: str
-    distance: int | None
-    similarity: float | None
-    rule: str | None
-    kept: str | None
-    lost: int
-    lost_bytes: int
-    source: str
-
-    @classmethod
-    def of(cls, key: str, source: str, decision: Decision) -> Self:
-        """Return a document with what was decided on it."""
-        return cls(
-            key,
-            decision.original,
-            decision.matched,
-            decision.verdict.value,
-            decision.distance,
-            decision.similarity,
-            decision.rule and decision.rule.short,
-            decision.outcome.kept and decision.outcome.kept.value,
-            decision.lost.words,
-            decision.lost.bytes,
-            source,
-        )
-
-
-class _TableWriter:
-    """A table that is written row by row; left by an error, what is there can be resumed.
-
-    Args:
-        path: the file, `.jsonl` or `.parquet`.
-        resume_at: a checkpoint; None: begin anew.
-
-    Attributes:
-        columns: those of the rows, as `open_output` takes them.
-
-    Raises:
-        InputError: the file cannot be written, or not be resumed.
-    """
-
-    columns: Any = None
-
-    def __init__(self, path: Path, resume_at: int | None = None) -> None:
-        self._output = open_output(path, self.columns, resume_at)
-
-    def checkpoint(self) -> int:
-        """Make all rows so far safe; return where writing can be resumed."""
-        return self._output.checkpoint()
-
-    def close(self) -> None:
-        """Finish the file and give it its name."""
-        self._output.close()
-
-    def suspend(self) -> None:
-        """Close what is open; what was written up to the last checkpoint stays."""
-        self._output.suspend()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self.suspend()
-
-
-class RejectedWriter(_TableWriter):
-    """Writes what could not be read as a document: where it stands, and why."""
-
-    columns = _REJECTED
-
-    def write(self, source: str, reason: str) -> None:
-        """Write a line, row, record or the rest of a file."""
-        self._output.write({"source": source, "reason": reason})
-
-
-class KeptWriter(_TableWriter):
-    """Writes kept documents as they came.
-
-    To JSONL: lines of JSONL byte for byte, rows and text files as objects, pages as objects with
-    their fields and the main text. To Parquet: rows as they are if `schema` is given, otherwise the
-    columns key, text, source and record, the record as JSON: fields differ from file to file.
-
-    Args:
-        path: the file, `.jsonl` or `.parquet`.
-        schema: the columns of all documents where all come from Parquet; see `common_schema`.
-        resume_at: a checkpoint; None: begin anew.
-
-    Raises:
-        InputError: the file cannot be written, or not be resumed.
-    """
-
-    def __init__(self, path: Path, schema: Any = None, resume_at: int | None = None) -> None:
-        self.columns = _KEPT if schema is None else schema
-        super().__init__(path, resume_at)
-        self._is_general = has_columns(path) and schema is None
-
-    def write(self, document: CorpusDocument, text: str | None = None) -> None:
-        """Write a document.
-
-        Args:
-            document: as it was read.
-            text: the main text of its page, if it is one; None: the page itself is written.
-        """
-        if self._is_general:
-            self._output.write(general_row(document, text))
-        else:
-            self._output.write(_as_it_came(document, text))
-
-    def write_batch(self, batch: SignedBatch, places: NDArray[np.int64], memory: ReadMemory) -> None:
-        """Write some documents of a batch.
-
-        Args:
-            batch: the documents.
-            places: which of them.
-            memory: where those are read to that are read again.
-        """
-        lines = None if self._is_general else batch.lines(places, memory)
-        if lines is not None:
-            self._output.write_lines(lines)
-            return
-        for document, text in batch.documents(places):
-            self.write(document, text)
-
-
-class RelatedWriter(_TableWriter):
-    """Writes documents that were dropped, or are similar to others: which, because of which, and how close they are."""
-
-    columns = RELATED
-
-    def write(self, document: RelatedDocument) -> None:
-        """Write a document."""
-        # asdict would copy the values too, in ten times the time.
-        self._output.write({name: getattr(document, name) for name in RELATED})
-
-
-class ClusterWriter(_TableWriter):
-    """Writes clusters."""
-
-    columns = _CLUSTERS
-
-    def write(self, leader: str, keys: Sequence[str]) -> None:
-        """Write a cluster: its leader, and the keys of all that belong to it."""
-        self._output.write({"leader": leader, "keys": list(keys)})
+    return {
+        "key": key,
+        "original": decision.original,
+        "matched": decision.matched,
+        "verdict": decision.verdict.value,
+        "distance": decision.distance,
+        "similarity": decision.similarity,
+        "rule": decision.rule and decision.rule.short,
+        "kept": decision.outcome.kept and decision.outcome.kept.value,
+        "lost": decision.lost.words,
+        "lost_bytes": decision.lost.bytes,
+    }
 
 
 def common_schema(files: Sequence[CorpusFile]) -> Any:
@@ -231,7 +95,16 @@ def common_schema(files: Sequence[CorpusFile]) -> Any:
     return schema
 
 
-def _as_it_came(document: CorpusDocument, text: str | None) -> Row:
+def as_it_came(document: CorpusDocument, text: str | None) -> Row:
+    """Return a document as it is written to JSONL.
+
+    A line of JSONL is the same to the byte, rows and text files are objects, pages objects with their fields and the
+    main text.
+
+    Args:
+        document: as it was read.
+        text: the main text of its page, if it is one; None: the page itself is written.
+    """
     record = document.record
     if not isinstance(record, Page):
         return record
@@ -247,7 +120,7 @@ def general_row(document: CorpusDocument, text: str | None) -> dict[str, Any]:
         document: as it was read.
         text: the main text of its page, if it is one.
     """
-    row = _as_it_came(document, text)
+    row = as_it_came(document, text)
     record = to_json(row) if isinstance(row, dict | ParquetRow) else row
     return {
         "key": document.key,
@@ -263,7 +136,7 @@ def _decode(html: bytes) -> str:
     return str(decode_file(html)).encode("utf-8", "replace").decode()
 
 
-FILE = "members"
+MEMBERS = "members"
 """The name of the file, in the folder of the state."""
 
 _NUMBER_BYTES = 8
@@ -284,7 +157,7 @@ class Members:
     """
 
     def __init__(self, folder: Path, length: int = 0) -> None:
-        self._file = AppendingFile(folder / FILE, length)
+        self._file = AppendingFile(folder / MEMBERS, length)
         self._length = length
 
     def add(self, leader: int, key: str) -> None:
@@ -300,7 +173,7 @@ class Members:
         """Close the file."""
         self._file.close()
 
-    def clusters(self, leaders_of: Leaders) -> Clusters:
+    def clusters(self, leaders_of: Leaders) -> ClusterKeys:
         """Return the clusters of all that were noted up to the last checkpoint.
 
         Args:
@@ -310,10 +183,10 @@ class Members:
         for place, data in self._file.read_all(self._length):
             leaders.append(int.from_bytes(data[:_NUMBER_BYTES], "little"))
             places.append(place)
-        return Clusters(self._file, leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64))
+        return ClusterKeys(self._file, leaders_of(np.array(leaders, np.int64)), np.array(places, np.int64))
 
 
-class Clusters:
+class ClusterKeys:
     """Duplicates by the leaders of their clusters.
 
     Args:
@@ -359,73 +232,69 @@ class Recorder:
 
     Attributes:
         tally: the counts.
+
+    Raises:
+        InputError: an output cannot be written, or not be resumed.
     """
 
     def __init__(self, job: Job, folder: Path, saved: Checkpoint | None) -> None:
         self.tally = Tally() if saved is None else saved.tally
         self._without_features = find_scheme(job.settings.scheme).without_features
-        self._clusters_path = job.outputs.get("clusters")
-        self._memory = ReadMemory()
-        outputs = {} if saved is None else saved.outputs
-        kept = job.outputs.get("kept")
+        self._paths = job.outputs
+        self._outputs: dict[str, Output] = {}
+        resume_at = {} if saved is None else saved.outputs
         with ExitStack() as stack:
             self._members = stack.enter_context(closing(Members(folder, 0 if saved is None else saved.members)))
-            self._kept = kept and KeptWriter(kept, common_schema(job.files), outputs.get("kept"))
-            if self._kept:
-                stack.callback(self._kept.suspend)
-            self._dropped, self._similar = (
-                self._open_related(stack, job.outputs.get(name), outputs.get(name)) for name in ("dropped", "similar")
-            )
-            self._rejected_path = job.outputs.get("rejected")
-            # Nothing may be left of a file that was empty and was removed when the run was killed.
-            resume_at = outputs.get("rejected") or None
-            self._rejected = self._rejected_path and RejectedWriter(self._rejected_path, resume_at)
-            if self._rejected:
-                stack.callback(self._rejected.suspend)
-            # A report is made of both once all is decided, whether they are outputs or not.
-            reported = folder / REPORTED if "report" in job.outputs else None
-            self._reported = self._open_related(stack, reported, outputs.get("report"))
+            schema = common_schema(job.files) if "kept" in job.outputs else None
+            self._is_general = schema is None and "kept" in job.outputs and has_columns(job.outputs["kept"])
+            columns = _COLUMNS if schema is None else _COLUMNS | {"kept": schema}
+            # A report is made of all that is related once all is decided, whether that is an output or not.
+            paths = job.outputs | ({"report": folder / REPORTED} if "report" in job.outputs else {})
+            for name in [each for each in columns if each in paths]:
+                # Nothing may be left of a file of rejected ones that was empty and removed when the run was killed.
+                at = resume_at.get(name) or None if name == "rejected" else resume_at.get(name)
+                self._outputs[name] = open_output(paths[name], columns[name], at)
+                stack.callback(self._outputs[name].suspend)
             self._open = stack.pop_all()
 
-    def record(self, batch: SignedBatch, related: Iterable[Related]) -> None:
+    def record(self, batch: Batch, related: Iterable[Related]) -> None:
         """Record what was read; all documents but the duplicates among them are new, some of them similar to others."""
+        signatures = batch.signatures
         for rejected in batch.rejected:
             self.tally.count_rejected(rejected.source, rejected.reason)
-            if self._rejected:
-                self._rejected.write(rejected.source, rejected.reason)
-        for place, reason in batch.unanalysed.items():
-            self.tally.count_unanalysed(batch.source(place), reason)
+            self._write("rejected", {"source": rejected.source, "reason": rejected.reason})
+        for place, reason in signatures.unanalysed.items():
+            self.tally.count_unanalysed(batch.source_of(place), reason)
         is_new = np.ones(len(batch), np.bool_)
-        tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
+        tokens, fingerprints = signatures.rows["tokens"], signatures.rows["fingerprint"]
         for place, decision, leader in related:
-            document = RelatedDocument.of(batch.key(place), batch.source(place), decision)
-            self._write(self._reported, document)
+            row = {**related_row(batch.keys[place], decision), "source": batch.source_of(place)}
+            self._write("report", row)
             if decision.verdict.is_duplicate:
-                self._members.add(leader, document.key)
+                self._members.add(leader, batch.keys[place])
                 if decision.outcome.joined is not None:
                     self._members.add(leader, decision.outcome.joined)
             if not decision.is_dropped:
                 self.tally.count_related(decision)
-                self._write(self._similar, document)
+                self._write("similar", row)
                 continue
             is_new[place] = False
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
-            self._write(self._dropped, document)
+            self._write("dropped", row)
         self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
-        kept = np.flatnonzero(is_new)
-        is_new[list(batch.unanalysed)] = False
-        wordless, sizes = np.count_nonzero(tokens[is_new] == 0), batch.rows["text_bytes"][is_new]
+        if "kept" in self._outputs:
+            self._write_kept(batch, np.flatnonzero(is_new))
+        is_new[list(signatures.unanalysed)] = False
+        wordless, sizes = np.count_nonzero(tokens[is_new] == 0), signatures.text_bytes[is_new]
         self.tally.count_new(len(sizes), int(wordless), int(sizes.sum()))
-        if self._kept:
-            self._kept.write_batch(batch, kept, self._memory)
 
-    def write_clusters(self, deduplicator: CorpusDeduplicator) -> Clusters:
+    def write_clusters(self, deduplicator: CorpusDeduplicator) -> ClusterKeys:
         """Write the clusters of all up to the last checkpoint; return them."""
         clusters = self._members.clusters(deduplicator.leaders_of)
-        if self._clusters_path is not None:
-            with ClusterWriter(self._clusters_path) as writer:
+        if "clusters" in self._paths:
+            with open_output(self._paths["clusters"], CLUSTERS) as output:
                 for key, duplicates in zip(deduplicator.keys(clusters.leaders), clusters.keys(), strict=True):
-                    writer.write(key, [key, *duplicates])
+                    output.write({"leader": key, "keys": [key, *duplicates]})
         return clusters
 
     def checkpoint_members(self) -> int:
@@ -434,36 +303,30 @@ class Recorder:
 
     def checkpoint_outputs(self) -> dict[str, int]:
         """Make safe what was written to the outputs; return where to go on, by what goes into them."""
-        outputs = {
-            "kept": self._kept,
-            "dropped": self._dropped,
-            "similar": self._similar,
-            "rejected": self._rejected,
-            "report": self._reported,
-        }
-        return {name: writer.checkpoint() for name, writer in outputs.items() if writer}
+        return {name: output.checkpoint() for name, output in self._outputs.items()}
 
     def finish(self) -> None:
         """Give the outputs their names; a file of what was rejected is there only where something was."""
-        for writer in (self._kept, self._dropped, self._similar, self._rejected, self._reported):
-            if writer:
-                writer.close()
-        if self._rejected_path and not self.tally.rejected:
-            self._rejected_path.unlink(missing_ok=True)
+        for output in self._outputs.values():
+            output.close()
+        if "rejected" in self._paths and not self.tally.rejected:
+            self._paths["rejected"].unlink(missing_ok=True)
 
     def close(self) -> None:
         """Close all files; what was not checkpointed is lost."""
         self._open.close()
 
-    @staticmethod
-    def _open_related(stack: ExitStack, path: Path | None, resume_at: int | None) -> RelatedWriter | None:
-        if path is None:
-            return None
-        writer = RelatedWriter(path, resume_at)
-        stack.callback(writer.suspend)
-        return writer
+    def _write(self, name: str, row: dict[str, Any]) -> None:
+        if name in self._outputs:
+            self._outputs[name].write(row)
 
-    @staticmethod
-    def _write(writer: RelatedWriter | None, document: RelatedDocument) -> None:
-        if writer is not None:
-            writer.write(document)
+    def _write_kept(self, batch: Batch, places: NDArray[np.int64]) -> None:
+        """Write documents as they came; to Parquet as rows that all have, where not all of them come from there."""
+        output = self._outputs["kept"]
+        lines = None if self._is_general else batch.lines(places)
+        if lines is None:
+            make = general_row if self._is_general else as_it_came
+            for document, text in batch.documents(places):
+                output.write(make(document, text))
+        elif lines:
+            output.write(b"".join(lines).removesuffix(b"\n"))

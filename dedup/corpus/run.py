@@ -13,8 +13,9 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
-from dedup.corpus.batches import Portion, SignedBatch, WordSource, sign_all
+from dedup.corpus.batches import Batch, Portion, WordSource, sign_all
 from dedup.corpus.deciding import CorpusDeduplicator, Related
+from dedup.corpus.document_table import DocumentTable, Lengths
 from dedup.corpus.index import AT_ONCE, SavedIndex, save
 from dedup.corpus.job import Job, Result
 from dedup.corpus.outputs import discard_part
@@ -24,7 +25,6 @@ from dedup.corpus.reading.portions import first_documents, gather, read_files, r
 from dedup.corpus.reading.streams import RemoteReadError
 from dedup.corpus.recording import Recorder
 from dedup.corpus.state import Checkpoint, Tally, forget, locked, require_made_with, require_same
-from dedup.corpus.table import KnownDocuments, Lengths
 from dedup.display import plain
 from dedup.errors import InputError
 from dedup.progress import Progress
@@ -71,7 +71,7 @@ class CorpusProgress:
         return 0 if position is None else self._before[position.file] + position.offset
 
 
-UnderWay = tuple[SignedBatch, "Future[list[Related]]"]
+UnderWay = tuple[Batch, "Future[list[Related]]"]
 """Documents, and what will say which of them are duplicates or similar."""
 
 _LARGEST = 5
@@ -239,7 +239,7 @@ class _Run:
             return gather(first_documents(items, job.limit - self.tally.documents))
         return read_portions(job.files, job.options, self._position, with_words=job.save_index is not None)
 
-    def _decide(self, batch: SignedBatch) -> list[Related]:
+    def _decide(self, batch: Batch) -> list[Related]:
         # There may be nothing but what could not be read.
         return self._deduplicator.decide(batch) if len(batch) else []
 
@@ -279,7 +279,7 @@ def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
     """Begin with the documents of an index."""
     saved = SavedIndex(index)
     require_made_with(str(index), saved.named_settings, settings)
-    with closing(KnownDocuments(folder)) as known, Progress("loading", len(saved)) as progress:
+    with closing(DocumentTable(folder)) as known, Progress("loading", len(saved)) as progress:
         for block in saved.blocks():
             known.extend(block)
             progress.show(len(known))

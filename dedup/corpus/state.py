@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dedup.corpus.document_table import Lengths
 from dedup.corpus.outputs import write_json
 from dedup.corpus.reading.documents import Position
-from dedup.corpus.table import Lengths
 from dedup.errors import InputError
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.settings import RuleSettings

@@ -47,7 +47,7 @@ def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:
     """Return the first document of each content that is not known; texts without words are copies of nothing.
 
     Args:
-        signed: what `dedup.spark.signing.sign` returns.
+        signed: what `dedup.spark.signing.sign_documents` returns.
         equal: the known documents with the same contents, see `dedup.spark.candidates`.
     """
     with_words = signed.where((f.col("low") != 0) | (f.col("high") != 0))
@@ -86,10 +86,10 @@ COLUMNS = (
 """Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
 near-duplicate, its bands, and its words with a line feed between them, deflated, null where they are not kept."""
 
-STANDINGS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
+MEMBERSHIPS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
 """In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
 
-STANDINGS_TYPE = pa.list_(
+MEMBERSHIPS_TYPE = pa.list_(
     pa.struct(
         {
             "since": pa.int64(),
@@ -187,14 +187,14 @@ class Known:
             return rows
         return steps.keep("equal", rows.join(signed.select(*DIGEST), [*DIGEST], "left_semi"))
 
-    def standings_of(self, members: DataFrame) -> DataFrame:
-        """Return the standings of known documents that do not lead themselves.
+    def memberships_of(self, members: DataFrame) -> DataFrame:
+        """Return the memberships of known documents that do not lead themselves.
 
         Args:
             members: the documents, also others, of which there are few.
 
         Returns:
-            `id`, `key` and `standings`.
+            `id`, `key` and `memberships`.
         """
         leaders = self.rows.select(
             f.col("id").alias("leader"), f.col("key").alias("leader_key"), f.struct(*_COMPARED).alias("theirs")
@@ -203,18 +203,18 @@ class Known:
             "id", "key", "leader", "leader_key", f.struct(*_COMPARED).alias("ours"), "theirs"
         )
         differing = f.bit_count(f.col("ours.fingerprint").bitwiseXOR(f.col("theirs.fingerprint")))
-        columns = f"id long, key string, standings {STANDINGS}"
+        columns = f"id long, key string, memberships {MEMBERSHIPS}"
         return pairs.withColumn("distance", differing).mapInArrow(_compare, columns)
 
 
 def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        standings = [[_standing(row)] for row in batch.to_pylist()]
-        columns = [batch.column("id"), batch.column("key"), pa.array(standings, STANDINGS_TYPE)]
-        yield pa.RecordBatch.from_arrays(columns, ["id", "key", "standings"])
+        memberships = [[_membership(row)] for row in batch.to_pylist()]
+        columns = [batch.column("id"), batch.column("key"), pa.array(memberships, MEMBERSHIPS_TYPE)]
+        yield pa.RecordBatch.from_arrays(columns, ["id", "key", "memberships"])
 
 
-def _standing(row: dict[str, Any]) -> dict[str, Any]:
+def _membership(row: dict[str, Any]) -> dict[str, Any]:
     similarity = compare(_sketch(row["ours"]), _sketch(row["theirs"])).jaccard
     return {"since": row["id"], **{name: row[name] for name in _OF_LEADER}, "similarity": similarity}
 

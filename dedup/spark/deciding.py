@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from functools import cached_property, partial
 from itertools import count
@@ -21,16 +21,14 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from dedup.corpus.batches import Signed, WordSource
-from dedup.corpus.deciding import ClusterMerges, KnownClusters, asked_of, content_of
-from dedup.corpus.table import KnownDocuments, Lengths
-from dedup.rules.decision import Decision, Verdict, decision_of
-from dedup.rules.documents import NOTHING_ALIKE, Answer
-from dedup.rules.matcher import Matcher
+from dedup.corpus.batches import WordSource
+from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
+from dedup.corpus.document_table import Block, DocumentTable, Lengths, sketch_of
+from dedup.corpus.recording import related_row
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
-from dedup.spark.candidates import STANDINGS, STANDINGS_TYPE, Known, named_by
+from dedup.spark.candidates import MEMBERSHIPS, MEMBERSHIPS_TYPE, Known, named_by
 from dedup.spark.signing import signatures_of, with_word_lists
 from dedup.spark.steps import Steps
 
@@ -77,7 +75,7 @@ def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    f"rule string, kept string, lost int, lost_bytes int, standings {STANDINGS}"
+    f"rule string, kept string, lost int, lost_bytes int, memberships {MEMBERSHIPS}"
 )
 _ROW = {
     "id": pa.int64(),
@@ -91,13 +89,13 @@ _ROW = {
     "kept": pa.string(),
     "lost": pa.int32(),
     "lost_bytes": pa.int32(),
-    "standings": STANDINGS_TYPE,
+    "memberships": MEMBERSHIPS_TYPE,
 }
 _ROWS = 4096
 _ALL_BITS = (1 << BITS) - 1
 
 
-class _Standing(NamedTuple):
+class _Membership(NamedTuple):
     """Whom a document belongs to, by the number of the leader, and the id of the document since which it does."""
 
     since: int
@@ -117,9 +115,8 @@ def decide(
         steps: keeps what is made on the way.
 
     Returns:
-        Rows of two kinds: those with a `verdict` are duplicates, or similar to others. Those with `standings` say of a
-        document that is in another one's cluster in whose it was since which document was decided, the last in the
-        end.
+        Rows of two kinds: those with a `verdict` are duplicates, or similar to others. Those with `memberships` say in
+        whose cluster a document was since which other was decided, the last in the end.
     """
     edges = candidates.select("id", f.explode("candidates").alias("other"))
     components = components_of(edges.where(f.col("other") >= known.end), steps)
@@ -138,9 +135,9 @@ def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterat
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder, closing(_Task(settings, Path(folder))) as task:
         for batch in batches:
             is_known = batch.column("text").is_null()
-            task.know(batch.filter(is_known))
+            task.add_earlier(batch.filter(is_known))
             yield from _packed(task.decide(batch.filter(pc.invert(is_known))))
-        yield from _packed(task.standings())
+        yield from _packed(task.memberships())
 
 
 def _packed(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
@@ -159,30 +156,24 @@ class _Task:
 
     def __init__(self, settings: RuleSettings, folder: Path) -> None:
         self._settings = settings
-        self._matcher = Matcher(settings)
-        self._source = WordSource(scheme_name=settings.scheme)
-        self._known = KnownDocuments(folder)
         self._folder = folder
+        self._table = DocumentTable(folder)
         # They stay in their clusters.
         self._earlier = 0
         self._ids: list[int] = []
-        self._standings: dict[int, list[_Standing]] = {}
+        self._memberships: dict[int, list[_Membership]] = {}
 
     @cached_property
-    def _merges(self) -> ClusterMerges:
-        return ClusterMerges(self._known, self._folder, Lengths(earlier=self._earlier))
-
-    @cached_property
-    def _clusters(self) -> KnownClusters:
-        return KnownClusters(self._known, self._merges, self._source)
+    def _clusters(self) -> Clusters:
+        words = WordSource(scheme_name=self._settings.scheme)
+        return Clusters(self._table, self._settings, self._folder, words, Lengths(earlier=self._earlier))
 
     def close(self) -> None:
         """Close the files."""
-        self._merges.close()
-        self._known.close()
+        self._clusters.close()
 
-    def know(self, batch: pa.RecordBatch) -> None:
-        """Know the documents of an earlier index, all of which come first."""
+    def add_earlier(self, batch: pa.RecordBatch) -> None:
+        """Add documents of an earlier index, all of which come first."""
         for row in batch.to_pylist():
             # Several components may need it.
             if self._ids and self._ids[-1] == row["id"]:
@@ -191,75 +182,44 @@ class _Task:
             sketch = Sketch(row["minima"], 0, row["tokens"], row["shingles"])
             fingerprint, words = row["fingerprint"] & _ALL_BITS, row["words"] or b""
             leader = None if row["leader"] is None else bisect_left(self._ids, row["leader"])
-            self._known.add(row["key"], digest, fingerprint, sketch, words=words, leader=leader, indexed=True)
+            self._table.add(row["key"], digest, fingerprint, sketch, words=words, leader=leader, indexed=True)
             self._ids.append(row["id"])
             self._earlier += 1
 
     def decide(self, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         """Yield what the documents of a batch are, where they are duplicates, or similar to others."""
         signatures = signatures_of(batch.column("text"), self._settings.scheme, with_words=True)
-        columns = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
-        for number, key, candidates, row, words in zip(*columns, signatures.rows, signatures.words, strict=True):
-            decision = self._decide(number, key, candidates or (), Signed.of(row, words))
-            if decision is not None:
-                yield {
-                    "id": number,
-                    "key": key,
-                    "original": decision.original,
-                    "matched": decision.matched,
-                    "verdict": decision.verdict.value,
-                    "distance": decision.distance,
-                    "similarity": decision.similarity,
-                    "rule": decision.rule and decision.rule.short,
-                    "kept": decision.outcome.kept and decision.outcome.kept.value,
-                    "lost": decision.lost.words,
-                    "lost_bytes": decision.lost.bytes,
-                }
+        ids, keys, candidates = (batch.column(name).to_pylist() for name in ("id", "key", "candidates"))
+        first, rows = len(self._table), signatures.rows
+        encoded = [key.encode() for key in keys]
+        self._table.extend(Block(table_rows(rows, indexed=True), encoded, signatures.words, rows["bands"]))
+        self._ids += ids
+        for place in (place for place, found in enumerate(candidates) if found):
+            number = first + place
+            query = query_of(rows[place], keys[place], partial(self._clusters.words_of, number))
+            ranked = [bisect_left(self._ids, each) for each in candidates[place]]
+            answer, moved = self._clusters.decide(number, query, ranked)
+            if answer.match is not None:
+                for each in (*moved, number):
+                    membership = _Membership(ids[place], answer.match.leader.id)
+                    self._memberships.setdefault(each, []).append(membership)
+            if answer.match or answer.similar:
+                decision = decide_content(rows[place], int(signatures.text_bytes[place]), answer)
+                yield {"id": ids[place], **related_row(keys[place], decision)}
 
-    def standings(self) -> Iterator[dict[str, Any]]:
+    def memberships(self) -> Iterator[dict[str, Any]]:
         """Yield in whose clusters documents were, and are."""
-        for number, standings in self._standings.items():
-            entries = [self._standing(number, each) for each in standings]
-            yield {"id": self._ids[number], "key": self._known.key(number), "standings": entries}
+        for number, memberships in self._memberships.items():
+            entries = [self._membership(number, each) for each in memberships]
+            yield {"id": self._ids[number], "key": self._table.key(number), "memberships": entries}
 
-    def _decide(self, id_: int, key: str, candidates: Sequence[int], signed: Signed) -> Decision | None:
-        answer = NOTHING_ALIKE
-        if candidates:
-            ranked = [bisect_left(self._ids, each) for each in candidates]
-            answer = self._matcher.find_among(asked_of(signed, key, self._source), ranked, self._clusters)
-        self._enter(id_, key, signed, answer)
-        if not (answer.match or answer.similar):
-            return None
-        return decision_of(Verdict.NEW, content_of(signed), answer)
-
-    def _enter(self, id_: int, key: str, signed: Signed, answer: Answer) -> None:
-        """Know a document, and join what it shows to be one."""
-        match = answer.match
-        if match is not None and match.joined is not None:
-            joined = match.joined.id
-            for number in (joined, *(self._merges.movable(joined) or ())):
-                self._stand(number, _Standing(id_, match.leader.id))
-            self._clusters.join(match)
-        leader = None if match is None else match.leader.id
-        number = self._known.add(
-            key, signed.text_digest, signed.fingerprint, signed.sketch, words=signed.words, leader=leader, indexed=True
-        )
-        self._ids.append(id_)
-        if answer.lost.is_long:
-            self._clusters.pass_on(number)
-        if leader is not None:
-            self._stand(number, _Standing(id_, leader))
-
-    def _stand(self, number: int, standing: _Standing) -> None:
-        self._standings.setdefault(number, []).append(standing)
-
-    def _standing(self, number: int, standing: _Standing) -> dict[str, Any]:
+    def _membership(self, number: int, membership: _Membership) -> dict[str, Any]:
         """Return whom a document belongs to, with the distance and similarity of the two."""
-        rows, leader = self._known.rows, standing.leader
+        row, leader = self._table.rows[number], self._table.rows[membership.leader]
         return {
-            "since": standing.since,
-            "leader": self._ids[leader],
-            "leader_key": self._known.key(leader),
-            "distance": distance(int(rows["fingerprint"][number]), int(rows["fingerprint"][leader])),
-            "similarity": compare(self._known.sketch(number), self._known.sketch(leader)).jaccard,
+            "since": membership.since,
+            "leader": self._ids[membership.leader],
+            "leader_key": self._table.key(membership.leader),
+            "distance": distance(int(row["fingerprint"]), int(leader["fingerprint"])),
+            "similarity": compare(sketch_of(row), sketch_of(leader)).jaccard,
         }

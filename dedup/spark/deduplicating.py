@@ -19,7 +19,7 @@ from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark.candidates import Known, candidates_of, contents_of, copies_of, named_by
 from dedup.spark.deciding import decide
-from dedup.spark.signing import sign
+from dedup.spark.signing import sign_documents
 from dedup.spark.steps import Steps, Telling
 
 _RELATED = ("id", *(name for name in RELATED if name != "source"))
@@ -40,7 +40,7 @@ class Deduplicated:
         similar: kept ones that resemble others, likewise, and copies that are `kept` since they say more.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
-        signed: what `dedup.spark.signing.sign` returns, of all documents.
+        signed: what `dedup.spark.signing.sign_documents` returns, of all documents.
         contents: the first document of each content that is new, for an index: what `signed` has of it, and `leader`,
             the id of the leader of its cluster if that is another one; all ids lie behind those of the earlier index.
         texts: `id` and `text` of all documents, with the same ids.
@@ -88,29 +88,29 @@ def deduplicate(
     require_checked(settings)
     _require_columns(documents)
     steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about), telling)
-    signed = steps.keep("signed", sign(documents, settings))
+    signed = steps.keep("signed", sign_documents(documents, settings))
     _require_ids(signed)
     known = Known.before(against, signed)
     equal = known.equal_to(signed, steps)
     contents = steps.keep("contents", contents_of(signed, equal))
     candidates = steps.keep("candidates", candidates_of(contents, known, settings, steps))
     decided = steps.keep("decided", decide(documents, candidates, known, settings, steps))
-    standings = decided.where(f.col("standings").isNotNull()).select("id", "key", "standings")
+    memberships = decided.where(f.col("memberships").isNotNull()).select("id", "key", "memberships")
     copies = copies_of(signed, contents, equal)
-    copied = steps.keep("copied", _copied(copies, standings.union(known.standings_of(equal))))
+    copied = steps.keep("copied", _copied(copies, memberships.union(known.memberships_of(equal))))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
     is_dropped = f.col("verdict").isin([each.value for each in DUPLICATES]) & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
     dropped = found.where(is_dropped).union(copied.select(*_RELATED))
     similar = found.where(~is_dropped)
-    clusters = _clusters(standings, copied)
+    clusters = _clusters(memberships, copied)
     return Deduplicated(
         kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
         dropped=dropped.join(named_by(dropped, further), "id"),
         similar=similar.join(named_by(similar, further), "id"),
         clusters=clusters,
         signed=signed,
-        contents=known.behind(_with_leaders(contents, standings)),
+        contents=known.behind(_with_leaders(contents, memberships)),
         texts=known.behind(documents.select("id", "text")),
     )
 
@@ -149,19 +149,19 @@ def _require_ids(signed: DataFrame) -> None:
         )
 
 
-def _with_leaders(contents: DataFrame, standings: DataFrame) -> DataFrame:
+def _with_leaders(contents: DataFrame, memberships: DataFrame) -> DataFrame:
     """Return contents with the ids of the leaders that they have in the end."""
-    leader = f.element_at("standings", -1)["leader"].alias("leader")
-    return contents.join(standings.select("id", leader), "id", "left")
+    leader = f.element_at("memberships", -1)["leader"].alias("leader")
+    return contents.join(memberships.select("id", leader), "id", "left")
 
 
-def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
+def _copied(copies: DataFrame, memberships: DataFrame) -> DataFrame:
     """Return the copies of equal texts: each belongs to whom the first of its text belonged when it came."""
-    of_first = standings.select(f.col("id").alias("first"), "standings")
-    by_then = f.filter("standings", lambda each: each["since"] <= f.col("id"))
+    of_first = memberships.select(f.col("id").alias("first"), "memberships")
+    by_then = f.filter("memberships", lambda each: each["since"] <= f.col("id"))
     with_first = copies.join(of_first, "first", "left")
     with_first = with_first.withColumn("then", f.try_element_at(by_then, f.lit(-1)))
-    with_first = with_first.withColumn("last", f.try_element_at(f.col("standings"), f.lit(-1)))
+    with_first = with_first.withColumn("last", f.try_element_at(f.col("memberships"), f.lit(-1)))
     is_first = f.col("then").isNull()
     return with_first.select(
         "id",
@@ -184,9 +184,9 @@ def _else(name: str, value: Column) -> Column:
     return f.coalesce(f.col(name), value)
 
 
-def _clusters(standings: DataFrame, copied: DataFrame) -> DataFrame:
+def _clusters(memberships: DataFrame, copied: DataFrame) -> DataFrame:
     columns = ("cluster", "leader", "id", "key")
-    last = standings.withColumn("last", f.element_at("standings", -1))
+    last = memberships.withColumn("last", f.element_at("memberships", -1))
     members = last.select(f.col("last.leader").alias("cluster"), f.col("last.leader_key").alias("leader"), "id", "key")
     members = members.union(copied.select(*columns))
     leaders = members.select("cluster", "leader").distinct()

@@ -11,21 +11,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
-from dedup.corpus.batches import Contents, Signatures, sign_contents
+from dedup.corpus.batches import Signatures, sign
 from dedup.rules.settings import RuleSettings
 from dedup.signature import word_lists
-from dedup.signature.batch import Texts
-
-
-def texts_of(column: pa.Array) -> Texts:
-    """Return a column of strings as texts; what is null is an empty text."""
-    column = column.cast(pa.large_string())
-    if column.null_count:
-        column = column.fill_null("")
-    _, offsets, data = column.buffers()
-    ends = np.frombuffer(offsets, np.int64, len(column) + 1, column.offset * 8) if offsets else np.zeros(1, np.int64)
-    everything = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
-    return Texts(everything[ends[0] : ends[-1]], ends - ends[0])
 
 
 def numbers(column: NDArray[Any]) -> pa.Array:
@@ -76,7 +64,7 @@ _COLUMNS = (
 )
 
 
-def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
+def sign_documents(documents: DataFrame, settings: RuleSettings) -> DataFrame:
     """Make the signatures of documents.
 
     Args:
@@ -94,8 +82,8 @@ def sign(documents: DataFrame, settings: RuleSettings) -> DataFrame:
 
 
 def signatures_of(texts: pa.Array, scheme_name: str, *, with_words: bool) -> Signatures:
-    """Make the signatures of a column of texts."""
-    return sign_contents(Contents(texts_of(texts), {}), scheme_name, with_words=with_words)
+    """Make the signatures of a column of texts; what is null is an empty text."""
+    return sign([text or "" for text in texts.to_pylist()], scheme_name, with_words=with_words)
 
 
 def _sign(batches: Iterable[pa.RecordBatch], scheme_name: str) -> Iterator[pa.RecordBatch]:

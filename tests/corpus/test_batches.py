@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -14,27 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus.appending import LENGTH_BYTES
-from dedup.corpus.batches import (
-    Contents,
-    Entries,
-    SignedBatch,
-    WordSource,
-    identity_of,
-    refer,
-    sign,
-    sign_contents,
-    sign_lines,
-)
-from dedup.corpus.deciding import FILE as JOINS
-from dedup.corpus.deciding import CorpusDeduplicator
+from dedup.corpus.batches import Batch, WordSource, identity_of, sign, sign_lines, sign_one
+from dedup.corpus.deciding import JOINS, CorpusDeduplicator
+from dedup.corpus.document_table import FILES
 from dedup.corpus.reading import jsonl
 from dedup.corpus.reading.documents import CorpusDocument, Position, ReadOptions, Rejected
 from dedup.corpus.reading.files import find_files
-from dedup.corpus.reading.jsonl import LineRange, ReadMemory, find_line_ranges
-from dedup.corpus.table import FILES
+from dedup.corpus.reading.jsonl import LineRange, find_line_ranges
 from dedup.errors import InputError
 from dedup.rules.settings import DedupSettings
+from dedup.signature.signature import digest
 from tests.corpus.test_files_verdicts import corpus
 from tests.ledger.test_joining import BOTH, FIRST, SECOND
 from tests.texts import CHINESE, ENGLISH
@@ -70,16 +60,19 @@ def whole(path: Path, options: ReadOptions = OPTIONS) -> LineRange:
     return replace(ranges[0], end=ranges[-1].end)
 
 
-def batch_of(lines: LineRange, scheme: str = "words") -> SignedBatch:
-    return SignedBatch(*sign_lines(lines, scheme), lines)
-
-
 def each_alone(lines: LineRange) -> Iterator[LineRange]:
     start = lines.start
     for item in lines.read():
         _, ordinal, end = item.position
         yield replace(lines, after=ordinal - 1, start=start, end=end)
         start = end
+
+
+def signed_of(batch: Batch) -> Iterator[tuple[Any, ...]]:
+    """Yield the signature of each document, the size of its text, and why it has none."""
+    _, sizes, _, pages, unanalysed = batch.signatures
+    for place, row in enumerate(batch.signatures.rows):
+        yield row.tobytes(), sizes[place], pages.get(place), unanalysed.get(place)
 
 
 def as_signed_alone(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
@@ -89,23 +82,21 @@ def as_signed_alone(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
             content = item.text if item.html is None else item.html
             assert content is not None
             assert isinstance(item.record, bytes)
-            signed = sign("", content, scheme).signed(0)
-            reference = refer(lines.number, item.position.offset, len(item.record))
-            signed = signed if item.text is None else signed._replace(words=reference)
-            found.append((item.key, item.position, item.source, signed, [item.record]))
+            batch = sign_one("", content, scheme)
+            words = batch.kept_words(np.array([0]))[0]
+            reference = struct.pack("<BIQQ", 0, lines.number, item.position.offset, len(item.record))
+            found.append((item.key, item.source, words if item.text is None else reference, item.record))
+            found[-1] += tuple(signed_of(batch))
     return found
 
 
 def as_signed_together(lines: LineRange, scheme: str) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
-    batch = batch_of(lines, scheme)
-    for place in range(len(batch)):
-        pieces = batch.lines(np.array([place]), ReadMemory(1))
-        assert pieces is not None
-        record = [b"".join(pieces).removesuffix(b"\n")]
-        signed = batch.signed(place)
-        found.append((batch.key(place), batch.position(place), batch.source(place), signed, record))
-        assert batch.word_bytes[place] == LENGTH_BYTES + len(signed.words)
+    batch = sign_lines(lines, scheme)
+    places = np.arange(len(batch))
+    for place, words, signed in zip(places.tolist(), batch.kept_words(places), signed_of(batch), strict=True):
+        [record] = batch.lines(places[place : place + 1]) or ()
+        found.append((batch.keys[place], batch.source_of(place), words, bytes(record).removesuffix(b"\n"), signed))
     assert batch.rejected == [item for item in lines.read() if isinstance(item, Rejected)]
     return found
 
@@ -154,7 +145,7 @@ def test_lines_may_have_any_number_of_bytes(tmp_path: Path) -> None:
 def test_lines_that_are_nothing_but_ends(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_bytes(LINES[0].encode() + b"\n" * 20_000)
-    assert len(batch_of(whole(path))) == 1
+    assert len(sign_lines(whole(path), "words")) == 1
 
 
 @pytest.mark.parametrize("escapes", [40, 1000])
@@ -180,7 +171,7 @@ def test_lines_that_are_no_utf8(tmp_path: Path) -> None:
     path.write_bytes(LINES[0].encode() + b'\n{"text": "\xff"}\n' + LINES[1].encode())
     lines = whole(path)
     assert as_signed_together(lines, "words") == as_signed_alone(lines, "words")
-    assert [each.reason for each in batch_of(lines).rejected] == ["not UTF-8"]
+    assert [each.reason for each in sign_lines(lines, "words").rejected] == ["not UTF-8"]
 
 
 @pytest.mark.parametrize("values", [{}, {"mode": "paper"}, {"max_compared": 100}], ids=str)
@@ -199,14 +190,15 @@ def test_verdicts_and_state(values: dict[str, Any], tmp_path: Path, monkeypatch:
         ranges = list(ranges_of(path, job[1]))
         with closing(CorpusDeduplicator(DedupSettings(**values), folder, words=WordSource(*job))) as deduplicator:
             for each in ranges:
-                signed = batch_of(each)
-                after = signed.position(0).ordinal
+                signed = sign_lines(each, "words")
+                after = int(signed.places["ordinal"][0])
                 if decided is together:
                     duplicates = deduplicator.decide(signed)
                     decided += [(after + place, *rest) for place, *rest in duplicates]
                     continue
-                for place, line in enumerate(map(batch_of, each_alone(each))):
-                    decided += [(after + place, *rest) for _, *rest in deduplicator.decide(line)]
+                for place, line in enumerate(each_alone(each)):
+                    alone_signed = sign_lines(line, "words")
+                    decided += [(after + place, *rest) for _, *rest in deduplicator.decide(alone_signed)]
             deduplicator.checkpoint()
     assert together == alone
     assert {decision.verdict for _, decision, _ in together} >= {"exact duplicate", "near duplicate"}
@@ -224,23 +216,20 @@ def test_records_are_written_in_pieces(
     path = tmp_path_factory.mktemp("records") / "in.jsonl"
     lines = [json.dumps({"text": f"text {number}"}) for number in range(9)]
     path.write_text("\n\n".join(lines[:5]) + "\n" + "\n".join(lines[5:]) + "\n" * has_end, encoding="utf-8")
-    signed = batch_of(whole(path))
-    pieces = signed.lines(np.flatnonzero(wanted), ReadMemory())
+    signed = sign_lines(whole(path), "words")
+    pieces = signed.lines(np.flatnonzero(wanted))
     assert pieces is not None
-    expected = [f"{line}\n" for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
-    assert b"".join(pieces).decode() == "".join(expected)
-    places = np.flatnonzero(wanted)
-    keys = [signed.key(place).encode() for place in places]
-    assert signed.keys_of(places) == b"".join(len(key).to_bytes(LENGTH_BYTES, "little") + key for key in keys)
+    expected = [line for line, is_wanted in zip(lines, wanted, strict=True) if is_wanted]
+    assert b"".join(pieces).decode().splitlines() == expected
 
 
 def test_lines_that_are_gone_when_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "in.jsonl"
     path.write_text("\n".join(LINES[:3]), encoding="utf-8")
-    batch = batch_of(whole(path))
+    batch = sign_lines(whole(path), "words")
     path.write_text(LINES[0], encoding="utf-8")
     with pytest.raises(InputError, match=r"in\.jsonl: changed while it was read"):
-        batch.lines(np.arange(3), ReadMemory())
+        batch.lines(np.arange(3))
 
 
 @given(contents=st.lists(st.sampled_from(["", "!!!", ENGLISH, CHINESE, b"<p>page", b"<p>!!!</p>", b""]), max_size=8))
@@ -257,18 +246,17 @@ def test_texts_and_pages_of_one_batch(contents: list[str | bytes]) -> None:
         )
         for place, content in enumerate(contents)
     ]
-    signatures = sign_contents(Contents.of(contents), "words", with_words=True)
-    batch = SignedBatch(Entries.of(documents), signatures, documents)
-    alone = [sign("", content, "words").signed(0) for content in contents]
-    assert [batch.signed(place) for place in range(len(batch))] == alone
-    assert [identity_of(each.sketch.tokens, each.text_digest, each.body_digest) is None for each in alone] == [
-        isinstance(content, str) and not any(map(str.isalnum, content)) for content in contents
-    ]
+    batch = Batch.of(documents, sign(contents, "words", with_words=True))
+    alone = [sign_one("", content, "words") for content in contents]
+    assert list(signed_of(batch)) == [signed for each in alone for signed in signed_of(each)]
+    for each, content, row in zip(alone, contents, batch.signatures.rows, strict=True):
+        tokens, text_digest = int(row["tokens"]), row["digest"].tobytes()
+        identity = identity_of(tokens, text_digest, digest(content) if isinstance(content, bytes) else None)
+        assert (identity or bytes(16)) == text_digest
+        assert (identity is None) == (isinstance(content, str) and not any(map(str.isalnum, content)))
+        assert each.lines(np.arange(1)) is None
     places = np.arange(len(batch))
-    assert batch.words_of(places) == b"".join(
-        len(each.words).to_bytes(LENGTH_BYTES, "little") + each.words for each in alone
-    )
+    assert batch.kept_words(places) == [each.kept_words(np.arange(1))[0] for each in alone]
     assert list(batch.documents(places)) == [
-        (document, each.text) for document, each in zip(documents, alone, strict=True)
+        (document, each.signatures.pages.get(0)) for document, each in zip(documents, alone, strict=True)
     ]
-    assert batch.lines(places, ReadMemory()) is None

@@ -19,12 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.corpus import outputs as jsonl
+from dedup.corpus import outputs
 from dedup.corpus.outputs import JsonlOutput, open_output
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.files import find_files
 from dedup.corpus.reading.portions import read_documents
-from dedup.corpus.recording import ClusterWriter, KeptWriter, RelatedDocument, RelatedWriter, common_schema
+from dedup.corpus.recording import CLUSTERS, KEPT, RELATED, as_it_came, common_schema, general_row
 from dedup.errors import InputError
 from tests.corpus.test_corpus_reading import warc_record
 
@@ -34,9 +34,9 @@ def documents(*inputs: Path) -> list[CorpusDocument]:
 
 
 def copy(source: Path, target: Path, schema: pa.Schema | None = None) -> None:
-    with KeptWriter(target, schema) as writer:
+    with open_output(target, schema) as output:
         for document in documents(source):
-            writer.write(document)
+            output.write(as_it_came(document, None))
 
 
 @settings(max_examples=20)
@@ -83,11 +83,11 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
     (source / "c.html").write_bytes(b"<p>caf\xc3\xa9")
     (source / "d.warc").write_bytes(warc_record("http://d/", b"<p>d"))
     (source / "e.jsonl").write_text('{"id":  "5", "text": "e"}', encoding="utf-8")
-    with KeptWriter(tmp_path / "out.jsonl") as lines, KeptWriter(tmp_path / "out.parquet") as rows:
+    with open_output(tmp_path / "out.jsonl", None) as lines, open_output(tmp_path / "out.parquet", KEPT) as rows:
         for document in documents(source):
             text = "main text" if document.key == "http://d/" else None
-            lines.write(document, text)
-            rows.write(document, text)
+            lines.write(as_it_came(document, text))
+            rows.write(general_row(document, text))
     written = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in written] == [
         {"id": "1", "text": "a,b", "n": "2"},
@@ -105,14 +105,16 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) -> None:
-    dropped = [
-        RelatedDocument("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "says more", 40, 200, "in.jsonl:2"),
-        RelatedDocument("é", "a", "a", "exact duplicate", None, None, None, None, 0, 0, "in.jsonl:3"),
+    values = [
+        ("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "says more", 40, 200, "in.jsonl:2"),
+        ("é", "a", "a", "exact duplicate", None, None, None, None, 0, 0, "in.jsonl:3"),
     ]
-    with RelatedWriter(tmp_path / f"d.{suffix}") as writer, ClusterWriter(tmp_path / f"c.{suffix}") as clusters:
+    dropped = [dict(zip(RELATED, each, strict=True)) for each in values]
+    with open_output(tmp_path / f"d.{suffix}", RELATED) as output:
         for each in dropped:
-            writer.write(each)
-        clusters.write("a", ["a", "b", "é"])
+            output.write(each)
+    with open_output(tmp_path / f"c.{suffix}", CLUSTERS) as output:
+        output.write({"leader": "a", "keys": ["a", "b", "é"]})
 
     def rows(name: str) -> list[dict[str, object]]:
         path = tmp_path / f"{name}.{suffix}"
@@ -121,24 +123,17 @@ def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) 
             return found
         return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
-    assert [RelatedDocument(**row) for row in rows("d")] == dropped  # type: ignore[arg-type]
+    assert rows("d") == dropped
     assert rows("c") == [{"leader": "a", "keys": ["a", "b", "é"]}]
 
 
 def test_lines_that_are_rows_stand_between_other_rows(tmp_path: Path) -> None:
     output = JsonlOutput(tmp_path / "out.jsonl")
     output.write({"a": 1})
-    output.write_lines([memoryview(b"1\n2\n"), memoryview(b"3\n")])
+    output.write(b"1\n2\n3")
     output.write(b"4")
     output.close()
     assert (tmp_path / "out.jsonl").read_bytes() == b'{"a": 1}\n1\n2\n3\n4\n'
-
-
-def test_an_output_of_any_format_takes_lines(tmp_path: Path) -> None:
-    output = open_output(tmp_path / "out.parquet", {"a": "string"})
-    output.write_lines([memoryview(b'{"a": "1"}\n{"a": '), memoryview(b'"2"}\n')])
-    output.close()
-    assert pq.read_table(tmp_path / "out.parquet").column("a").to_pylist() == ["1", "2"]
 
 
 def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,10 +145,11 @@ def test_what_the_disk_has_not_taken_early_is_told_later(tmp_path: Path, monkeyp
         if len(from_threads) == 1:
             raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(jsonl, "MOST_UNSAFE", 10)
+    monkeypatch.setattr(outputs, "MOST_UNSAFE", 10)
     monkeypatch.setattr(os, "fsync", fail_once)
     output = JsonlOutput(tmp_path / "out.jsonl")
-    output.write_lines([memoryview(b"1234\n"), memoryview(b"1234\n")])
+    monkeypatch.setattr(outputs, "MOST_WAITING", 1)
+    output.write(b"1234\n1234\n1234")
     with pytest.raises(OSError, match="Input/output error"):
         output.checkpoint()
     assert from_threads == [True]
@@ -175,9 +171,9 @@ def keys(path: Path) -> list[str]:
 def test_nothing_has_the_name_before_it_is_whole(suffix: str, rows: int, tmp_path: Path) -> None:
     path = tmp_path / f"out.{suffix}"
     path.write_text("an older result", encoding="utf-8")
-    writer = ClusterWriter(path)
+    writer = open_output(path, CLUSTERS)
     for i in range(rows):
-        writer.write(str(i), [])
+        writer.write({"leader": str(i), "keys": []})
     writer.checkpoint()
     assert path.read_text(encoding="utf-8") == "an older result"
     writer.close()
@@ -194,21 +190,21 @@ def test_what_came_after_the_last_checkpoint_is_removed(suffix: str, steps: list
         expected: list[str] = []
         checkpoint = None
         for safe, lost in [*steps, (1, 0)]:
-            writer = ClusterWriter(path, checkpoint)
+            writer = open_output(path, CLUSTERS, checkpoint)
             for _ in range(safe):
                 expected.append(str(len(expected)))
-                writer.write(expected[-1], [])
+                writer.write({"leader": expected[-1], "keys": []})
             checkpoint = writer.checkpoint()
             for _ in range(lost):
-                writer.write("lost", [])
+                writer.write({"leader": "lost", "keys": []})
             writer.suspend()
-        ClusterWriter(path, checkpoint).close()
+        open_output(path, CLUSTERS, checkpoint).close()
         assert keys(path) == expected
         # Killed after that and before it was noted: there is nothing left to do.
-        again = ClusterWriter(path, checkpoint)
+        again = open_output(path, CLUSTERS, checkpoint)
         again.close()
         with pytest.raises(InputError, match="cannot be resumed"):
-            again.write("more", [])
+            again.write({"leader": "more", "keys": []})
         assert keys(path) == expected
 
 
@@ -219,20 +215,21 @@ def test_a_kill_leaves_what_was_safe(suffix: str, tmp_path: Path) -> None:
     code = """
 import sys
 from pathlib import Path
-from dedup.corpus.recording import ClusterWriter
-writer = ClusterWriter(Path(sys.argv[1]))
+from dedup.corpus.outputs import open_output
+from dedup.corpus.recording import CLUSTERS
+writer = open_output(Path(sys.argv[1]), CLUSTERS)
 for i in range(3000):
-    writer.write(str(i), [])
+    writer.write({"leader": str(i), "keys": []})
 print(writer.checkpoint(), flush=True)
 while True:
-    writer.write("lost", [])
+    writer.write({"leader": "lost", "keys": []})
 """
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         checkpoint = int(process.stdout.readline())
         os.kill(process.pid, signal.SIGKILL)
     assert not path.exists()
-    ClusterWriter(path, checkpoint).close()
+    open_output(path, CLUSTERS, checkpoint).close()
     assert keys(path) == [str(i) for i in range(3000)]
 
 
@@ -240,7 +237,7 @@ while True:
 def test_a_file_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     with pytest.raises(InputError) as raised:
-        ClusterWriter(tmp_path / name)
+        open_output(tmp_path / name, CLUSTERS)
     assert str(tmp_path / name) in str(raised.value)
 
 
@@ -248,26 +245,26 @@ def test_a_file_that_cannot_be_written_is_refused(name: str, tmp_path: Path) -> 
 def test_what_is_not_there_cannot_be_resumed(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"out.{suffix}"
     with pytest.raises(InputError, match=r"cannot be resumed, .* start again without resuming"):
-        ClusterWriter(path, 7)
-    writer = ClusterWriter(path)
+        open_output(path, CLUSTERS, 7)
+    writer = open_output(path, CLUSTERS)
     writer.suspend()
     with pytest.raises(InputError, match="cannot be resumed"):
-        ClusterWriter(path, 7)
+        open_output(path, CLUSTERS, 7)
 
 
 def test_an_error_leaves_what_can_be_resumed(tmp_path: Path) -> None:
     checkpoints = []
 
     def fail() -> None:
-        with ClusterWriter(tmp_path / "out.jsonl") as writer:
-            writer.write("a", [])
+        with open_output(tmp_path / "out.jsonl", CLUSTERS) as writer:
+            writer.write({"leader": "a", "keys": []})
             checkpoints.append(writer.checkpoint())
-            writer.write("b", [])
+            writer.write({"leader": "b", "keys": []})
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
     checkpoint = checkpoints[0]
-    with ClusterWriter(tmp_path / "out.jsonl", checkpoint) as writer:
-        writer.write("c", [])
+    with open_output(tmp_path / "out.jsonl", CLUSTERS, checkpoint) as writer:
+        writer.write({"leader": "c", "keys": []})
     assert keys(tmp_path / "out.jsonl") == ["a", "c"]

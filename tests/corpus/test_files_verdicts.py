@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.compiled import compiled
-from dedup.corpus.batches import sign
+from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.key_map import Sketches, rank
 from dedup.errors import InputError
@@ -36,7 +36,7 @@ from dedup.signature.sketch import MINIMA, Sketch
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes
-signed = cache(sign)
+signed = cache(sign_one)
 signature = cache(make_signature)
 
 EMPTY_PAGES = [b"<html><body></body></html>", b"<html><head></head></html>", b"<p>!!!</p>"]

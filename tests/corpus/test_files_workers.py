@@ -7,14 +7,14 @@ import gc
 import io
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from lxml.html import HtmlElement
 
-from dedup.corpus import batches as signing
-from dedup.corpus.batches import Contents, Entries, Signatures, SignedBatch, sign_all, sign_contents, sign_lines
+from dedup.corpus import batches
+from dedup.corpus.batches import Batch, Signatures, sign, sign_all, sign_lines
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.job import Job, Result, summary_lines
 from dedup.corpus.reading import jsonl
@@ -35,13 +35,13 @@ from dedup.workers.pool import WorkerPool
 DEADLY = "kill this worker"
 
 
-def sign_or_die(contents: Contents, scheme: str, *, with_words: bool) -> Signatures:
-    if any(contents.texts.bytes_of(place) == DEADLY.encode() for place in range(contents.documents)):
+def sign_or_die(contents: Sequence[str | bytes], scheme: str, *, with_words: bool) -> Signatures:
+    if DEADLY in contents:
         os._exit(1)
-    return sign_contents(contents, scheme, with_words=with_words)
+    return sign(contents, scheme, with_words=with_words)
 
 
-def sign_lines_or_die(lines: LineRange, scheme: str) -> tuple[Entries, Signatures]:
+def sign_lines_or_die(lines: LineRange, scheme: str) -> Batch:
     if any(isinstance(item, CorpusDocument) and item.text == DEADLY for item in lines.read()):
         os._exit(1)
     return sign_lines(lines, scheme)
@@ -56,7 +56,7 @@ def items(count: int, deadly: int = -1) -> Iterator[Item]:
             yield CorpusDocument(str(i), DEADLY if i == deadly else f"text {i}", None, "a.jsonl", position, b"{}")
 
 
-async def signed(portions: Iterator[list[Item]], workers: int) -> list[SignedBatch]:
+async def signed(portions: Iterator[list[Item]], workers: int) -> list[Batch]:
     pool = WorkerPool(workers, 60, bundled=1)
     try:
         return [each async for each in sign_all(portions, pool, workers, "words")]
@@ -66,13 +66,13 @@ async def signed(portions: Iterator[list[Item]], workers: int) -> list[SignedBat
 
 @pytest.mark.slow
 def test_a_deadly_document_alone_has_no_signature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signing, "sign_contents", sign_or_die)
+    monkeypatch.setattr(batches, "sign", sign_or_die)
     monkeypatch.setattr(reading, "MOST_ITEMS", 5)
     found = asyncio.run(signed(gather(items(24, deadly=12)), 2))
     assert [len(batch) + len(batch.rejected) for batch in found] == [5, 5, 5, 5, 4]
-    read = [batch.position(place).ordinal for batch in found for place in range(len(batch))]
+    read = [ordinal for batch in found for ordinal in batch.places["ordinal"].tolist()]
     assert read == [each for each in range(1, 25) if each not in (4, 11, 18)]
-    without = [batch.position(place).ordinal for batch in found for place in batch.unanalysed]
+    without = [batch.places["ordinal"][place] for batch in found for place in batch.signatures.unanalysed]
     assert without == [13]
 
 
@@ -106,7 +106,7 @@ def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
     contents: list[str | bytes] = ["a", b"<p>page", DEADLY.encode(), b"<p>b", ""]
-    found = sign_contents(Contents.of(contents), "words", with_words=True)
+    found = sign(contents, "words", with_words=True)
     assert found.unanalysed == {2: "RecursionError: too deep"}
     assert found.rows["tokens"].tolist() == [1, 0, 0, 0, 0]
     assert found.pages.keys() == {1, 3}
@@ -115,8 +115,8 @@ def test_an_analysis_that_fails_is_that_of_one_document(monkeypatch: pytest.Monk
 
 @pytest.mark.slow
 def test_it_is_kept_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(signing, "sign_contents", sign_or_die)
-    monkeypatch.setattr(signing, "sign_lines", sign_lines_or_die)
+    monkeypatch.setattr(batches, "sign", sign_or_die)
+    monkeypatch.setattr(batches, "sign_lines", sign_lines_or_die)
     path, kept = tmp_path / "in.jsonl", tmp_path / "kept.jsonl"
     path.write_text(f'{{"text": "a b c"}}\n{{"text": "{DEADLY}"}}\n{{"text": "A b c"}}\n', encoding="utf-8")
     job = Job(find_files([path]).files, ReadOptions(), DedupSettings(), {"kept": kept}, tmp_path / ".state", 1)
@@ -170,7 +170,7 @@ def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_
 
 def test_a_word_list_that_a_process_does_not_know_makes_no_document_empty() -> None:
     with pytest.raises(SettingsError, match="0123456789abcdef"):
-        sign_contents(Contents.of(["a", "b"]), "words:dict=0123456789abcdef/count/mmh3/64", with_words=False)
+        sign(["a", "b"], "words:dict=0123456789abcdef/count/mmh3/64", with_words=False)
 
 
 def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,13 +182,13 @@ def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(mon
     monkeypatch.setattr(extraction, "parse_html", parse_or_fail)
     contents = [b"<p>page", DEADLY.encode(), b"<p>b"]
     with pytest.raises(MemoryError):
-        sign_contents(Contents.of(contents), "words", with_words=True)
+        sign(contents, "words", with_words=True)
     documents: list[Item] = [
         CorpusDocument(str(place), None, content, "a.csv", Position(0, place, 0), {})
         for place, content in enumerate(contents)
     ]
     [batch] = asyncio.run(signed(iter([documents]), 0))
-    assert batch.unanalysed == {1: "MemoryError"}
+    assert batch.signatures.unanalysed == {1: "MemoryError"}
 
 
 def test_why_a_document_could_not_be_analysed_is_told() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dedup.cli.main import main
-from dedup.corpus.batches import sign
+from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.index import SavedIndex, new_index
 from dedup.corpus.index_tools import merge, verify
@@ -79,7 +79,7 @@ def test_a_process_that_is_killed_leaves_the_old_index(tmp_path: Path) -> None:
     left = tmp_path / ".index.partial"
     left.mkdir()
     with closing(CorpusDeduplicator(DedupSettings(), left)) as deduplicator:
-        deduplicator.decide(sign("half", BASE[1], "words"))
+        deduplicator.decide(sign_one("half", BASE[1], "words"))
         deduplicator.checkpoint()
     with new_index(tmp_path / "index", DedupSettings(), force=True):
         pass

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dedup.corpus import key_map
-from dedup.corpus.key_map import NOBODY, Found, KeyMap, Sketches, find_candidates, find_closest
+from dedup.corpus.key_map import NULL, KeyMap, Sketches, find_closest
 from dedup.index.design import TableDesign
 from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, choose
 from dedup.rules.thresholds import Thresholds
@@ -81,13 +81,10 @@ def by_map(texts: Texts, keys: Keys, pieces: Sequence[int], known: int) -> Itera
     found_by.add_many(texts.fingerprints[:known], texts.bands[:known], indexed, at_once=17)
     inner = [piece for piece in pieces if known < piece < len(texts)]
     for start, end in pairwise([known, *inner, len(texts)]):
-        found = Found.room(end - start)
-        found.numbers[:] = np.arange(start, end)
         hashes = found_by.hashes(texts.fingerprints[start:end], texts.bands[start:end])
-        find_candidates(
-            found_by.room(end), hashes, texts.fingerprints, texts.comparable[start:end], texts.sketches, ANYTHING, found
-        )
-        yield from (found.candidates_of(place) for place in range(end - start))
+        numbers, comparable = np.arange(start, end), texts.comparable[start:end]
+        found = found_by.find(hashes, numbers, comparable, texts.fingerprints, texts.sketches, ANYTHING)
+        yield from map(found.of, range(end - start))
 
 
 @given(texts, ends, st.integers(0, 60), st.sampled_from(DESIGNS))
@@ -144,4 +141,4 @@ def test_in_the_papers_mode_it_finds_the_closest_of_all(texts: Texts, known: int
 
 def closest_of(known: NDArray[np.uint64], indexed: NDArray[np.bool_], asked: np.uint64) -> int:
     within = np.where(indexed, np.bitwise_count(known ^ asked), 65)
-    return NOBODY if not len(known) or within.min() > RADIUS else int(within.argmin())
+    return NULL if not len(known) or within.min() > RADIUS else int(within.argmin())

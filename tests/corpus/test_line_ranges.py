@@ -8,11 +8,12 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.corpus.batches import Entries, WordSource, refer
+from dedup.corpus.batches import Batch, WordSource, sign, sign_lines
 from dedup.corpus.job import Job
 from dedup.corpus.reading import jsonl
 from dedup.corpus.reading.documents import Item, Position, ReadOptions, Rejected
@@ -34,10 +35,11 @@ GOOD = [
 ]
 BAD = [b"", b"  ", b"no", b'{"text": 7}', b"\xff", b'{"text": "' + b"long " * 40 + b'"}']
 OPTIONS = ReadOptions(max_bytes=150)
+NOTHING = sign([], "words", with_words=False)
 
 
-def ranges_of(file: CorpusFile, after: Position | None = None) -> list[LineRange]:
-    return list(find_line_ranges(file, 0, OPTIONS, after, with_words=False))
+def ranges_of(file: CorpusFile, after: Position | None = None, options: ReadOptions = OPTIONS) -> list[LineRange]:
+    return list(find_line_ranges(file, 0, options, after, with_words=False))
 
 
 def by_ranges(ranges: list[LineRange]) -> list[Item]:
@@ -45,7 +47,7 @@ def by_ranges(ranges: list[LineRange]) -> list[Item]:
     found: list[Item] = []
     for each in ranges:
         for item in each.read():
-            found += [item] if isinstance(item, Rejected) else each.find(Entries.of([item]).places)
+            found += [item] if isinstance(item, Rejected) else each.find(Batch.of([item], NOTHING).places)
     return found
 
 
@@ -85,7 +87,8 @@ def test_words_are_kept_or_made_anew(tmp_path: Path) -> None:
     with closing(WordSource(files, ReadOptions())) as source:
         assert source.words(deflate(words)) == source.words(zlib.compress(words)) == words
         assert zlib.decompress(deflate(words)) == words
-        reference = refer(0, len(line) + 3, len(line))
+        *_, lines = ranges_of(files[0], options=ReadOptions())
+        [reference] = sign_lines(lines, "words").kept_words(np.arange(1))
         assert source.words(reference) == words
         (tmp_path / "a.jsonl").write_bytes(b"{}\n")
         with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
@@ -96,7 +99,7 @@ def test_a_file_that_changes_under_the_run_ends_it_with_one_line(tmp_path: Path)
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD[0] + b"\n" + GOOD[1] + b"\n")
     [lines] = ranges_of(find_files([path]).files[0])
-    places = Entries.of(list(lines.read())).places
+    places = sign_lines(lines, "words").places
     path.write_bytes(GOOD[0])
     with pytest.raises(InputError, match=r"a\.jsonl: changed while it was read"):
         list(lines.find(places))

@@ -16,9 +16,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from dedup.corpus.batches import sign
+from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
-from dedup.corpus.table import Lengths
+from dedup.corpus.document_table import Lengths
 from dedup.ledger import cluster_joins as joining
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.report.contents import Selection
@@ -385,7 +385,7 @@ def test_a_crawl_keeps_what_it_has_stored_unless_copies_are_swapped(tmp_path: Pa
 
 
 def decided(deduplicator: CorpusDeduplicator, texts: dict[str, str]) -> dict[str, Decision]:
-    return {key: deduplicator.decide_one(sign(key, text, "words")) for key, text in texts.items()}
+    return {key: deduplicator.decide_one(sign_one(key, text, "words")) for key, text in texts.items()}
 
 
 STORIES = {"a": FIRST, "b": SECOND, "twin": SECOND.upper(), "c": BOTH, "later": extended(SECOND, 1, "later")}

@@ -13,7 +13,7 @@ import pytest
 
 from dedup import DedupSettings, Mode, Verdict, find_scheme
 from dedup.cli.main import main
-from dedup.corpus.batches import sign
+from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.index import SavedIndex
 from dedup.corpus.index_tools import Query
@@ -123,7 +123,7 @@ def test_files_and_pairs_are_decided_like_a_crawl(scheme: str, mode: Mode, tmp_p
     values: dict[str, Any] = {"scheme": scheme, "mode": mode}
     crawled = decided(texts, f"sqlite:///{tmp_path / 'dedup.db'}", **values)
     with closing(CorpusDeduplicator(DedupSettings(**values), tmp_path)) as corpus:
-        assert [corpus.decide_one(sign(str(n), text, scheme)) for n, text in enumerate(texts)] == crawled
+        assert [corpus.decide_one(sign_one(str(n), text, scheme)) for n, text in enumerate(texts)] == crawled
     decider = PairDecider(DedupSettings(**values))
     first, *others = (find_scheme(scheme).signature(text) for text in texts)
     rules = [decider.decide(first, other).rule for other in others]

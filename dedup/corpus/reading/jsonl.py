@@ -112,34 +112,6 @@ RANGE_BYTES = 1 << 21
 _LINE_FEED = b"\n"
 
 
-class ReadMemory:
-    """Memory that bytes of files are read to, again and again: fresh memory would cost more than reading does.
-
-    Args:
-        size: how many bytes are read at once, at first.
-    """
-
-    def __init__(self, size: int = RANGE_BYTES) -> None:
-        self._bytes = bytearray(size)
-
-    def read(self, file: FileIO, start: int, size: int) -> memoryview:
-        """Return bytes of a file, fewer where it ends; they stay until the next call.
-
-        Args:
-            file: the file.
-            start: where they begin.
-            size: how many they are.
-        """
-        if size > len(self._bytes):
-            self._bytes = bytearray(size)
-        view = memoryview(self._bytes)[:size]
-        return view[: os.preadv(file.fileno(), [view], start)]
-
-    def behind_last_line(self, size: int) -> int:
-        """Return where the last line feed of so many bytes that were read ends; 0 where there is none."""
-        return self._bytes.rfind(_LINE_FEED, 0, size) + 1
-
-
 @dataclass(frozen=True, slots=True)
 class LineRange:
     """Some lines of a file.
@@ -180,38 +152,35 @@ class LineRange:
         Raises:
             InputError: the file is not what it was when it was read.
         """
-        with open_again(self.file) as file:
-            for _, ordinal, offset, length in places.tolist():
-                line = read_record(file, self.file.name, offset, length)
-                position = Position(self.number, ordinal, offset)
-                try:
-                    yield document_of(line, self.file, position, self.options)
-                except BadRecordError:
-                    raise changed(self.file.name) from None
+        for (_, ordinal, offset, _), line in zip(places.tolist(), self.read_lines(places), strict=True):
+            try:
+                yield document_of(bytes(line), self.file, Position(self.number, ordinal, offset), self.options)
+            except BadRecordError:
+                raise changed(self.file.name) from None
 
-    def read_lines(self, start: int, end: int, memory: ReadMemory) -> tuple[memoryview, int, bool]:
-        """Read lines again, as bytes.
+    def read_lines(self, places: NDArray[Any]) -> list[memoryview]:
+        """Read some lines of this range again, with their ends; the last line of a file need not have one.
 
         Args:
-            start: where they begin, if the last one has no end; one byte before that otherwise.
-            end: where the last one ends.
-            memory: where they are read to; they stay until something else is.
-
-        Returns:
-            The bytes, where they begin in the file, and whether the last line has an end.
+            places: where they stand, see `find`.
 
         Raises:
             InputError: the file is not what it was when it was read.
         """
-        first = max(0, start - 1)
+        if not len(places):
+            return []
+        ends = places["offset"]
+        starts = ends - places["length"] - 1
+        first = max(0, int(starts[0]))
         with open_again(self.file) as file:
-            data = memory.read(file, first, end - first)
-        if len(data) < end - first:
+            data = os.pread(file.fileno(), int(ends[-1]) - first, first)
+        if len(data) < ends[-1] - first:
             raise changed(self.file.name)
-        has_end = data[-1] == _LINE_FEED[0]
-        if start - has_end < 0:
+        starts[-1] += not data.endswith(_LINE_FEED)
+        if starts[0] < 0:
             raise changed(self.file.name)
-        return data, first, has_end
+        view, spans = memoryview(data), zip((starts - first).tolist(), (ends - first).tolist(), strict=True)
+        return [view[start:end] for start, end in spans]
 
 
 def open_again(file: CorpusFile) -> FileIO:
@@ -226,7 +195,7 @@ def open_again(file: CorpusFile) -> FileIO:
         raise changed(file.name) from None
 
 
-def read_record(file: FileIO, name: str, offset: int, length: int) -> bytes:
+def read_line(file: FileIO, name: str, offset: int, length: int) -> bytes:
     """Return a line without its end.
 
     Args:
@@ -273,11 +242,10 @@ def find_line_ranges(
         OSError: the file cannot be read.
     """
     ordinal, start = (0, 0) if after is None else (after.ordinal, after.offset)
-    end = start
-    memory, is_end = ReadMemory(), np.empty(RANGE_BYTES, np.bool_)
+    end, is_end = start, np.empty(RANGE_BYTES, np.bool_)
     with FileIO(file.path) as source:
-        while block := memory.read(source, end, RANGE_BYTES):
-            size = memory.behind_last_line(len(block))
+        while block := os.pread(source.fileno(), RANGE_BYTES, end):
+            size = block.rfind(_LINE_FEED) + 1
             if not size:
                 # All of it is inside of one line.
                 end += len(block)
@@ -285,7 +253,7 @@ def find_line_ranges(
             end += size
             yield LineRange(file, number, options, with_words, ordinal, start, end)
             # Where lines are as short as those of documents, bytes.count takes three times as long.
-            np.equal(np.frombuffer(block[:size], np.uint8), ord(_LINE_FEED), out=is_end[:size])
+            np.equal(np.frombuffer(block, np.uint8, size), ord(_LINE_FEED), out=is_end[:size])
             ordinal, start = ordinal + int(np.count_nonzero(is_end[:size])), end
     if start < end:
         yield LineRange(file, number, options, with_words, ordinal, start, end)

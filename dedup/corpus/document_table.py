@@ -3,10 +3,13 @@
 Only documents of different contents stand here: a further copy of a text is never needed again.
 """
 
+# Compiled functions take nothing by name.
+# ruff: noqa: PLR0917
+
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,16 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.corpus.appending import LENGTH_BYTES, AppendingFile, open_at, require_length, write_all
-from dedup.corpus.key_map import Sketches, find_digest, insert_digests
+from dedup.compiled import compiled
+from dedup.compiled.bits import signed
+from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
+from dedup.corpus.key_map import NULL, Sketches
 from dedup.rules.documents import StoredDocument
 from dedup.signature.sketch import BANDS, Sketch
 
 FILES = ("documents", "keys", "words", "bands")
 """The names of the files, in the folder of the state."""
-
-NOWHERE = -1
-"""In the place of a leader, or of words, that there are none of."""
 
 ROW = np.dtype(
     [
@@ -62,13 +64,14 @@ def stored_document(number: int, row: Any, key: str) -> StoredDocument:
         text_digest=row["digest"].tobytes(),
         text_bytes=0,
         fingerprint=int(row["fingerprint"]),
-        sketch=_sketch(row),
+        sketch=sketch_of(row),
         indexed=bool(row["indexed"]),
-        leader_id=None if leader == NOWHERE else leader,
+        leader_id=None if leader == NULL else leader,
     )
 
 
-def _sketch(row: Any) -> Sketch:
+def sketch_of(row: Any) -> Sketch:
+    """Return the sketch of a row of the type `ROW`, or of `SIGNATURE`, without its numbers."""
     return Sketch(row["minima"].tobytes(), 0, int(row["tokens"]), int(row["shingles"]))
 
 
@@ -108,19 +111,7 @@ class Block(NamedTuple):
     bands: NDArray[np.uint64]
 
 
-class Buffers(NamedTuple):
-    """Where further documents are entered.
-
-    Attributes:
-        rows: of the type `ROW`.
-        slots: the table of digests, see `dedup.corpus.key_map.find_digest`.
-    """
-
-    rows: NDArray[Any]
-    slots: NDArray[np.uint32]
-
-
-class KnownDocuments:
+class DocumentTable:
     """Documents by number, from 0, in the order in which they were added.
 
     Args:
@@ -178,7 +169,7 @@ class KnownDocuments:
     def find(self, content: bytes) -> int | None:
         """Return the number of the document with a content, by its digest of 16 bytes."""
         low, high = np.frombuffer(content, np.uint64)
-        number: int = find_digest(self._slots, self._rows["digest"], low, high)
+        number: int = _find_digest(self._slots, self._rows["digest"], low, high)
         return None if number < 0 else number
 
     def add(
@@ -192,7 +183,6 @@ class KnownDocuments:
         words: bytes,
         leader: int | None,
         indexed: bool,
-        passed_on: bool = False,
     ) -> int:
         """Add a document.
 
@@ -205,73 +195,54 @@ class KnownDocuments:
             words: what is kept of its words, see `dedup.corpus.batches`; nothing: they are not.
             leader: the number of the leader of its cluster, if it is a duplicate.
             indexed: whether it stands in the index.
-            passed_on: whether it is kept, though it is a duplicate.
 
         Returns:
             Its number.
         """
-        number = self._count
-        self._make_room(1)
-        self._rows[number] = (
-            np.frombuffer(content, np.uint64),
-            fingerprint,
-            np.frombuffer(sketch.minima, np.uint64),
-            sketch.shingles,
-            sketch.tokens,
-            NOWHERE if leader is None else leader,
-            self._keys.append(key.encode()),
-            self._words.append(words) if words else NOWHERE,
-            indexed,
-            passed_on,
-        )
-        self._bands.append_many(bytes(BANDS_BYTES) if bands is None else bands.astype("<u8").tobytes())
-        self._count += 1
-        insert_digests(self._slots, self._rows["digest"], number, self._count)
-        return number
-
-    def buffers(self, count: int) -> Buffers:
-        """Make room for further documents that compiled code enters; `entered` counts them."""
-        self._make_room(count)
-        return Buffers(self._rows, self._slots)
-
-    def entered(
-        self,
-        keys: bytes,
-        key_bytes: NDArray[np.int64],
-        words: bytes,
-        word_bytes: NDArray[np.int64],
-        bands: bytes,
-    ) -> None:
-        """Count documents that were entered, and add what belongs to them.
-
-        Args:
-            keys: the keys of the new ones, each behind its length.
-            key_bytes: how many bytes each of them takes with its length, shape (n,).
-            words: the words of those that have some, each behind their length.
-            word_bytes: how many bytes these take, 0 where there are none, shape (n,).
-            bands: their bands.
-        """
-        rows = self._rows[self._count : self._count + len(key_bytes)]
-        rows["key"] = self._keys.end + np.cumsum(key_bytes) - key_bytes
-        rows["words"] = np.where(word_bytes, self._words.end + np.cumsum(word_bytes) - word_bytes, NOWHERE)
-        self._keys.append_many(keys)
-        self._words.append_many(words)
-        self._bands.append_many(bands)
-        self._count += len(rows)
+        rows = np.zeros(1, ROW)
+        rows["digest"], rows["minima"] = np.frombuffer(content, np.uint64), np.frombuffer(sketch.minima, np.uint64)
+        rows["fingerprint"], rows["shingles"], rows["tokens"] = fingerprint, sketch.shingles, sketch.tokens
+        rows["leader"], rows["indexed"] = NULL if leader is None else leader, indexed
+        bands = np.zeros(BANDS, np.uint64) if bands is None else bands
+        self.extend(Block(rows, [key.encode()], [words], bands[np.newaxis]))
+        return self._count - 1
 
     def extend(self, block: Block) -> None:
         """Add documents of different contents, none of which is there yet."""
-        first, count = self._count, len(block.rows)
-        rows, slots = self.buffers(count)
-        rows[first : first + count] = block.rows
-        insert_digests(slots, rows["digest"], first, first + count)
-        words = [each for each in block.words if each]
-        key_bytes, word_bytes = (
-            np.array([LENGTH_BYTES + len(each) if each else empty for each in some], np.int64)
-            for some, empty in ((block.keys, LENGTH_BYTES), (block.words, 0))
-        )
-        bands = block.bands.astype("<u8").tobytes()
-        self.entered(_behind_lengths(block.keys), key_bytes, _behind_lengths(words), word_bytes, bands)
+        first, end = self._count, self._count + len(block.rows)
+        self._make_room(len(block.rows))
+        self._rows["digest"][first:end] = block.rows["digest"]
+        _insert_digests(self._slots, self._rows["digest"], first, end)
+        self.commit(block)
+
+    def reserve(
+        self, digests: NDArray[np.uint64], has_digest: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give numbers to documents of contents that are not there yet; `commit` adds these.
+
+        Args:
+            digests: those of all documents of a batch, shape (n, 2).
+            has_digest: whether the digest says what a document is, shape (n,).
+
+        Returns:
+            The number that each got, and the document with the same content that each is a copy of; `NULL` for none.
+        """
+        self._make_room(len(digests))
+        numbers, originals = np.full(len(digests), NULL), np.full(len(digests), NULL)
+        known = self._rows["digest"]
+        _reserve(np.ascontiguousarray(digests), has_digest, self._slots, known, self._count, numbers, originals)
+        return numbers, originals
+
+    def commit(self, block: Block) -> None:
+        """Add the documents that got numbers from `reserve`, in the order of these."""
+        rows = self._rows[self._count : self._count + len(block.rows)]
+        rows[:] = block.rows
+        rows["key"] = self._keys.append_all(block.keys)
+        has_words = np.array([bool(each) for each in block.words], np.bool_)
+        rows["words"] = NULL
+        rows["words"][has_words] = self._words.append_all([each for each in block.words if each])
+        self._bands.append_raw(block.bands.astype("<u8").tobytes())
+        self._count += len(rows)
 
     def blocks(self, at_once: int) -> Iterator[Block]:
         """Yield all documents, as far as the last checkpoint made them safe, some at a time."""
@@ -279,7 +250,7 @@ class KnownDocuments:
         keys, words = ((data for _, data in file.read_all(file.end)) for file in (self._keys, self._words))
         for start in range(0, self._saved, at_once):
             rows = self._rows[start : min(start + at_once, self._saved)]
-            has_words = (rows["words"] != NOWHERE).tolist()
+            has_words = (rows["words"] != NULL).tolist()
             bands = np.fromfile(self._bands_path, "<u8", len(rows) * BANDS, offset=start * BANDS_BYTES)
             words_of_rows = [next(words) if each else b"" for each in has_words]
             yield Block(rows, list(islice(keys, len(rows))), words_of_rows, bands.reshape(-1, BANDS))
@@ -290,7 +261,7 @@ class KnownDocuments:
 
     def sketch(self, number: int) -> Sketch:
         """Return the sketch of a document, without its numbers."""
-        return _sketch(self._rows[number])
+        return sketch_of(self._rows[number])
 
     def key(self, number: int) -> str:
         """Return what a document is called."""
@@ -303,12 +274,12 @@ class KnownDocuments:
     def leader_of(self, number: int) -> int:
         """Return the number of the leader of a document's cluster, which may be its own."""
         leader = int(self._rows["leader"][number])
-        return number if leader == NOWHERE else leader
+        return number if leader == NULL else leader
 
     def words(self, number: int) -> bytes:
         """Return what was kept of the words of a document; nothing where nothing was."""
         place = int(self._rows["words"][number])
-        return b"" if place == NOWHERE else self._words.read(place)
+        return b"" if place == NULL else self._words.read(place)
 
     def checkpoint(self) -> Lengths:
         """Make all of it safe; return how much there is."""
@@ -333,9 +304,61 @@ class KnownDocuments:
             self._slots = np.zeros(1 << int(2 * len(self._rows) * _SLOTS_A_ROW).bit_length() - 1, np.uint32)
             # The first call of compiled code takes a while, in which workers could have something to do already.
             if self._count:
-                insert_digests(self._slots, self._rows["digest"], 0, self._count)
+                _insert_digests(self._slots, self._rows["digest"], 0, self._count)
 
 
-def _behind_lengths(strings: Sequence[bytes]) -> bytes:
-    """Return byte strings one behind the other, each behind its length, as an `AppendingFile` has them."""
-    return b"".join([len(each).to_bytes(LENGTH_BYTES, "little") + each for each in strings])
+@compiled
+def _find_digest(slots: NDArray[np.uint32], digests: NDArray[np.uint64], low: np.uint64, high: np.uint64) -> int:
+    """Return the number of the document whose digest has these two halves; -1 if none has.
+
+    Args:
+        slots: a hash table by open addressing: numbers of documents plus one, 0 where it is empty; its
+            length is a power of two.
+        digests: those of all documents, shape (n, 2).
+        low: the first half of the digest.
+        high: the second one.
+    """
+    mask = np.uint64(len(slots) - 1)
+    place = low & mask
+    while slots[place] != 0:
+        number = signed(slots[place]) - 1
+        if digests[number, 0] == low and digests[number, 1] == high:
+            return number
+        place = (place + np.uint64(1)) & mask
+    return -1
+
+
+@compiled
+def _insert_digests(slots: NDArray[np.uint32], digests: NDArray[np.uint64], start: int, end: int) -> None:
+    """Enter the documents from number `start` to before `end`; see `_find_digest`."""
+    mask = np.uint64(len(slots) - 1)
+    for number in range(start, end):
+        place = digests[number, 0] & mask
+        while slots[place] != 0:
+            place = (place + np.uint64(1)) & mask
+        slots[place] = np.uint32(number + 1)
+
+
+@compiled
+def _reserve(
+    digests: NDArray[np.uint64],
+    has_digest: NDArray[np.bool_],
+    slots: NDArray[np.uint32],
+    known: NDArray[np.uint64],
+    first: int,
+    numbers: NDArray[np.int64],
+    originals: NDArray[np.int64],
+) -> None:
+    """Do what `DocumentTable.reserve` does, with the digests of all documents and the number of the next one."""
+    number = first
+    for place in range(len(digests)):
+        if not has_digest[place]:
+            continue
+        original = _find_digest(slots, known, digests[place, 0], digests[place, 1])
+        if original >= 0:
+            originals[place] = original
+            continue
+        known[number, 0], known[number, 1] = digests[place, 0], digests[place, 1]
+        _insert_digests(slots, known, number, number + 1)
+        numbers[place] = number
+        number += 1
