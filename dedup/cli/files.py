@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
+import os
 import shlex
+import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dedup.cli.settings_options import add_settings_arguments
+from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
 from dedup.corpus.outputs import FORMATS
 from dedup.corpus.reading.documents import ReadOptions
-from dedup.corpus.reading.files import KNOWN, find_files, preloads
+from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
 from dedup.corpus.reading.streams import is_url
 from dedup.display import program
 from dedup.errors import InputError
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 OUTPUTS = ("kept", "dropped", "similar", "clusters", "rejected")
 """What is written, each into a file of its own."""
 
-_REJECTED = 3
+_REJECTED, _INTERRUPTED = 3, 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -159,10 +163,61 @@ def run(options: argparse.Namespace) -> int:
     keep_freed_memory()
     # Both take most of a second: what the workers need is loaded while this process loads the rest.
     load_ahead(preloads(found.files, read_options(options)))
-    with without_collections():
-        from dedup.cli.corpus_job import deduplicate  # noqa: PLC0415
+    return _deduplicate(options, found, outputs)
 
-    return deduplicate(options, found, outputs)
+
+def _deduplicate(options: argparse.Namespace, found: FoundFiles, outputs: dict[str, Path]) -> int:
+    """Do the job and print the report; return the exit status, see `run`."""
+    with without_collections():
+        from dedup.corpus.job import Job, require_writable, state_of, summary_lines, summary_object  # noqa: PLC0415
+        from dedup.corpus.run import run_job  # noqa: PLC0415
+        from dedup.corpus.state import Checkpoint  # noqa: PLC0415
+    settings = rule_settings(options)
+    if found.ignored:
+        say("files", f"left out {len(found.ignored):,} files of no known format, such as {found.ignored[0]}")
+    state = state_of(outputs, options.save_index)
+    require_writable(outputs, state, options.save_index, found.files, force=options.force)
+    job = Job(
+        files=found.files,
+        options=read_options(options),
+        settings=settings,
+        outputs=outputs,
+        state=state,
+        processes=options.processes or os.cpu_count() or 1,
+        limit=options.limit,
+        checkpoint_seconds=options.checkpoint,
+        against=options.against,
+        save_index=options.save_index,
+    )
+    # What was loaded stays: a look through all of it for what can be thrown away takes a tenth of a second.
+    gc.freeze()
+    saved = None if state is None else Checkpoint.load(state)
+    before = 0 if saved is None else saved.tally.documents
+    if saved is not None:
+        say("files", f"going on behind {before:,} documents of an interrupted run")
+    started = time.monotonic()
+    try:
+        result = run_job(job, sys.stderr)
+    except KeyboardInterrupt:
+        say("files", "stopped" if state is None else "stopped; the same command goes on where it was")
+        return _INTERRUPTED
+    if not result.tally.documents:
+        say("files", "there are no documents in the inputs: what is written is empty")
+    seconds = time.monotonic() - started
+    rejected = result.tally.rejected
+    # On a terminal the command to give next shall be the last line.
+    status = status_of("files", rejected, outputs.get("rejected"), are_allowed=options.allow_rejects)
+    if options.json:
+        print(json.dumps(summary_object(result, seconds)), flush=True)
+        return status
+    written = [path for name, path in outputs.items() if name != "rejected" or rejected]
+    written += [job.save_index] if job.save_index else []
+    command = next_command(options, result.tally, outputs)
+    documents = result.tally.documents - before
+    for line in summary_lines(result, len(job.files), written, seconds, documents, command=command):
+        print(line)
+    sys.stdout.flush()
+    return status
 
 
 def _outputs(options: argparse.Namespace) -> dict[str, Path]:

@@ -7,7 +7,6 @@ contents, by rising numbers that may have gaps; below `about` a row that says ho
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import zlib
 from bisect import bisect_right
@@ -22,10 +21,10 @@ from numpy.typing import NDArray
 
 from dedup.corpus.document_table import ROW, Block, DocumentTable, stored_document
 from dedup.corpus.key_map import NULL
-from dedup.corpus.outputs import sync_folder
 from dedup.corpus.reading.streams import load_pyarrow, parquet_damage
 from dedup.corpus.state import about_settings, locked
 from dedup.errors import IndexFileError, InputError, SettingsError
+from dedup.files import sync
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
@@ -192,7 +191,7 @@ def save(target: Path, settings: RuleSettings, blocks: Iterable[Block]) -> None:
     if target.exists():
         target.rename(old)
     new.rename(target)
-    sync_folder(target.parent)
+    sync(target.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -469,16 +468,15 @@ def _write(folder: Path, settings: RuleSettings, blocks: Iterable[Block]) -> Non
     ):
         path.mkdir(parents=True)
         given = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-        with (path / "part-00000.parquet").open("wb") as file:
-            with arrow.parquet.ParquetWriter(file, written, write_page_checksum=True, **given) as writer:
-                for table in tables:
-                    writer.write_table(table)
-            file.flush()
-            os.fsync(file.fileno())
+        part = path / "part-00000.parquet"
+        with arrow.parquet.ParquetWriter(part, written, write_page_checksum=True, **given) as writer:
+            for table in tables:
+                writer.write_table(table)
+        sync(part)
         (path / COMPLETE).touch()
-        sync_folder(path)
+        sync(path)
     for path in (folder / ROWS, folder):
-        sync_folder(path)
+        sync(path)
 
 
 def _tables(arrow: Any, schema: Any, blocks: Iterable[Block]) -> Iterator[Any]:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import time
 import zlib
+from bisect import bisect_left
 from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from dedup.corpus.batches import identity_of
 from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import Keyed, SavedIndex
+from dedup.corpus.key_map import NULL
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
 from dedup.ledger.identity import Identity
@@ -220,64 +222,45 @@ def add_crawled(database: Database, settings: RuleSettings, known: DocumentTable
     Raises:
         DatabaseError: the database cannot be read, a duplicate has no original, or a text no words.
     """
+    ids: list[int] = []
+    numbers: list[int] = []
     with database.read() as connection, Progress("adding", connection.scalar(_COUNT) or 0) as progress:
-        originals = _Adding(settings, known, database.name)
-        originals.add_all(connection, _KNOWN.where(documents.c.leader_id.is_(None)), progress)
-        duplicates = _Adding(settings, known, database.name, originals)
-        duplicates.add_all(connection, _KNOWN.where(documents.c.leader_id.is_not(None)), progress)
-    return Taken(len(originals.ids) + len(duplicates.ids), len(known))
+        for is_led in (False, True):
+            originals = len(ids)
+            chosen = documents.c.leader_id.is_not(None) if is_led else documents.c.leader_id.is_(None)
+            for row in connection.execute(_KNOWN.where(chosen), execution_options={"yield_per": _ROWS_AT_ONCE}):
+                progress.show(len(ids))
+                leader = None
+                if is_led:
+                    place = bisect_left(ids, row.leader_id, hi=originals)
+                    if place == originals or ids[place] != row.leader_id or numbers[place] == NULL:
+                        raise DatabaseError(
+                            f"database {database.name}: {row.key!r} is a duplicate of a document that leads no "
+                            "cluster; name a copy of the database that is whole, or crawl anew into a new one"
+                        )
+                    leader = numbers[place]
+                ids.append(row.id)
+                numbers.append(_add(row, leader, settings, known, database.name))
+    return Taken(len(ids), len(known))
 
 
-class _Adding:
-    """Adds rows of a database; of equal contents the first stands for all."""
-
-    def __init__(
-        self, settings: RuleSettings, known: DocumentTable, database: str, leaders: _Adding | None = None
-    ) -> None:
-        self._settings = settings
-        self._known = known
-        self._database = database
-        self._leaders = leaders
-        self.ids: list[int] = []
-        self.numbers: list[int] = []
-
-    def add_all(self, connection: Connection, statement: Select[Any], progress: Progress) -> None:
-        leaders = None if self._leaders is None else (np.array(self._leaders.ids), np.array(self._leaders.numbers))
-        before = 0 if leaders is None else len(leaders[0])
-        for row in connection.execute(statement, execution_options={"yield_per": _ROWS_AT_ONCE}):
-            leader = None
-            if leaders is not None:
-                place = int(np.searchsorted(leaders[0], row.leader_id))
-                if place == len(leaders[0]) or leaders[0][place] != row.leader_id or leaders[1][place] < 0:
-                    raise DatabaseError(
-                        f"database {self._database}: {row.key!r} is a duplicate of a document that leads no cluster; "
-                        "name a copy of the database that is whole, or crawl anew into a new one"
-                    )
-                leader = int(leaders[1][place])
-            progress.show(before + len(self.ids))
-            self.ids.append(row.id)
-            self.numbers.append(self._add(row, leader))
-
-    def _add(self, row: Any, leader: int | None) -> int:
-        """Add a document, if none of its content is there; return the number of that, -1 if there can be none."""
-        settings = self._settings
-        sketch = Sketch.from_bytes(bytes(row.sketch))
-        body_digest = None if row.body_digest is None else bytes(row.body_digest)
-        deflated = b"" if row.words is None else bytes(row.words)
-        fingerprint = to_unsigned(row.fingerprint)
-        identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
-        if identity is None:
-            return -1
-        number = self._known.find(identity)
-        if number is not None:
-            return number
-        is_left_out = settings.mode is Mode.PAPER and leader is not None
-        indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
-        if indexed and not deflated and settings.mode is not Mode.PAPER:
-            raise DatabaseError(
-                f"database {self._database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
-            )
-        bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
-        return self._known.add(
-            row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed
+def _add(row: Any, leader: int | None, settings: RuleSettings, known: DocumentTable, database: str) -> int:
+    """Add a document, if none of its content is there; return the number of that, `NULL` if there can be none."""
+    sketch = Sketch.from_bytes(bytes(row.sketch))
+    body_digest = None if row.body_digest is None else bytes(row.body_digest)
+    deflated = b"" if row.words is None else bytes(row.words)
+    fingerprint = to_unsigned(row.fingerprint)
+    identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
+    if identity is None:
+        return NULL
+    number = known.find(identity)
+    if number is not None:
+        return number
+    is_paper = settings.mode is Mode.PAPER
+    indexed = is_comparable(sketch.tokens, fingerprint, settings) and not (is_paper and leader is not None)
+    if indexed and not deflated and not is_paper:
+        raise DatabaseError(
+            f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
         )
+    bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
+    return known.add(row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dedup.corpus.index import require_free
+from dedup.corpus.outputs import discard_part
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile
-from dedup.corpus.state import Tally, about_settings
+from dedup.corpus.state import Checkpoint, Tally, about_settings
 from dedup.display import counted, exact_and_near, lost_text, plain, readable, unit_for
+from dedup.errors import InputError
 from dedup.progress import duration
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
@@ -60,6 +65,52 @@ class Job:
             "against": None if self.against is None else str(self.against),
             "save_index": None if self.save_index is None else str(self.save_index),
         }
+
+
+def state_of(outputs: dict[str, Path], save_index: Path | None) -> Path | None:
+    """Return the folder of a run's state: beside the first output, hidden, so that it is never read as an input."""
+    documents = [path for name, path in outputs.items() if name != "rejected"]
+    first = next(iter(documents), save_index or outputs.get("rejected"))
+    return None if first is None else first.with_name(f".{first.name}.state")
+
+
+def require_writable(
+    outputs: dict[str, Path], state: Path | None, save_index: Path | None, files: Iterable[CorpusFile], *, force: bool
+) -> None:
+    """Refuse to write where something is that must not be lost; clear away what may be.
+
+    Args:
+        outputs: where is written, by what goes into it.
+        state: the folder of the state of the run; None: nothing is written.
+        save_index: where an index is written, if one is.
+        files: what is read.
+        force: whether outputs are overwritten, and an interrupted run is forgotten.
+
+    Raises:
+        InputError: something is in the way.
+    """
+    inputs = {os.path.realpath(file.path) for file in files}
+    written = [*outputs.values(), *([save_index] if save_index else [])]
+    if len({path.resolve() for path in written}) < len(written):
+        raise InputError("two outputs are the same file: give each its own name")
+    for path in written:
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: its folder is not there; make it first")
+        if os.path.realpath(path) in inputs:
+            raise InputError(f"{path}: is one of the inputs; write to another file")
+    if state is None:
+        return
+    if force:
+        shutil.rmtree(state, ignore_errors=True)
+    is_going_on = not force and Checkpoint.load(state) is not None
+    for path in outputs.values():
+        if path.exists() and not (force or is_going_on):
+            raise InputError(f"{path}: is there already; write elsewhere, or give --force to overwrite it")
+    if save_index is not None:
+        require_free(save_index, force=force or is_going_on)
+    if not is_going_on:
+        for path in outputs.values():
+            discard_part(path)
 
 
 @dataclass(frozen=True)

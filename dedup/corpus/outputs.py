@@ -10,16 +10,16 @@ import shutil
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date, datetime, time
-from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import msgspec
 
-from dedup.corpus.appending import write_all
+from dedup.corpus.appending import open_at, write_all
 from dedup.corpus.reading.documents import ParquetRow
 from dedup.errors import InputError
+from dedup.files import replace_file
 
 # Lines of JSON without the end of the last one, values by column, or a row that goes from Parquet to Parquet.
 Row = bytes | dict[str, Any] | ParquetRow
@@ -152,21 +152,8 @@ def part_of(path: Path) -> Path:
 def write_json(path: Path, value: Any) -> None:
     """Write a file of JSON, all of it or nothing; it is there after a loss of power too."""
     new = path.with_name(f"{path.name}.new")
-    with new.open("w", encoding="utf-8") as file:
-        json.dump(value, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder safe against a loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    new.write_text(json.dumps(value), encoding="utf-8")
+    replace_file(new, path)
 
 
 def not_resumable(path: Path, found: str) -> InputError:
@@ -174,61 +161,14 @@ def not_resumable(path: Path, found: str) -> InputError:
     return InputError(f"{path}: cannot be resumed, {found}; start again without resuming")
 
 
-MOST_UNSAFE = 1 << 26
-
-
-class EarlySync:
-    """Hands what was written to the disk now and then, in a thread: at the end little is left to wait for.
-
-    Args:
-        file: the file, without a buffer; it is closed by `close`.
-    """
-
-    def __init__(self, file: FileIO) -> None:
-        self._file = file
-        self._thread = ThreadPoolExecutor(1)
-        self._syncing: Future[None] | None = None
-        self._unsafe = 0
-
-    def wrote(self, count: int) -> None:
-        """Count bytes that were written.
-
-        Raises:
-            OSError: the disk has not taken what was written before.
-        """
-        self._unsafe += count
-        if self._unsafe >= MOST_UNSAFE and (self._syncing is None or self._syncing.done()):
-            self._finish()
-            self._syncing = self._thread.submit(os.fsync, self._file.fileno())
-            self._unsafe = 0
-
-    def sync(self) -> None:
-        """Make all safe that was written.
-
-        Raises:
-            OSError: the disk has not taken it.
-        """
-        # The system tells of a failure once: it may have told the thread.
-        self._finish()
-        os.fsync(self._file.fileno())
-        self._unsafe = 0
-
-    def close(self) -> None:
-        """Close the file; what was written since the last `sync` may get lost."""
-        self._thread.shutdown()
-        self._file.close()
-
-    def _finish(self) -> None:
-        syncing, self._syncing = self._syncing, None
-        if syncing is not None:
-            syncing.result()
-
-
 MOST_WAITING = 1 << 20
+MOST_UNSAFE = 1 << 26
 
 
 class JsonlOutput(Output):
     """A JSONL file; a checkpoint is its length in bytes. Lines are written as they are.
+
+    Now and then a thread hands what was written to the disk: at the end little is left to wait for.
 
     Args:
         path: what it will be called.
@@ -241,46 +181,59 @@ class JsonlOutput(Output):
     def __init__(self, path: Path, resume_at: int | None = None) -> None:
         self._path = path
         self._part = part_of(path)
-        self._waiting = bytearray()
-        if resume_at is None:
-            self._file = FileIO(self._part, "w")
-            self._sync = EarlySync(self._file)
-            return
         size = self._part.stat().st_size if self._part.exists() else -1
-        if size < resume_at:
+        if resume_at is not None and size < resume_at:
             raise not_resumable(path, f"{self._part.name} is {'not there' if size < 0 else 'too short'}")
-        os.truncate(self._part, resume_at)
-        self._file = FileIO(self._part, "a")
-        self._sync = EarlySync(self._file)
+        self._file = open_at(self._part, resume_at or 0)
+        self._waiting = bytearray()
+        self._thread = ThreadPoolExecutor(1)
+        self._syncing: Future[None] | None = None
+        self._unsafe = 0
 
     def write(self, row: Row) -> None:
-        """Write a row."""
+        """Write a row.
+
+        Raises:
+            OSError: the disk does not take it, or has not taken what was written before.
+        """
         self._waiting += row if isinstance(row, bytes) else to_json(row)
         self._waiting += b"\n"
         if len(self._waiting) >= MOST_WAITING:
             self._write_waiting()
+            if self._unsafe >= MOST_UNSAFE and (self._syncing is None or self._syncing.done()):
+                self._wait_for_sync()
+                self._syncing = self._thread.submit(os.fsync, self._file.fileno())
+                self._unsafe = 0
 
     def checkpoint(self) -> int:
         """Make all rows so far safe; return where writing can be resumed."""
         self._write_waiting()
-        self._sync.sync()
+        # The system tells of a failure once: it may have told the thread.
+        self._wait_for_sync()
+        os.fsync(self._file.fileno())
+        self._unsafe = 0
         return self._file.tell()
 
     def close(self) -> None:
         """Finish the file and give it its name."""
         self.checkpoint()
-        self._sync.close()
-        self._part.replace(self._path)
-        sync_folder(self._path.parent)
+        self.suspend()
+        replace_file(self._part, self._path)
 
     def suspend(self) -> None:
         """Close what is open; what was written up to the last checkpoint stays."""
-        self._sync.close()
+        self._thread.shutdown()
+        self._file.close()
 
     def _write_waiting(self) -> None:
         waiting, self._waiting = self._waiting, bytearray()
         write_all(self._file, waiting)
-        self._sync.wrote(len(waiting))
+        self._unsafe += len(waiting)
+
+    def _wait_for_sync(self) -> None:
+        syncing, self._syncing = self._syncing, None
+        if syncing is not None:
+            syncing.result()
 
 
 def to_json(row: dict[str, Any] | ParquetRow) -> bytes:

@@ -8,14 +8,14 @@ written they become one: what is whole stays whole, and is written twice if ther
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
-from dedup.corpus.outputs import Output, Row, not_resumable, part_of, remove, sync_folder
+from dedup.corpus.outputs import Output, Row, not_resumable, part_of, remove
 from dedup.corpus.reading.documents import MEGABYTE, ParquetRow
 from dedup.corpus.reading.streams import load_pyarrow
+from dedup.files import replace_file, sync
 
 _ROWS_A_BLOCK = 1_000
 _GROUP_BYTES = 64 * MEGABYTE
@@ -108,8 +108,8 @@ class ParquetOutput(Output):
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-            _sync(self._part(self._parts))
-            sync_folder(self._folder)
+            sync(self._part(self._parts))
+            sync(self._folder)
             self._parts += 1
         return self._parts
 
@@ -123,8 +123,7 @@ class ParquetOutput(Output):
             whole.hardlink_to(self._part(0))
         else:
             self._join(whole)
-        whole.replace(self._path)
-        sync_folder(self._path.parent)
+        replace_file(whole, self._path)
         # Killed before this line, it is resumed with all parts; after it, the file is finished.
         done = self._folder.replace(self._folder.with_suffix(".done"))
         shutil.rmtree(done)
@@ -142,7 +141,6 @@ class ParquetOutput(Output):
         self._write_group()
         self._writer.close()
         self._writer = None
-        _sync(whole)
 
     def suspend(self) -> None:
         """Close what is open; parts up to the last checkpoint stay."""
@@ -156,8 +154,3 @@ def _schema(columns: dict[str, str], arrow: Any) -> Any:
     return arrow.schema(
         [(name, strings if kind == "strings" else arrow.type_for_alias(kind)) for name, kind in columns.items()]
     )
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -11,7 +11,7 @@ import dedup.cli
 from dedup.signature.schemes import named_schemes
 from tests.commands import run_dedup
 
-_NO_COMMANDS = {"main", "corpus_job", "settings_options"}
+_NO_COMMANDS = {"main", "settings_options"}
 
 
 def test_every_command_is_listed_and_what_is_for_research_at_the_end(tmp_path: Path) -> None:
