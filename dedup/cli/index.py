@@ -130,11 +130,13 @@ def _build_of_database(options: argparse.Namespace) -> int:
         settings = _settings(database, read_settings_options(options))
         compile_first("index build", *SIGNATURES, "files")
         with new_index(options.output, settings, force=options.force) as known:
-            taken = add_crawled(database, settings, known)
+            imported = add_crawled(database, settings, known)
     if options.json:
-        print(json.dumps({"index": str(options.output), **taken._asdict()}))
+        print(json.dumps({"index": str(options.output), **imported._asdict()}))
         return 0
-    print(f"{options.output}: {taken.added:,} documents of different contents, of {taken.read:,} in {database.name}")
+    print(
+        f"{options.output}: {imported.added:,} documents of different contents, of {imported.read:,} in {database.name}"
+    )
     return 0
 
 

@@ -164,10 +164,10 @@ def new_index(target: Path, settings: RuleSettings, *, force: bool) -> Iterator[
     folder.mkdir(exist_ok=True)
     with locked(folder):
         try:
-            with closing(DocumentTable(folder)) as known:
-                yield known
-                known.checkpoint()
-                save(target, settings, known.blocks(AT_ONCE))
+            with closing(DocumentTable(folder)) as table:
+                yield table
+                table.checkpoint()
+                save(target, settings, table.blocks(AT_ONCE))
         finally:
             shutil.rmtree(folder)
 

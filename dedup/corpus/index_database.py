@@ -43,7 +43,7 @@ _ROWS_AT_ONCE = 1_000
 _KNOWN_KEYS = select(documents.c.key_digest)
 _COUNT = select(func.count()).select_from(documents).where(documents.c.text_digest.is_not(None))
 
-_KNOWN = (
+_STORED = (
     select(
         documents.c.id,
         documents.c.key,
@@ -143,12 +143,12 @@ def _write(connection: Connection, some: list[tuple[StoredDocument, bytes]], run
     rows = []
     plain = [Identity(document.key, document.key) for document, _ in some]
     digests = [identity.key_digest for identity in plain]
-    taken = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
+    used = {bytes(each) for each in connection.scalars(_KNOWN_KEYS.where(documents.c.key_digest.in_(digests)))}
     for (document, _), identity, key_digest in zip(some, plain, digests, strict=True):
         assert document.text_digest is not None
-        is_taken = key_digest in taken
-        taken.add(key_digest)
-        own = identity.separated(document.text_digest, None, has_text=True) if is_taken else identity
+        is_used = key_digest in used
+        used.add(key_digest)
+        own = identity.separated(document.text_digest, None, has_text=True) if is_used else identity
         rows.append(_row(document, own, run_id))
     connection.execute(insert(documents), rows)
     with_words = [{"text_digest": document.text_digest, "words": deflated} for document, deflated in some if deflated]
@@ -176,8 +176,8 @@ def _row(document: StoredDocument, identity: Identity, run_id: int) -> dict[str,
     }
 
 
-class Taken(NamedTuple):
-    """What was taken of a database.
+class Imported(NamedTuple):
+    """What an index has of a database.
 
     Attributes:
         read: how many documents it has whose content is known.
@@ -211,13 +211,13 @@ def mode_of(database: Database) -> str:
         return read_properties(connection)["mode"]
 
 
-def add_crawled(database: Database, settings: RuleSettings, known: DocumentTable) -> Taken:
+def add_crawled(database: Database, settings: RuleSettings, table: DocumentTable) -> Imported:
     """Add the documents of a database: first the originals, then the duplicates, each in the order of arrival.
 
     Args:
         database: an existing database.
         settings: those of its crawl, with its scheme and its mode.
-        known: where they are added.
+        table: where they are added.
 
     Raises:
         DatabaseError: the database cannot be read, a duplicate has no original, or a text no words.
@@ -228,7 +228,7 @@ def add_crawled(database: Database, settings: RuleSettings, known: DocumentTable
         for is_led in (False, True):
             originals = len(ids)
             chosen = documents.c.leader_id.is_not(None) if is_led else documents.c.leader_id.is_(None)
-            for row in connection.execute(_KNOWN.where(chosen), execution_options={"yield_per": _ROWS_AT_ONCE}):
+            for row in connection.execute(_STORED.where(chosen), execution_options={"yield_per": _ROWS_AT_ONCE}):
                 progress.show(len(ids))
                 leader = None
                 if is_led:
@@ -240,11 +240,11 @@ def add_crawled(database: Database, settings: RuleSettings, known: DocumentTable
                         )
                     leader = numbers[place]
                 ids.append(row.id)
-                numbers.append(_add(row, leader, settings, known, database.name))
-    return Taken(len(ids), len(known))
+                numbers.append(_add(row, leader, settings, table, database.name))
+    return Imported(len(ids), len(table))
 
 
-def _add(row: Any, leader: int | None, settings: RuleSettings, known: DocumentTable, database: str) -> int:
+def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTable, database: str) -> int:
     """Add a document, if none of its content is there; return the number of that, `NULL` if there can be none."""
     sketch = Sketch.from_bytes(bytes(row.sketch))
     body_digest = None if row.body_digest is None else bytes(row.body_digest)
@@ -253,7 +253,7 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, known: DocumentTa
     identity = identity_of(sketch.tokens, bytes(row.text_digest), body_digest)
     if identity is None:
         return NULL
-    number = known.find(identity)
+    number = table.find(identity)
     if number is not None:
         return number
     is_paper = settings.mode is Mode.PAPER
@@ -263,4 +263,4 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, known: DocumentTa
             f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"
         )
     bands = bands_of_words(zlib.decompress(deflated)) if deflated else None
-    return known.add(row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed)
+    return table.add(row.key, identity, fingerprint, sketch, bands, words=deflated, leader=leader, indexed=indexed)

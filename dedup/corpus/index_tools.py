@@ -178,7 +178,7 @@ def require_mergeable(sources: Sequence[SavedIndex]) -> None:
             raise InputError(f"{other.folder}: made with other settings than {first.folder} ({names}); build it anew")
 
 
-def merge(sources: Sequence[SavedIndex], known: DocumentTable) -> Merged:
+def merge(sources: Sequence[SavedIndex], table: DocumentTable) -> Merged:
     """Add the documents of some indexes, one index behind the other.
 
     Nothing is decided anew. Of equal contents the first stands, under its key; a key is but a name, so
@@ -188,21 +188,21 @@ def merge(sources: Sequence[SavedIndex], known: DocumentTable) -> Merged:
 
     Args:
         sources: the indexes, made with the same settings.
-        known: where the documents are added.
+        table: where the documents are added.
     """
     merged = Merged()
     keys: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
     for source in sources:
-        before = len(known)
-        keys.append(_add(source, known))
+        before = len(table)
+        keys.append(_add(source, table))
         merged.documents.append(len(source))
-        merged.added.append(len(known) - before)
+        merged.added.append(len(table) - before)
     of_all = np.concatenate(keys)
     merged.same_keys = len(of_all) - len(np.unique(of_all))
     return merged
 
 
-def _add(source: SavedIndex, known: DocumentTable) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _add(source: SavedIndex, table: DocumentTable) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     """Add the documents of an index; return a hash of the key of each that was added."""
     settings = source.settings
     numbers = np.empty(len(source), np.int64)
@@ -210,15 +210,15 @@ def _add(source: SavedIndex, known: DocumentTable) -> np.ndarray[tuple[int], np.
     added = 0
     for document, words, bands in track(source.documents(), "merging", len(source)):
         assert document.text_digest is not None
-        found = known.find(document.text_digest)
+        found = table.find(document.text_digest)
         if found is None:
             leader = None if document.leader_id is None else int(numbers[document.leader_id])
-            leader = _leader(document, leader, known, settings)
+            leader = _leader(document, leader, table, settings)
             # In the paper's mode no duplicate is indexed; this may be none any more.
             indexed = document.indexed or (
                 leader is None and is_comparable(document.sketch.tokens, document.fingerprint, settings)
             )
-            found = known.add(
+            found = table.add(
                 document.key,
                 document.text_digest,
                 document.fingerprint,
@@ -234,14 +234,14 @@ def _add(source: SavedIndex, known: DocumentTable) -> np.ndarray[tuple[int], np.
     return keys[:added]
 
 
-def _leader(document: StoredDocument, leader: int | None, known: DocumentTable, settings: RuleSettings) -> int | None:
+def _leader(document: StoredDocument, leader: int | None, table: DocumentTable, settings: RuleSettings) -> int | None:
     """Return who leads a document now, by the number that stands for its leader's content; nobody is led by a copy."""
     if leader is None:
         return None
-    stored = known.stored(leader)
+    stored = table.stored(leader)
     if stored.leader_id is None:
         return leader
-    similarity = compare(document.sketch, known.stored(stored.leader_id).sketch)
+    similarity = compare(document.sketch, table.stored(stored.leader_id).sketch)
     return stored.leader_id if belongs_to_cluster(similarity, settings) else None
 
 

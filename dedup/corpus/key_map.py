@@ -126,7 +126,7 @@ class KeyMap:
         most = MOST_READ if self._has_bands else _ALL
         if documents * count > _ENTRIES_A_HEAD * len(self._heads):
             self._heads = np.zeros(1 << (documents * count // _ENTRIES_A_HEAD).bit_length(), np.uint32)
-            _chain_anew(Chains(self._heads, self._entries, count, self._keys.tables, most), self._documents * count)
+            _rebuild_chains(Chains(self._heads, self._entries, count, self._keys.tables, most), self._documents * count)
         self._documents = documents
         return Chains(self._heads, self._entries, count, self._keys.tables, most)
 
@@ -322,8 +322,8 @@ def _chosen(
 
 
 @compiled
-def _chain_anew(chains: Chains, entries: int) -> None:
-    """Make the chains of entries for other heads: from the last entry to the first, each becomes the head."""
+def _rebuild_chains(chains: Chains, entries: int) -> None:
+    """Chain entries by other heads: from the last entry to the first, each becomes the head."""
     mask = np.uint32(len(chains.heads) - 1)
     for entry in range(entries - 1, -1, -1):
         if chains.entries[entry, 1] != _LEFT_OUT:

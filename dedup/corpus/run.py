@@ -279,11 +279,11 @@ def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
     """Begin with the documents of an index."""
     saved = SavedIndex(index)
     require_made_with(str(index), saved.named_settings, settings)
-    with closing(DocumentTable(folder)) as known, Progress("loading", len(saved)) as progress:
+    with closing(DocumentTable(folder)) as table, Progress("loading", len(saved)) as progress:
         for block in saved.blocks():
-            known.extend(block)
-            progress.show(len(known))
-        return known.checkpoint()._replace(earlier=len(known))
+            table.extend(block)
+            progress.show(len(table))
+        return table.checkpoint()._replace(earlier=len(table))
 
 
 async def _wait_for(decided: UnderWay | None) -> None:

@@ -70,7 +70,7 @@ def copies_of(signed: DataFrame, contents: DataFrame, equal: DataFrame) -> DataF
     )
 
 
-def named_by(rows: DataFrame, documents: DataFrame) -> DataFrame:
+def semi_join(rows: DataFrame, documents: DataFrame) -> DataFrame:
     """Return the documents that rows name by `id`, for a join with these.
 
     Where the rows are few, no other document is moved for it. Spark knows the size of what it has kept, but not of
@@ -114,7 +114,7 @@ def names_of(columns: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Known:
+class PriorIndex:
     """The documents of an earlier index.
 
     Attributes:
@@ -130,11 +130,11 @@ class Known:
     is_empty: bool = False
 
     @classmethod
-    def before(cls, rows: DataFrame | None, signed: DataFrame) -> Known:
+    def below(cls, rows: DataFrame | None, signed: DataFrame) -> PriorIndex:
         """Return the documents of an index with ids below those of new documents, in the same order.
 
         Args:
-            rows: of the columns `COLUMNS`; None: nothing is known.
+            rows: of the columns `COLUMNS`; None: there is none.
             signed: the new documents; their `id`.
 
         Raises:
@@ -154,8 +154,8 @@ class Known:
             )
         return cls(rows.withColumns({name: f.col(name) - shift for name in ("id", "leader")}), smallest, shift)
 
-    def behind(self, rows: DataFrame) -> DataFrame:
-        """Return rows of new documents with the ids that they have in the index behind those that are known.
+    def after_prior(self, rows: DataFrame) -> DataFrame:
+        """Return rows of new documents with the ids that they have in the index, behind those of it.
 
         Args:
             rows: their `id`, maybe `leader`, and other columns.
@@ -175,7 +175,7 @@ class Known:
         # Kept, so that Spark knows how few they are, and sends them to where the rows are read: their words stay there.
         return steps.keep("needed", ids).join(self.rows.drop("bands"), "id")
 
-    def equal_to(self, signed: DataFrame, steps: Steps) -> DataFrame:
+    def exact_matches(self, signed: DataFrame, steps: Steps) -> DataFrame:
         """Return the known documents that have the content of a new one, without their words and bands.
 
         Args:
@@ -394,25 +394,25 @@ def _differing(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[
     return differing
 
 
-def candidates_of(contents: DataFrame, known: Known, settings: RuleSettings, steps: Steps) -> DataFrame:
+def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings, steps: Steps) -> DataFrame:
     """Return the candidates of each document that has any which its sketch does not rule out.
 
     Args:
         contents: the new ones, see `dedup.spark.candidates.contents_of`.
-        known: those of an earlier index, all of which come before.
+        prior: those of an earlier index, all of which come before.
         settings: how far is looked.
         steps: keeps what is made on the way: Spark then knows how few there are, and sends them to where others lie.
 
     Returns:
         A row a document: its `id`, and the ids of its `candidates`, all earlier, the most similar first.
     """
-    asked, earlier = (each.where(is_comparable(settings)) for each in (contents, known.rows))
+    asked, earlier = (each.where(is_comparable(settings)) for each in (contents, prior.rows))
     keys = keys_in(asked, settings)
-    if not known.is_empty:
+    if not prior.is_empty:
         # Of what is known only little has keys that a new one has: the rest is not moved.
         keys = keys.union(keys_in(earlier, settings, marks_of(keys)))
     by_key = keys.repartition("key").sortWithinPartitions("key", "id")
-    shared = steps.keep("shared", _chosen(by_key.mapInArrow(partial(read, first_asked=known.end), READ)))
+    shared = steps.keep("shared", _chosen(by_key.mapInArrow(partial(read, first_asked=prior.end), READ)))
     ours = asked.select("id", "fingerprint", *SKETCH)
     stored = ours.union(earlier.select(*ours.columns))
     theirs = stored.toDF("candidate", *(f"their_{name}" for name in stored.columns[1:]))

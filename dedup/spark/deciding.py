@@ -28,7 +28,7 @@ from dedup.corpus.recording import related_row
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
-from dedup.spark.candidates import MEMBERSHIPS, MEMBERSHIPS_TYPE, Known, named_by
+from dedup.spark.candidates import MEMBERSHIPS, MEMBERSHIPS_TYPE, PriorIndex, semi_join
 from dedup.spark.signing import signatures_of, with_word_lists
 from dedup.spark.steps import Steps
 
@@ -103,14 +103,14 @@ class _Membership(NamedTuple):
 
 
 def decide(
-    documents: DataFrame, candidates: DataFrame, known: Known, settings: RuleSettings, steps: Steps
+    documents: DataFrame, candidates: DataFrame, prior: PriorIndex, settings: RuleSettings, steps: Steps
 ) -> DataFrame:
     """Decide the documents that have candidates.
 
     Args:
         documents: id, key and text of each, also of others.
         candidates: what `dedup.spark.candidates.candidates_of` returns.
-        known: the documents of an earlier index, which stay what they are.
+        prior: the documents of an earlier index, which stay what they are.
         settings: how matches are decided.
         steps: keeps what is made on the way.
 
@@ -119,13 +119,13 @@ def decide(
         whose cluster a document was since which other was decided, the last in the end.
     """
     edges = candidates.select("id", f.explode("candidates").alias("other"))
-    components = components_of(edges.where(f.col("other") >= known.end), steps)
+    components = components_of(edges.where(f.col("other") >= prior.end), steps)
     in_doubt = components.join(candidates, "id", "full_outer")
     in_doubt = steps.keep("in-doubt", in_doubt.withColumn("component", f.coalesce("component", "id")))
-    needed = in_doubt.select("component", f.explode("candidates").alias("id")).where(f.col("id") < known.end)
-    texts = named_by(in_doubt, documents.select("id", "key", "text"))
+    needed = in_doubt.select("component", f.explode("candidates").alias("id")).where(f.col("id") < prior.end)
+    texts = semi_join(in_doubt, documents.select("id", "key", "text"))
     of_new = texts.join(in_doubt, "id").select("component", "id", "key", "text", "candidates")
-    rows = of_new.unionByName(known.with_leaders(needed, steps), allowMissingColumns=True)
+    rows = of_new.unionByName(prior.with_leaders(needed, steps), allowMissingColumns=True)
     # All of a component in one task, whatever Spark makes of the number of tasks.
     together = rows.repartition("component").sortWithinPartitions("id")
     return together.drop("component").mapInArrow(with_word_lists(partial(_decide, settings=settings)), _COLUMNS)

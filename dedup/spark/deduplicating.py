@@ -17,7 +17,7 @@ from dedup.errors import InputError, SettingsError
 from dedup.rules.decision import DUPLICATES, Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.spark.candidates import Known, candidates_of, contents_of, copies_of, named_by
+from dedup.spark.candidates import PriorIndex, candidates_of, contents_of, copies_of, semi_join
 from dedup.spark.deciding import decide
 from dedup.spark.signing import sign_documents
 from dedup.spark.steps import Steps, Telling
@@ -90,14 +90,14 @@ def deduplicate(
     steps = Steps.of(documents.sparkSession, work, about_of_job(settings, about), telling)
     signed = steps.keep("signed", sign_documents(documents, settings))
     _require_ids(signed)
-    known = Known.before(against, signed)
-    equal = known.equal_to(signed, steps)
+    prior = PriorIndex.below(against, signed)
+    equal = prior.exact_matches(signed, steps)
     contents = steps.keep("contents", contents_of(signed, equal))
-    candidates = steps.keep("candidates", candidates_of(contents, known, settings, steps))
-    decided = steps.keep("decided", decide(documents, candidates, known, settings, steps))
+    candidates = steps.keep("candidates", candidates_of(contents, prior, settings, steps))
+    decided = steps.keep("decided", decide(documents, candidates, prior, settings, steps))
     memberships = decided.where(f.col("memberships").isNotNull()).select("id", "key", "memberships")
     copies = copies_of(signed, contents, equal)
-    copied = steps.keep("copied", _copied(copies, memberships.union(known.memberships_of(equal))))
+    copied = steps.keep("copied", _copied(copies, memberships.union(prior.memberships_of(equal))))
     found = decided.where(f.col("verdict").isNotNull()).select(*_RELATED)
     is_dropped = f.col("verdict").isin([each.value for each in DUPLICATES]) & f.col("kept").isNull()
     further = documents.drop("key", "text", _IDENTITY)
@@ -106,12 +106,12 @@ def deduplicate(
     clusters = _clusters(memberships, copied)
     return Deduplicated(
         kept=_kept(documents.drop(_IDENTITY), dropped, clusters),
-        dropped=dropped.join(named_by(dropped, further), "id"),
-        similar=similar.join(named_by(similar, further), "id"),
+        dropped=dropped.join(semi_join(dropped, further), "id"),
+        similar=similar.join(semi_join(similar, further), "id"),
         clusters=clusters,
         signed=signed,
-        contents=known.behind(_with_leaders(contents, memberships)),
-        texts=known.behind(documents.select("id", "text")),
+        contents=prior.after_prior(_with_leaders(contents, memberships)),
+        texts=prior.after_prior(documents.select("id", "text")),
     )
 
 

@@ -35,7 +35,7 @@ def names_in(spark: SparkSession, path: str) -> list[str]:
         return [status.getPath().getName() for status in system.listStatus(place)]
 
 
-def marks_of(spark: SparkSession, path: str) -> list[list[str | int]]:
+def stat_of(spark: SparkSession, path: str) -> list[list[str | int]]:
     """Return what tells a file, or what is in a folder, from what stands there later; see `exists`.
 
     Returns:
@@ -78,13 +78,13 @@ def _configuration(spark: SparkSession) -> Any:
 @contextmanager
 def _opened(spark: SparkSession, path: str) -> Iterator[tuple[Any, Any]]:
     """Give the file system of a path, and the path as Hadoop has it."""
-    with explained(path):
+    with translate_errors(path):
         place = _gateway(spark).org.apache.hadoop.fs.Path(path)
         yield place.getFileSystem(_configuration(spark)), place
 
 
 @contextmanager
-def explained(path: str) -> Iterator[None]:
+def translate_errors(path: str) -> Iterator[None]:
     """Say in one line what is wrong with a path.
 
     Raises:

@@ -132,9 +132,9 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
     return stored.select(f.col("number").alias("id"), *names_of(COLUMNS)[1:])
 
 
-def index_marks(spark: SparkSession, path: str) -> list[list[str | int]]:
-    """Return what tells an index from what it is once it has grown, see `dedup.spark.hadoop.marks_of`."""
-    return hadoop.marks_of(spark, f"{path}/{ROWS}")
+def index_stat(spark: SparkSession, path: str) -> list[list[str | int]]:
+    """Return what tells an index from what it is once it has grown, see `dedup.spark.hadoop.stat_of`."""
+    return hadoop.stat_of(spark, f"{path}/{ROWS}")
 
 
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:

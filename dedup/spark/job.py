@@ -36,7 +36,7 @@ from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
 from dedup.spark import hadoop
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
-from dedup.spark.index import copy_index, index_marks, load_index, require_free_index, save_index
+from dedup.spark.index import copy_index, index_stat, load_index, require_free_index, save_index
 from dedup.spark.reading import RemoteFile, find_remote_files, read, read_remote
 from dedup.spark.signing import signatures_of
 from dedup.spark.steps import Steps, Telling, about_of
@@ -330,7 +330,7 @@ def _about(spark: SparkSession, job: SparkJob, files: Sequence[CorpusFile] | Seq
     against = None
     if job.against is not None:
         root = _root(job.against)
-        against = [root, *index_marks(spark, root)]
+        against = [root, *index_stat(spark, root)]
     return {
         "inputs": digest(json.dumps(inputs).encode()).hex(),
         "fields": asdict(job.options),

@@ -197,7 +197,7 @@ def _binary_files(spark: SparkSession) -> DataFrameReader:
 
 
 def _listed(spark: SparkSession, path: str) -> list[RemoteFile]:
-    with hadoop.explained(path):
+    with hadoop.translate_errors(path):
         frame = _binary_files(spark).load(path)
     rows = frame.select("path", "length", f.unix_micros("modificationTime").alias("changed")).collect()
     found = [RemoteFile(row["path"], 0, row["length"], row["changed"] / 1e6) for row in rows]

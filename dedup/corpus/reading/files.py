@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dedup.corpus.reading.documents import CorpusDocument, ReadOptions
-from dedup.corpus.reading.streams import FileStatus, explained, find_remote, is_url, load_pyarrow, open_raw
+from dedup.corpus.reading.streams import FileStatus, find_remote, is_url, load_pyarrow, open_raw, translate_errors
 from dedup.errors import InputError
 from dedup.workers.pool import PRELOAD
 
@@ -133,7 +133,7 @@ def _check(found: Mapping[str, FileStatus | None], key_start: int, *, is_remote:
     """Check files one after the other, remote ones some at once, as each answer is waited for."""
 
     def check(path: str) -> CorpusFile | None:
-        with explained(path) if is_remote else nullcontext():
+        with translate_errors(path) if is_remote else nullcontext():
             return check_file(path, _printable(path), key_start, found[path])
 
     if not is_remote:

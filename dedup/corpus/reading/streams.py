@@ -127,7 +127,7 @@ def find_remote(url: str) -> tuple[str, dict[str, FileStatus]]:
         InputError: it cannot be read, or a package is missing.
     """
     fsspec = load_fsspec(url)
-    with explained(url):
+    with translate_errors(url):
         system, path = fsspec.core.url_to_fs(url)
         system.invalidate_cache()
         info = None if "*" in path else system.info(path)
@@ -157,7 +157,7 @@ def _status(info: dict[str, Any]) -> FileStatus:
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
+def translate_errors(url: str) -> Iterator[None]:
     """Say of a URL that was given why it cannot be read, and what to do.
 
     Raises:
