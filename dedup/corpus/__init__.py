@@ -6,7 +6,7 @@
     for item in read_documents(["crawl.warc.gz", "news/"]):
         print(item.reason if isinstance(item, Rejected) else item.key)
 
-`reading/` makes documents of files, `signing/` has batches of them signed in worker processes, `deciding/` decides
-them by what it knows in arrays, with `candidates/` that are near, `writing/` writes what is kept and dropped, `state/`
-says how far a run is, `saved/` keeps what is known for later runs, and `job/` is such a run.
+`reading/` makes documents of files, `batches.py` has batches of them signed in worker processes, `deciding.py` decides
+them by `document_table.py` and `key_map.py`, `recording.py` writes what is kept and dropped, `state.py` says how far a
+run is, `index.py` keeps its documents for later runs, and `run.py` is such a run.
 """

@@ -310,7 +310,7 @@ def test_an_interrupted_run_goes_on_with_the_same_command_only(
 
     def fail_at_the_end() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr("dedup.corpus.recording.ClusterWriter", lambda _: 1 / 0)
+            patch.setattr("dedup.corpus.recording.Recorder.write_clusters", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 main(["files", "in.jsonl", "-o", "out", "--force"])
 

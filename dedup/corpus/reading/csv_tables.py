@@ -22,7 +22,7 @@ from dedup.corpus.reading.streams import DAMAGE, Stream, TooLongError, why_damag
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read documents; a row's number is that of its first line. See `formats.py` for the rest."""
+    """Read documents; a row's number is that of its first line. See `portions.read_file` for the rest."""
     done = -1 if after is None else after.ordinal
     with Stream(file) as stream:
         rows = _Rows(stream, options.max_bytes, "\t" if ".tsv" in file.name.lower()[-8:] else ",")

@@ -66,7 +66,7 @@ class CorpusFile:
         path: where it is.
         name: what it is called in messages: the path as it was given, without what is not Unicode.
         key_start: where in `name` begins what documents are called that have no key of their own.
-        format: the name of the module in `readers/`.
+        format: the name of the module of this package that reads it.
         compression: `gzip`, `zstd`, or "" for none.
         size: its bytes.
         changed: what tells whether it is the one that it was; see `FileStatus`.

@@ -26,7 +26,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None, end: int | None = None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read documents; blank lines are none. See `formats.py` for arguments and what is yielded.
+    """Read documents; blank lines are none. See `portions.read_file` for arguments and what is yielded.
 
     Of a file that is not compressed reading stops at a line that begins at the byte `end` or behind it.
     """

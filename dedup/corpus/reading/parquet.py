@@ -49,7 +49,7 @@ def check(path: str, name: str) -> None:
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read documents; row groups before `after` are not touched. See `formats.py` for the rest."""
+    """Read documents; row groups before `after` are not touched. See `portions.read_file` for the rest."""
     with arrow_source(file.path) as source:
         yield from _read(source, file, number, options, after)
 

@@ -21,7 +21,7 @@ from dedup.corpus.reading.streams import DAMAGE, Stream, why_damaged
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read the document, called by its file. See `formats.py` for arguments and what is yielded."""
+    """Read the document, called by its file. See `portions.read_file` for arguments and what is yielded."""
     if after is not None:
         return
     # A file and not a line of it: its name alone says where it stands.

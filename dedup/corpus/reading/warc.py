@@ -163,7 +163,7 @@ def check(path: str, name: str) -> None:
 def read(
     file: CorpusFile, number: int, options: ReadOptions, after: Position | None
 ) -> Iterator[CorpusDocument | Rejected]:
-    """Read pages; all records are counted, and a damaged stretch as one. See `formats.py` for the rest."""
+    """Read pages; all records are counted, and a damaged stretch as one. See `portions.read_file` for the rest."""
     done = 0 if after is None else after.ordinal
     try:
         raw = BufferedReader(open_raw(file.path), 1 << 18)
