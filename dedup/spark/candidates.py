@@ -28,7 +28,7 @@ from dedup.rules.thresholds import Thresholds, may_be_alike
 from dedup.rules.verification import fewest_tokens, keys_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import MINIMA, Sketch, compare, containment_of, jaccard_of
-from dedup.spark.signing import numbers, rows_of, unsigned
+from dedup.spark.signing import MEMBERSHIPS, arrow_schema, numbers, rows_of, unsigned
 from dedup.spark.steps import Steps
 
 DIGEST = ("low", "high")
@@ -86,22 +86,7 @@ COLUMNS = (
 """Of each content one document: with the id of the leader of its cluster if that is another one, whether it can be a
 near-duplicate, its bands, and its words with a line feed between them, deflated, null where they are not kept."""
 
-MEMBERSHIPS = "array<struct<since:long,leader:long,leader_key:string,distance:int,similarity:double>>"
-"""In whose cluster a document was, since which document, and how near it is to that leader; the last is the present."""
-
-MEMBERSHIPS_TYPE = pa.list_(
-    pa.struct(
-        {
-            "since": pa.int64(),
-            "leader": pa.int64(),
-            "leader_key": pa.string(),
-            "distance": pa.int32(),
-            "similarity": pa.float64(),
-        }
-    )
-)
-"""The same, as Arrow has it."""
-
+_OF_MEMBERS = f"id long, key string, memberships {MEMBERSHIPS}"
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _SKETCH = ("minima", "shingles", "tokens")
 _COMPARED = ("fingerprint", *_SKETCH)
@@ -203,15 +188,13 @@ class PriorIndex:
             "id", "key", "leader", "leader_key", f.struct(*_COMPARED).alias("ours"), "theirs"
         )
         differing = f.bit_count(f.col("ours.fingerprint").bitwiseXOR(f.col("theirs.fingerprint")))
-        columns = f"id long, key string, memberships {MEMBERSHIPS}"
-        return pairs.withColumn("distance", differing).mapInArrow(_compare, columns)
+        return pairs.withColumn("distance", differing).mapInArrow(_compare, _OF_MEMBERS)
 
 
 def _compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        memberships = [[_membership(row)] for row in batch.to_pylist()]
-        columns = [batch.column("id"), batch.column("key"), pa.array(memberships, MEMBERSHIPS_TYPE)]
-        yield pa.RecordBatch.from_arrays(columns, ["id", "key", "memberships"])
+        rows = [{"id": row["id"], "key": row["key"], "memberships": [_membership(row)]} for row in batch.to_pylist()]
+        yield pa.RecordBatch.from_pylist(rows, arrow_schema(_OF_MEMBERS))
 
 
 def _membership(row: dict[str, Any]) -> dict[str, Any]:

@@ -28,8 +28,8 @@ from dedup.corpus.recording import related_row
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import BITS, distance
 from dedup.signature.sketch import Sketch, compare
-from dedup.spark.candidates import MEMBERSHIPS, MEMBERSHIPS_TYPE, PriorIndex, semi_join
-from dedup.spark.signing import signatures_of, with_word_lists
+from dedup.spark.candidates import PriorIndex, semi_join
+from dedup.spark.signing import MEMBERSHIPS, arrow_schema, signatures_of, with_word_lists
 from dedup.spark.steps import Steps
 
 
@@ -77,20 +77,6 @@ _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
     f"rule string, kept string, lost int, lost_bytes int, memberships {MEMBERSHIPS}"
 )
-_ROW = {
-    "id": pa.int64(),
-    "key": pa.string(),
-    "original": pa.string(),
-    "matched": pa.string(),
-    "verdict": pa.string(),
-    "distance": pa.int32(),
-    "similarity": pa.float64(),
-    "rule": pa.string(),
-    "kept": pa.string(),
-    "lost": pa.int32(),
-    "lost_bytes": pa.int32(),
-    "memberships": MEMBERSHIPS_TYPE,
-}
 _ROWS = 4096
 _ALL_BITS = (1 << BITS) - 1
 
@@ -143,7 +129,7 @@ def _decide(batches: Iterable[pa.RecordBatch], settings: RuleSettings) -> Iterat
 def _packed(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
     rows = list(rows)
     for start in range(0, len(rows), _ROWS):
-        yield pa.RecordBatch.from_pylist(rows[start : start + _ROWS], pa.schema(_ROW))
+        yield pa.RecordBatch.from_pylist(rows[start : start + _ROWS], arrow_schema(_COLUMNS))
 
 
 class _Task:

@@ -30,17 +30,9 @@ from dedup.errors import DedupError, InputError, reason_of
 from dedup.signature.batch import encoded
 from dedup.signature.signature import digest
 from dedup.spark import hadoop
+from dedup.spark.signing import arrow_schema
 
 COLUMNS = "id long, key string, text string, identity binary, record string, source string, reason string"
-_ROW = {
-    "id": pa.int64(),
-    "key": pa.string(),
-    "text": pa.string(),
-    "identity": pa.binary(),
-    "record": pa.string(),
-    "source": pa.string(),
-    "reason": pa.string(),
-}
 # No file has as many lines.
 _ORDINAL_BITS = 40
 _BYTES_A_TASK = 1 << 26
@@ -86,7 +78,7 @@ def rows_of_items(items: Iterable[Item]) -> Iterator[pa.RecordBatch]:
     """Yield what was read as rows of `COLUMNS`, some at a time."""
     rows = map(_row, items)
     while some := list(islice(rows, _ROWS)):
-        yield pa.RecordBatch.from_pylist(some, pa.schema(_ROW))
+        yield pa.RecordBatch.from_pylist(some, arrow_schema(COLUMNS))
 
 
 def _items(packed: bytes) -> Iterator[Item]:
