@@ -191,23 +191,21 @@ def merge(sources: Sequence[SavedIndex], table: DocumentTable) -> Merged:
         table: where the documents are added.
     """
     merged = Merged()
-    keys: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
     for source in sources:
         before = len(table)
-        keys.append(_add(source, table))
+        _add(source, table)
         merged.documents.append(len(source))
         merged.added.append(len(table) - before)
-    of_all = np.concatenate(keys)
-    merged.same_keys = len(of_all) - len(np.unique(of_all))
+    # A set of all keys would take more memory than the rest.
+    hashes = (int.from_bytes(digest(key.encode())[:8], "little") for key in table.keys(np.arange(len(table))))
+    merged.same_keys = len(table) - len(np.unique(np.fromiter(hashes, np.uint64, len(table))))
     return merged
 
 
-def _add(source: SavedIndex, table: DocumentTable) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Add the documents of an index; return a hash of the key of each that was added."""
+def _add(source: SavedIndex, table: DocumentTable) -> None:
+    """Add the documents of an index of which the contents are not there."""
     settings = source.settings
     numbers = np.empty(len(source), np.int64)
-    keys = np.empty(len(source), np.uint64)
-    added = 0
     for document, words, bands in track(source.documents(), "merging", len(source)):
         assert document.text_digest is not None
         found = table.find(document.text_digest)
@@ -228,10 +226,7 @@ def _add(source: SavedIndex, table: DocumentTable) -> np.ndarray[tuple[int], np.
                 leader=leader,
                 indexed=indexed,
             )
-            keys[added] = np.frombuffer(digest(document.key.encode()), np.uint64)[0]
-            added += 1
         numbers[document.id] = found
-    return keys[:added]
 
 
 def _leader(document: StoredDocument, leader: int | None, table: DocumentTable, settings: RuleSettings) -> int | None:
