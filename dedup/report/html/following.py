@@ -34,12 +34,14 @@ NEXT = 20_000
 SILENT_SECONDS = 60.0
 """How long a run may decide nothing, and nobody hold a lease of it, until it counts as killed: as long as a lease."""
 
+SHARE_OF_RECOUNTS = 50
+"""How many times as long as all verdicts are counted they are then counted from the last one that was seen on."""
+
 _RATE_SECONDS = 30.0
 # More than any crawl decides in that time.
 _DECIDED_LATELY = 20_000
-# Whoever only looks keeps no large database busy: a fifth of the time, and a fiftieth for counting all once more.
+# Whoever only looks keeps no large database busy.
 _SHARE_OF_TIME = 4
-_SHARE_OF_RECOUNTS = 50
 
 # The crawler's queue, where the database has one. This library imports nothing of the crawler, so it goes by names.
 _queue_runs = table("frontier_runs", column("id"), column("name"))
@@ -174,7 +176,7 @@ class Follower:
             self._counts[verdict, bool(is_kept)] += count
         self._run_id, self._last = run.id, top
         if is_anew:
-            self._recount = started + _SHARE_OF_RECOUNTS * (time.monotonic() - started)
+            self._recount = started + SHARE_OF_RECOUNTS * (time.monotonic() - started)
 
     def _totals(self) -> dict[str, int]:
         counts, copies = self._counts, {verdict.value for verdict in DUPLICATES}
@@ -209,7 +211,7 @@ def _state(run: _Run, quiet: float, lease: float | None, now: float) -> tuple[st
         now: the time, in seconds since 1970.
     """
     if run.finished is not None:
-        return "ended", f"it has ended: {run.outcome or 'finished'}"
+        return "ended", "" if run.outcome == "finished" else f"how it ended: {run.outcome}"
     if quiet <= SILENT_SECONDS or (lease is not None and lease > now):
         return "going on", f"nothing was decided for {quiet:.0f} seconds" if quiet > _RATE_SECONDS / 3 else ""
     if lease is None:

@@ -35,6 +35,7 @@ class FollowPage {
     const heading = { waiting: "Waiting for a crawl", "going on": `Crawling: ${decided}`, silent: `No sign of life: ${decided}`, ended: `The crawl has ended: ${decided}` }[state.state];
     // Who listens to the page is told what changed, and not all of it every time.
     if (byId("told").textContent !== heading) byId("told").textContent = heading;
+    byId("why").hidden = !state.told;
     byId("why").textContent = visible(state.told);
     byId("why").classList.toggle("review", state.state === "silent");
     document.title = heading;
