@@ -26,7 +26,7 @@ LATEST = 20
 """How many copies are named, and hosts."""
 
 MOST_QUEUED = 100_000
-"""How many queued pages are counted at most."""
+"""How many queued pages are counted at most; those under way come on top."""
 
 NEXT = 20_000
 """Of how many of them the hosts are counted."""
@@ -220,27 +220,31 @@ def _state(run: _Run, quiet: float, lease: float | None, now: float) -> tuple[st
 
 
 def _read_queue(connection: Connection, run: str) -> tuple[float | None, dict[str, Any] | None]:
-    """Return until when pages of a queue are taken, and what is queued; None and None where there is no queue."""
+    """Return until when pages of a queue are taken, and what is left to do; None and None where there is no queue."""
     if not connection.dialect.has_table(connection, _queue.name):
         return None, None
     run_id = connection.scalar(select(_queue_runs.c.id).where(_queue_runs.c.name == run))
     if run_id is None:
         return None, None
     of_run = _queue.c.run_id == run_id
-    # Workers have names: thus the index of what is taken serves.
-    lease = connection.scalar(select(func.max(_queue.c.lease_until)).where(of_run, _is_taken, _queue.c.worker > ""))
+    # Workers have names: thus the index of what is taken serves. Each has taken few.
+    own = select(_queue.c.host, func.count(), func.max(_queue.c.lease_until)).group_by(_queue.c.host)
+    under_way = connection.execute(own.where(of_run, _is_taken, _queue.c.worker > "")).all()
+    taken = Counter({host: number for host, number, _ in under_way})
+    leases = [until for _, _, until in under_way]
     some = select(_queue.c.id).where(of_run, _is_queued).limit(MOST_QUEUED + 1).subquery()
     queued = connection.scalar(select(func.count()).select_from(some)) or 0
     following = select(_queue.c.host).where(of_run, _is_queued).order_by(_queue.c.priority.desc(), _queue.c.id)
     next_ones = following.limit(NEXT).subquery()
     count = func.count()
-    by_host = select(next_ones.c.host, count).group_by(next_ones.c.host).order_by(count.desc(), next_ones.c.host)
-    hosts = [[cut_key(host), number] for host, number in connection.execute(by_host)]
-    return lease or 0.0, {
-        "queued": min(queued, MOST_QUEUED),
+    by_host = select(next_ones.c.host, count).group_by(next_ones.c.host)
+    hosts = taken + Counter({row[0]: row[1] for row in connection.execute(by_host)})
+    most = sorted(hosts.items(), key=lambda each: (-each[1], each[0]))
+    return max(leases, default=0.0), {
+        "left": taken.total() + min(queued, MOST_QUEUED),
         "is_more": queued > MOST_QUEUED,
-        "counted": min(queued, NEXT),
-        "hosts": hosts[:LATEST],
+        "counted": hosts.total(),
+        "hosts": [[cut_key(host), number] for host, number in most[:LATEST]],
         "host_count": len(hosts),
     }
 

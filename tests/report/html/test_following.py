@@ -92,7 +92,7 @@ def test_crawl_is_followed_from_before_its_beginning_to_its_end(database_url: st
             assert (state["state"], state["run"], state["told"]) == ("going on", "monday", "")
             assert state["counts"] == {"decided": 2, "kept": 1, "exact": 1, "near": 0, "similar": 0, "marked": 0}
             assert state["rate"] > 0
-            queue = {"queued": 3, "is_more": False, "counted": 3, "hosts": [["a.example", 3]], "host_count": 1}
+            queue = {"left": 5, "is_more": False, "counted": 5, "hosts": [["a.example", 5]], "host_count": 1}
             assert state["queue"] == queue
             [row] = state["latest"]
             assert (row["key"], row["original"]) == ("https://a.example/1", "https://a.example/0")
@@ -173,10 +173,10 @@ def test_long_queue_is_counted_in_part(crawl: Crawl, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(following, "MOST_QUEUED", 7)
     monkeypatch.setattr(following, "NEXT", 3)
     crawl.begin("monday")
-    crawl.queue("monday", 9)
+    crawl.queue("monday", 11, taken=2)
     with follower_of(crawl.database_url) as follower:
         queue = follower.look()["queue"]
-        assert queue == {"queued": 7, "is_more": True, "counted": 3, "hosts": [["a.example", 3]], "host_count": 1}
+        assert queue == {"left": 9, "is_more": True, "counted": 5, "hosts": [["a.example", 5]], "host_count": 1}
 
 
 def test_who_asks_at_once_gets_the_same_answer(crawl: Crawl) -> None:

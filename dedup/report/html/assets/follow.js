@@ -59,7 +59,7 @@ class FollowPage {
       tile("Near copies dropped", whole(counts.near)),
       ...more.map(([name, count]) => tile(name, whole(count))),
       ...(rate === null ? [] : [tile("Pages a second", rate.toLocaleString("en", { maximumFractionDigits: 1 }))]),
-      ...(queue ? [tile("Queued", whole(queue.queued) + (queue.is_more ? " or more" : ""))] : []),
+      ...(queue ? [tile("Queued or under way", whole(queue.left) + (queue.is_more ? " or more" : ""))] : []),
     );
   }
 
@@ -93,10 +93,10 @@ class FollowPage {
     const now = JSON.stringify(queue);
     if (byId("queue").hidden || now === this.shown) return;
     this.shown = now;
-    const of = queue.counted < queue.queued ? `the next ${counted(queue.counted, "page")} of the queue` : "the queue";
+    const of = queue.counted < queue.left ? `the next ${counted(queue.counted, "page")} of the queue` : "the queue";
     const rows = queue.hosts.map(([host, count]) => [make("bdi", { dir: "ltr" }, visible(host)), whole(count)]);
     const rest = queue.host_count - rows.length;
-    byId("queue").replaceChildren(tableOf(`Hosts of ${of}, the most pages first`, [text("Host"), number("Queued")], rows), ...(rest > 0 ? [make("p.note", {}, `and ${counted(rest, "more host")}`)] : []));
+    byId("queue").replaceChildren(tableOf(`Hosts of ${of}, the most pages first`, [text("Host"), number("Queued or under way")], rows), ...(rest > 0 ? [make("p.note", {}, `and ${counted(rest, "more host")}`)] : []));
   }
 }
 
