@@ -231,7 +231,6 @@ def test_options_that_cannot_be_are_one_line(tmp_path: Path) -> None:
         done = run_dedup("review", "--follow", "--database", tmp_path / "crawl.db", *options, folder=tmp_path)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert "leave out --all-runs and --host" in done.stderr
-    (tmp_path / "notes.db").write_text("no database at all, " * 99, encoding="utf-8")
     done = run_dedup("review", "--database", tmp_path / "missing.db", folder=tmp_path)
     assert done.returncode == 1
     assert "run a crawl first" in done.stderr

@@ -96,7 +96,7 @@ class FollowPage {
     const of = queue.counted < queue.left ? `the next ${counted(queue.counted, "page")} of the queue` : "the queue";
     const rows = queue.hosts.map(([host, count]) => [make("bdi", { dir: "ltr" }, visible(host)), whole(count)]);
     const rest = queue.host_count - rows.length;
-    byId("queue").replaceChildren(tableOf(`Hosts of ${of}, the most pages first`, [text("Host"), number("Queued or under way")], rows), ...(rest > 0 ? [make("p.note", {}, `and ${counted(rest, "more host")}`)] : []));
+    byId("queue").replaceChildren(tableOf(`Hosts of ${of}, the most pages first`, [text("Host"), number("Pages")], rows), ...(rest > 0 ? [make("p.note", {}, `and ${counted(rest, "more host")}`)] : []));
   }
 }
 
