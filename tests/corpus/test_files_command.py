@@ -281,7 +281,7 @@ from dedup.cli.main import run_and_exit
 from dedup.corpus.reading import jsonl
 from dedup.corpus.state import Checkpoint
 
-line_ranges.RANGE_BYTES = 20_000
+jsonl.RANGE_BYTES = 20_000
 save, stop = Checkpoint.save, int(sys.argv.pop(1))
 
 def save_and_stop(self, folder):
