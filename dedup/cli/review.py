@@ -7,13 +7,14 @@ import io
 import sys
 import webbrowser
 from contextlib import closing, suppress
-from functools import partial
 from threading import Lock
+from typing import Any
 
 from dedup.cli.duplicates import add_selection, selected
 from dedup.errors import DedupError, SettingsError
-from dedup.ledger.forget import release
-from dedup.report.html.serving import ReviewServer
+from dedup.ledger.forget import release, take_back
+from dedup.report.html.full_texts import texts_of
+from dedup.report.html.serving import Pairs, ReviewServer
 from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
@@ -27,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
         "Look at what was dropped, in a browser on this machine. What is marked as no duplicate there is released at "
-        "once: the next crawl that sees it keeps it. Ctrl-C ends it."
+        "once: the next crawl that sees it keeps it. Both texts of a pair stand in full there. Ctrl-C ends it."
     )
     add_selection(parser)
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
@@ -44,9 +45,9 @@ def run(options: argparse.Namespace) -> int:
         page = io.StringIO()
         with open_report(database, selection) as report:
             write_review(report, database, page)
-        mark = partial(_release, database, Lock())
+        acts = _Acts(database)
         try:
-            server = ReviewServer(page.getvalue().encode(), mark, options.port)
+            server = ReviewServer(page.getvalue().encode(), acts.mark, acts.read_texts, options.port)
         except OSError as error:
             raise DedupError(f"--port {options.port}: {error.strerror}; leave it out for a free one") from None
         with server:
@@ -59,7 +60,23 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _release(database: Database, lock: Lock, original: str, key: str) -> str:
-    with lock:
-        found = vars(release(database, [(original, key)]))
-    return next(name for name, keys in found.items() if keys)
+class _Acts:
+    """What the page asks for, one request at a time: comparing long texts takes memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = Lock()
+
+    def mark(self, pairs: Pairs, is_undone: bool) -> list[str]:
+        with self._lock:
+            if is_undone:
+                taken = set(take_back(self._database, pairs))
+                return ["taken" if key in taken else "left" for _, key in pairs]
+            found = release(self._database, pairs)
+        # Of a page that is a copy in one pair alone, the last of these is true.
+        outcomes = {key: name for name in ("unknown", "moved", "kept", "released") for key in getattr(found, name)}
+        return [outcomes[key] for _, key in pairs]
+
+    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+        with self._lock:
+            return texts_of(self._database, keys)
