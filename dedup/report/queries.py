@@ -277,6 +277,7 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
             verdicts.c.kept,
             verdicts.c.rule,
             verdicts.c.lost,
+            verdicts.c.places,
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)

@@ -177,6 +177,7 @@ def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
         f.lit(None).cast("string").alias("kept"),
         f.lit(0).alias("lost"),
         f.lit(0).alias("lost_bytes"),
+        f.lit(0).alias("places"),
         _else("last.leader", f.col("first")).alias("cluster"),
         _else("last.leader_key", f.col("first_key")).alias("leader"),
     )

@@ -131,6 +131,8 @@ verdicts = Table(
     # What a near-duplicate says that nothing stored does: words, and their bytes in UTF-8.
     Column("lost", Integer),
     Column("lost_bytes", Integer),
+    # In how many places each of the two says what the other does not.
+    Column("places", Integer),
     Column("decided", Float, nullable=False),
     # In which batch of which process: its number at random, and how many batches it had decided before.
     Column("batch", BigInteger),

@@ -19,8 +19,8 @@ pytestmark = needs_chromium
 
 ROWS = (
     row("https://news.example/sure", similarity=0.95),
-    row("https://news.example/doubtful", similarity=0.56, distance=9, lost=9),
-    row("https://www.example/less", similarity=0.7, decided=NOON + 3 * DAY),
+    row("https://news.example/doubtful", similarity=0.56, distance=9, lost=9, places=4),
+    row("https://www.example/less", similarity=0.7, places=3, decided=NOON + 3 * DAY),
     row("https://www.example/same", verdict=EXACT, similarity=1.0, distance=0, rule="same_text"),
     row("https://news.example/other", "https://news.example/two", verdict=SIMILAR, similarity=0.6, rule="replaced"),
     row("https://news.example/%E6%B8%AF", "https://news.example/two", similarity=0.97),
