@@ -128,6 +128,8 @@ class RelatedRow(NamedTuple):
         lost: how many words the document says that nothing stored does, where it is a near-duplicate.
         places: in how many places each of the two says what the other does not, where it is one; see
             `dedup.rules.lost_text.LostText`.
+        title: what the document is called; empty where nobody knows.
+        original_title: likewise, of the original.
     """
 
     verdict: Verdict
@@ -143,6 +145,8 @@ class RelatedRow(NamedTuple):
     rule: str | None
     lost: int | None = None
     places: int | None = None
+    title: str = ""
+    original_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
