@@ -22,7 +22,8 @@ class Decided(NamedTuple):
 
 
 _RUN_ID = select(runs.c.id).where(runs.c.name == bindparam("run")).scalar_subquery()
-_OF_RUN = verdicts.c.run_id == _RUN_ID
+# The sum keeps a database from looking through all verdicts of the run for each part of them.
+_OF_RUN = verdicts.c.run_id + 0 == _RUN_ID
 # Another class, spider or run may have a document of the same key.
 _GIVEN = func.coalesce(documents.c.given_digest, documents.c.key_digest)
 _DIGESTS: BindParameter[Any] = bindparam("digests", expanding=True)
@@ -39,8 +40,7 @@ _DECIDED = select(_LAST.c.key_digest, verdicts.c.id, verdicts.c.verdict, verdict
 _IN_ORDER = (
     select(verdicts.c.id, _GIVEN)
     .join(documents, documents.c.id == verdicts.c.document_id)
-    # The sum keeps a database from sorting all verdicts of the run again for each part of them.
-    .where(verdicts.c.run_id + 0 == _RUN_ID, verdicts.c.id > bindparam("after"))
+    .where(_OF_RUN, verdicts.c.id > bindparam("after"))
     .order_by(verdicts.c.id)
     .limit(bindparam("most"))
 )
