@@ -124,8 +124,8 @@ class Feeds(FeedExporter):
     """Extension in the place of Scrapy's `FeedExporter`, which other spiders get; the same settings and options.
 
     - The feeds of the spider `site` are written when a crawl ends, whole, from the database: every page that its run
-      has kept and that is still stored, each once, also of a run that goes on. Of workers that share a run the last
-      one writes them.
+      has kept and that is still stored, each once, also of a run that goes on. Of workers that share a run the one
+      that ends it, or leaves it last, writes them.
     - A file appears, or is replaced, when it is whole. One that is there is replaced with `-O` only, or by the run
       that has written it and goes on.
     - A feed that cannot be written costs the others nothing: one line says how to write it again, and the status is 1.

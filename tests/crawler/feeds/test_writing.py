@@ -20,8 +20,21 @@ from scrapy.http import Response
 
 from settings import default
 from tests.conftest import PostgresqlServer
-from tests.crawling import ROOT, Crawl, ExitedError, Outcome, ask, crawl, crawl_command, crawl_here, crawl_site_here
-from tests.crawling import environment, finish, run, start
+from tests.crawling import (
+    ROOT,
+    Crawl,
+    ExitedError,
+    Outcome,
+    ask,
+    crawl,
+    crawl_command,
+    crawl_here,
+    crawl_site_here,
+    environment,
+    finish,
+    run,
+    start,
+)
 from tests.feeds import READERS, read_feed, urls_of
 from tests.localsite import LocalSite, Reply, article
 from tests.waiting import HANG, wait_until
