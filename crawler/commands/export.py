@@ -77,6 +77,7 @@ class Command(ScrapyCommand):
     async def _export(self, name: str) -> int:
         from scrapy import Spider
         from scrapy.crawler import Crawler
+        from scrapy.exceptions import NotConfigured
         from scrapy.statscollectors import StatsCollector
 
         from crawler.feeds.kept import choose_run
@@ -84,7 +85,7 @@ class Command(ScrapyCommand):
         from crawler.frontier.unfinished import find_begun
         from crawler.spider.site import SiteSpider
         from crawler.warc.recording import is_warc
-        from dedup.display import counted
+        from dedup.display import counted, plain
         from dedup.errors import SettingsError
         from dedup.sql.database import Database, require_file
         from dedup.stage.project import read_project_settings
@@ -103,27 +104,26 @@ class Command(ScrapyCommand):
         url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
         with (
             closing(Database(url, read_only=True)) as database,
-            closing(Database(settings.database_url, read_only=True)) as verdicts,
+            closing(Database(settings.database_url if settings.enabled else url, read_only=True)) as verdicts,
         ):
             require_file(database)
             require_file(verdicts)
             run = choose_run(database, verdicts, name)
             begun = find_begun(database, run)
-        feeds = Feeds(crawler)
+        try:
+            feeds = Feeds(crawler)
+        except NotConfigured:
+            raise SettingsError("no feed can be made of it, the line above says why") from None
         feeds.open_slots(crawler.spider)
-        # As in the crawl: several runs may have had the name, unless workers share it.
         is_left = begun is not None and not begun.is_over
-        since = (
-            begun.started
-            if begun is not None and is_left and not crawler.settings.getbool("CRAWLER_SHARED_RUN")
-            else 0.0
-        )
+        # As in the crawl: the name may be that of an earlier run too, unless workers share it.
+        is_shared = crawler.settings.getbool("CRAWLER_SHARED_RUN")
         status = 0
-        async for slot, error in feeds.write(run, since):
+        async for slot, count, error in feeds.write(run, begun.started if begun and is_left and not is_shared else 0.0):
             if error is not None:
-                sys.stderr.write(f"error: {error}\n")
+                sys.stderr.write(f"error: {plain(str(error))}\n")
                 status = 1
             else:
                 so_far = ", which is not finished" if is_left else ""
-                sys.stderr.write(f"{counted(slot.itemcount, 'page')} of run {run}{so_far}: {slot.uri}\n")
+                sys.stderr.write(f"{counted(count, 'page')} of run {plain(run)}{so_far}: {plain(slot.uri)}\n")
         return status

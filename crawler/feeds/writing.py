@@ -57,6 +57,9 @@ class FeedError(DedupError):
     """A feed could not be written."""
 
 
+_Written = tuple[FeedSlot, int, FeedError | None]
+
+
 class WholeFileStorage(FileFeedStorage):
     """A file that is written beside its place, and takes that when it is whole.
 
@@ -209,13 +212,13 @@ class Feeds(FeedExporter):
                 command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
                 logger.warning("feed %s is not written; once the database is there: %s", slot.uri, command)
             return
-        async for slot, error in self.write(run, self._since):
+        async for slot, _, error in self.write(run, self._since):
             if error is not None:
                 self._tell(slot, error, run)
         await self.crawler.signals.send_catch_log_async(signals.feed_exporter_closed)
 
-    async def write(self, run: str, since: float) -> AsyncIterator[tuple[FeedSlot, FeedError | None]]:
-        """Write the feeds, one after the other, and yield each of them, with what went wrong.
+    async def write(self, run: str, since: float) -> AsyncIterator[_Written]:
+        """Write the feeds, one after the other, and yield each of them, its pages, and what went wrong.
 
         Args:
             run: the name of the run.
@@ -233,13 +236,15 @@ class Feeds(FeedExporter):
                 kept = KeptPages(database, verdicts if settings.enabled else None, wanted)
                 yield await self._write(slot, kept.read)
 
-    async def _write(self, slot: FeedSlot, read: Callable[[], list[Page]]) -> tuple[FeedSlot, FeedError | None]:
+    async def _write(self, slot: FeedSlot, read: Callable[[], list[Page]]) -> _Written:
+        count = 0
         try:
             while pages := await asyncio.to_thread(outages_of(self.crawler).survive, read):
                 for page in filter(slot.filter.accepts, pages):
                     slot.start_exporting()
                     cast("Any", slot.exporter).export_item(page)
                     slot.itemcount += 1
+                    count += 1
                     if slot.itemcount == slot.feed_options["batch_item_count"]:
                         await self._store(slot)
                         slot = self._next_batch(slot)
@@ -247,8 +252,8 @@ class Feeds(FeedExporter):
         except Exception as error:  # whatever a database, an exporter or a storage raises
             _discard(slot)
             self.crawler.stats.inc_value(f"feedexport/failed_count/{type(slot.storage).__name__}")
-            return slot, FeedError(f"feed {slot.uri} cannot be written: {_explain(error)}")
-        return slot, None
+            return slot, count, FeedError(f"feed {slot.uri} cannot be written: {_explain(error)}")
+        return slot, count, None
 
     async def _store(self, slot: FeedSlot) -> None:
         if not slot.itemcount and (slot.batch_id > 1 or not slot.store_empty):
