@@ -91,7 +91,8 @@ class Command(ScrapyCommand):
         from dedup.stage.project import read_project_settings
 
         crawler = Crawler(SiteSpider, self.settings)
-        crawler.spider, crawler.stats = Spider(SiteSpider.name), StatsCollector(crawler)
+        crawler.stats = StatsCollector(crawler)
+        crawler.spider = spider = Spider.from_crawler(crawler, SiteSpider.name)
         named = crawler.settings.getdict("FEEDS")
         if not named:
             raise SettingsError("name a file: scrapy export -o pages.jsonl")
@@ -114,7 +115,7 @@ class Command(ScrapyCommand):
             feeds = Feeds(crawler)
         except NotConfigured:
             raise SettingsError("no feed can be made of it, the line above says why") from None
-        feeds.open_slots(crawler.spider)
+        feeds.open_slots(spider)
         is_left = begun is not None and not begun.is_over
         # As in the crawl: the name may be that of an earlier run too, unless workers share it.
         is_shared = crawler.settings.getbool("CRAWLER_SHARED_RUN")

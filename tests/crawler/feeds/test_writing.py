@@ -480,3 +480,25 @@ def test_export_to_standard_output_has_all_pages_of_the_last_run_and_nothing_els
     assert [json.loads(line)["verdict"] for line in result.stdout.splitlines()] == ["unchanged"] * 2
     assert result.stderr == f"2 pages of run {RUN}, which is not finished: stdout:\n"
     assert scrapy(tmp_path, "export", "sunday", "-o", "-:csv", "-s", "FEED_EXPORT_FIELDS=url").stdout.count("\n") == 10
+
+
+class OtherPlace(BlockingFeedStorage):
+    """What is stored in a thread, elsewhere: in a file that the address names."""
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        self.path = Path(uri.partition("://")[2])
+
+    def _store_in_thread(self, file: IO[bytes]) -> None:
+        file.seek(0)
+        self.path.write_bytes(file.read())
+
+
+def test_export_knows_other_places_and_batches(tmp_path: Path, site: LocalSite) -> None:
+    crawl_some(tmp_path, site, {}, max_pages=5)
+    storages = json.dumps({"other": "tests.crawler.feeds.test_writing.OtherPlace"})
+    words = ["-s", f"FEED_STORAGES={storages}", "-s", "FEED_EXPORT_BATCH_ITEM_COUNT=3"]
+    result = scrapy(tmp_path, "export", "-o", f"other://{tmp_path}/%(batch_id)d.csv", *words)
+    assert (result.status, result.stderr.partition(" of run")[0]) == (0, "5 pages")
+    assert [len(read_feed(tmp_path / f"{number}.csv")) for number in (1, 2)] == [3, 2]
+    unknown = scrapy(tmp_path, "export", "-o", "nowhere://pages.csv")
+    assert (unknown.status, "Unknown feed storage scheme: nowhere" in unknown.stderr) == (2, True)
