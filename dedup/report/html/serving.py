@@ -5,12 +5,15 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from dedup.errors import DedupError
+
 ADDRESS = "127.0.0.1"
+HTML = "text/html; charset=utf-8"
 MOST_BYTES = 20_000
 """Of what a page sends: two keys of the most characters that a page holds."""
 
@@ -25,6 +28,9 @@ _HEADERS = {
 Mark = Callable[[str, str], str]
 """Acts on a pair, original and document, that a person says is none; returns what became of it, in a word."""
 
+Answers = Mapping[str, tuple[Callable[[], bytes], str]]
+"""What is served beside the page, by names: what makes it when it is asked for, and its kind."""
+
 
 class ReviewServer(ThreadingHTTPServer):
     """Serves one page to whoever knows its address, on this machine alone, and takes marks from that page.
@@ -36,6 +42,7 @@ class ReviewServer(ThreadingHTTPServer):
         page: the page.
         mark: what a mark does; called by one request at a time.
         port: where; 0: a free one.
+        answers: what else is served; called by several requests at a time.
 
     Attributes:
         url: its address, with the secret.
@@ -43,8 +50,8 @@ class ReviewServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, page: bytes, mark: Mark, port: int = 0) -> None:
-        self.page = page
+    def __init__(self, page: bytes, mark: Mark, port: int = 0, answers: Answers | None = None) -> None:
+        self.answers: Answers = {"": (lambda: page, HTML), **(answers or {})}
         self.mark = mark
         self.path = f"/{secrets.token_urlsafe(16)}/"
         super().__init__((ADDRESS, port), _Handler)
@@ -58,8 +65,15 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        if self._is_allowed(""):
-            self._send(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
+        name = self.path.rpartition("/")[2]
+        make, kind = self.server.answers.get(name, (None, ""))
+        if not self._is_allowed(name if make else ""):
+            return
+        assert make is not None
+        try:
+            self._send(HTTPStatus.OK, make(), kind)
+        except DedupError as error:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
 
     def do_POST(self) -> None:
         if not self._is_allowed("marks"):
@@ -90,9 +104,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._refuse(HTTPStatus.FORBIDDEN)
         return False
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def _refuse(self, status: HTTPStatus, why: str = "") -> None:
         self.close_connection = True
-        self._send(status, status.phrase.encode(), "text/plain")
+        self._send(status, (why or status.phrase).encode("utf-8", "replace"), "text/plain; charset=utf-8")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
         self.send_response(status)

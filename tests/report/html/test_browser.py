@@ -130,6 +130,12 @@ def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
     assert seen.page.locator("#list .row").count() < 30
     assert seen.page.locator("#list .row[aria-posinset='1']").count() == 0
     assert seen.keys()[-1] == "copy-4999"
+    # Those who do not see where rows stand read them in their order, also those that come back.
+    first = int(seen.page.get_attribute("#list .row >> nth=0", "aria-posinset"))
+    seen.page.evaluate("() => scrollBy(0, -400)")
+    seen.page.wait_for_selector(f"#list .row[aria-posinset='{first - 3}']", state="attached")
+    keys = seen.keys()
+    assert keys == sorted(keys)
 
 
 def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,14 +16,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from benchmarks.browser import WAY_OUT, find_chromium
 from dedup import DedupSettings
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.html.serving import MOST_BYTES, ReviewServer
 from dedup.rules.decision import Verdict
 from tests.commands import run_dedup
 from tests.crawls import Crawls, crawl_twice, document, text_of
-from tests.report.html.browsing import Seen
+from tests.report.html.browsing import Seen, in_chromium
 from tests.waiting import HANG
 
 PRINT = "https://print.example:8080/bridge"
@@ -135,8 +134,7 @@ def test_options_that_cannot_be_are_one_line(tmp_path: Path) -> None:
         assert "leave it out for a free one" in done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(find_chromium() is None, reason=f"needs Chromium: {WAY_OUT}")
+@in_chromium
 def test_mark_lets_the_next_crawl_keep_a_page(tmp_path: Path, browser: Any) -> None:
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
     crawl_twice(Crawls(url))

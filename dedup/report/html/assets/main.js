@@ -32,10 +32,15 @@ class ReportPage {
     this.openLinked();
   }
 
-  /** Open the pair that the address of the page names. */
+  /** Open the pair that the address of the page names, by its number, or by the key of what was dropped. */
   openLinked() {
-    const row = parseInt(/^#pair-(\d+)$/.exec(location.hash)?.[1] ?? "", 10);
-    if (!(row < this.pairs.size)) return;
+    const [, kind, name] = /^#(pair|copy)-(.+)$/.exec(location.hash) ?? [];
+    const row = kind === "copy" ? this.pairs.find(name) : parseInt(name, 10);
+    if (!(row < this.pairs.size)) {
+      byId("trouble").hidden = kind !== "copy";
+      byId("trouble").textContent = "The copy that the address names is not in this report.";
+      return;
+    }
     this.show(this.pairs.isDuplicate(row) ? "dropped" : "similar");
     this.dialog.open(this.list, this.list.items.indexOf(row));
   }
