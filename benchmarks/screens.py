@@ -9,7 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from io import StringIO
@@ -26,11 +26,15 @@ from crawler.frontier.leases import worker_name
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
+from dedup.report.html.full_texts import texts_of
 from dedup.report.html.page import write_follow_page
-from dedup.report.html.serving import ReviewServer
+from dedup.report.html.serving import Answers, Mark, ReviewServer
+from dedup.report.html.writing import write_review
+from dedup.report.queries import open_report
 from dedup.rules.documents import Document
-from dedup.sql.database import Database
+from dedup.sql.database import Database, open_existing_database
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -67,11 +71,11 @@ def run(*, out: Path | None = None) -> None:
         changes = folder / "changes.html"
         _command("duplicates", "--database", url, "--changes", "monday", "tuesday", "-o", str(changes))
         out.mkdir(parents=True, exist_ok=True)
-        with _followed(url) as going, _followed(url, "tuesday") as over:
+        with _followed(url) as going, _followed(url, "tuesday") as over, _reviewed(url, "demo") as review:
             for width, height in WIDTHS.items():
                 for mode in ("light", "dark"):
                     tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=mode)
-                    for view in _views(tab, report, changes, (going, over)):
+                    for view in _views(tab, report, changes, (going, over), review):
                         tab.screenshot(path=out / f"{view}-{width}-{mode}.png")
                     tab.close()
     print(f"written: {out}")
@@ -85,7 +89,7 @@ def _picture_of_readme(browser: Browser, report: Path, output: Path) -> None:
     print(f"written: {output}")
 
 
-def _views(tab: Page, report: Path, changes: Path, followed: tuple[str, str]) -> Iterator[str]:
+def _views(tab: Page, report: Path, changes: Path, followed: tuple[str, str], review: str) -> Iterator[str]:
     """Show one view after the other, and yield the name of each while it is shown."""
     _open(tab, report.as_uri())
     for view in _VIEWS:
@@ -111,6 +115,13 @@ def _views(tab: Page, report: Path, changes: Path, followed: tuple[str, str]) ->
     tab.click("dialog button.mark[data-said=yes]")
     _close(tab)
     yield "marked"
+    _open(tab, review)
+    tab.click("#tab-dropped")
+    tab.fill("#f-search", "bridge")
+    tab.locator("#list .row").first.press("Enter")
+    tab.press("dialog", "t")
+    tab.wait_for_selector("section.full")
+    yield "texts"
     _open(tab, changes.as_uri())
     yield "changes"
     tab.locator("#list .row").first.press("Enter")
@@ -205,12 +216,31 @@ def _followed(url: str, run: str = "") -> Iterator[str]:
     """Serve the page that follows a run, without a name the one that goes on; yield its address."""
     page = StringIO()
     write_follow_page(page)
-    mark: Callable[[str, str], str] = lambda original, key: "unknown"  # noqa: E731
-    with closing(Follower(lambda: url, run)) as follower:
-        answers = {"state": (follower.answer, "application/json")}
-        with ReviewServer(page.getvalue().encode(), mark, answers=answers) as server:
-            thread = Thread(target=server.serve_forever, daemon=True)
-            thread.start()
-            yield server.url
-            server.shutdown()
-            thread.join()
+    with (
+        closing(Follower(lambda: url, run)) as follower,
+        _served(page, follower.database, {"state": (follower.answer, "application/json")}) as address,
+    ):
+        yield address
+
+
+@contextmanager
+def _reviewed(url: str, run: str) -> Iterator[str]:
+    """Serve the report on a run as `dedup review` does; yield its address."""
+    page = StringIO()
+    with closing(open_existing_database(url)) as database:
+        with open_report(database, Selection(run=run)) as report:
+            write_review(report, database, page)
+        with _served(page, database) as address:
+            yield address
+
+
+@contextmanager
+def _served(page: StringIO, database: Database, answers: Answers | None = None) -> Iterator[str]:
+    mark: Mark = lambda pairs, _: ["unknown"] * len(pairs)  # noqa: E731
+    read_texts = partial(texts_of, database)
+    with ReviewServer(page.getvalue().encode(), mark, read_texts, answers=answers) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.url
+        server.shutdown()
+        thread.join()

@@ -13,13 +13,15 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from threading import Lock
+from typing import Any
 
 from dedup.cli.duplicates import add_selection, selected
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
-from dedup.ledger.forget import release
+from dedup.ledger.forget import release, take_back
 from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
-from dedup.report.html.serving import HTML, Answers, Mark, ReviewServer
+from dedup.report.html.full_texts import texts_of
+from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
 from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
         "Look at what was dropped, in a browser on this machine. What is marked as no duplicate there is released at "
-        "once: the next crawl that sees it keeps it. Ctrl-C ends it."
+        "once: the next crawl that sees it keeps it. Both texts of a pair stand in full there. Ctrl-C ends it."
     )
     add_selection(parser)
     parser.add_argument("--follow", action="store_true", help="show a crawl while it goes on, also one yet to begin")
@@ -69,13 +71,13 @@ def run(options: argparse.Namespace) -> int:
             }
         else:
             page = _write(database, selection)
-        _serve(page, partial(_release, follower, Lock()), answers, options)
+        _serve(page, _Acts(follower), answers, options)
     return 0
 
 
-def _serve(page: bytes, mark: Mark, answers: Answers, options: argparse.Namespace) -> None:
+def _serve(page: bytes, acts: _Acts, answers: Answers, options: argparse.Namespace) -> None:
     try:
-        server = ReviewServer(page, mark, options.port, answers)
+        server = ReviewServer(page, acts.mark, acts.read_texts, options.port, answers)
     except OSError as error:
         raise DedupError(f"--port {options.port}: {error.strerror}; leave it out for a free one") from None
     with server:
@@ -98,7 +100,23 @@ def _write_followed(follower: Follower, selection: Selection) -> bytes:
     return _write(follower.database, replace(selection, run=follower.find_run()))
 
 
-def _release(follower: Follower, lock: Lock, original: str, key: str) -> str:
-    with lock:
-        found = vars(release(follower.database, [(original, key)]))
-    return next(name for name, keys in found.items() if keys)
+class _Acts:
+    """What the page asks for, one request at a time: comparing long texts takes memory."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._lock = Lock()
+
+    def mark(self, pairs: Pairs, is_undone: bool) -> list[str]:
+        with self._lock:
+            if is_undone:
+                taken = set(take_back(self._follower.database, pairs))
+                return ["taken" if key in taken else "left" for _, key in pairs]
+            found = release(self._follower.database, pairs)
+        # Of a page that is a copy in one pair alone, the last of these is true.
+        outcomes = {key: name for name in ("unknown", "moved", "kept", "released") for key in getattr(found, name)}
+        return [outcomes[key] for _, key in pairs]
+
+    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+        with self._lock:
+            return texts_of(self._follower.database, keys)

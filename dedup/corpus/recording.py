@@ -38,6 +38,7 @@ RELATED = {
     "kept": "string",
     "lost": "int32",
     "lost_bytes": "int32",
+    "places": "int32",
     "source": "string",
 }
 """The columns of documents that were dropped, or are similar to others."""
@@ -64,8 +65,8 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
         Its `key`; the leader of the cluster that it belongs to, or resembles (`original`), and the member that it was
         found by (`matched`), often the same; `verdict`; the `distance` in bits of its fingerprint from that of the
         original, and the `similarity`, between 0 and 1; the short name of the `rule` that decided; why it is `kept`
-        though it is a copy, if it is; how many words it says that nothing kept does (`lost`), and their size. `source`
-        is missing.
+        though it is a copy, if it is; how many words it says that nothing kept does (`lost`), and their size; in how
+        many `places` document and original each say what the other does not. `source` is missing.
     """
     return {
         "key": key,
@@ -78,6 +79,7 @@ def related_row(key: str, decision: Decision) -> dict[str, Any]:
         "kept": decision.outcome.kept and decision.outcome.kept.value,
         "lost": decision.lost.words,
         "lost_bytes": decision.lost.bytes,
+        "places": decision.lost.places,
     }
 
 

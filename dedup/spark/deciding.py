@@ -75,7 +75,7 @@ def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    f"rule string, kept string, lost int, lost_bytes int, memberships {MEMBERSHIPS}"
+    f"rule string, kept string, lost int, lost_bytes int, places int, memberships {MEMBERSHIPS}"
 )
 _ROWS = 4096
 _ALL_BITS = (1 << BITS) - 1

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.runs.cancelling import cancel_run
 from dedup.report.html import following
 from dedup.report.html.following import SILENT_SECONDS, Follower
-from dedup.report.html.serving import HTML, ReviewServer
+from dedup.report.html.serving import HTML
 from dedup.report.queries import read_totals
 from dedup.sql.database import Database
 from tests.commands import run_dedup
@@ -31,7 +30,8 @@ from tests.crawls import document, text_of
 from tests.localsite import HTML as PAGE
 from tests.localsite import LocalSite, Reply
 from tests.report.html.browsing import Seen, in_chromium
-from tests.report.html.test_review import ask, serving
+from tests.report.html.reviewing import serving
+from tests.report.html.test_review import ask
 from tests.waiting import HANG
 
 HOSTILE = "https://evil.example/<img src=x onerror=\"document.title='owned'\">/\u202egnp.exe?a=%E6%B8%AF&b='#c"
@@ -325,9 +325,7 @@ def test_page_of_another_origin_learns_nothing_though_it_knows_the_address(crawl
     with closing(Follower(lambda: crawl.database_url)) as follower, LocalSite({"/": evil}) as site:
         asked: list[bytes] = []
         answers = {"state": (lambda: asked.append(b"") or follower.answer(), "application/json")}
-        with ReviewServer(b"", lambda original, key: "kept", answers=answers) as server:
-            thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-            thread.start()
+        with serving(b"", answers=answers) as (server, _):
             # Another port is of the same site, another name is not.
             for origin in (site.url, site.other_url):
                 page = browser.new_page()
@@ -337,8 +335,6 @@ def test_page_of_another_origin_learns_nothing_though_it_knows_the_address(crawl
                 page.wait_for_function("() => document.body.innerText === 'Forbidden'")
                 page.close()
             assert asked == []
-            server.shutdown()
-            thread.join()
 
 
 def evil(_: object) -> Reply:

@@ -9,7 +9,7 @@ const VIEWS = [
   { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
 ];
 const ABOUT = {
-  look: "The near copies that came closest to being kept: similarity below .75, or a short text. Open a pair to see which words differ, and to say that it is no copy.",
+  look: "The near copies that may be none: each of the two says something else in three places or more, or one is a short text. Open a pair to see which words differ, and to say that it is no copy.",
   dropped: "Every copy, with its original and the rule that decided.",
   similar: "These were kept. They resemble another page, but something in them differs that may matter.",
 };
@@ -22,10 +22,11 @@ class ReportPage {
     this.cluster = null;
     this.dialog = new PairDialog(byId("pair"), this.pairs, this.marks);
     this.list = new VirtualList(byId("list"), (row) => pairRow(this.pairs, this.marks, row), (row, place) => this.dialog.open(this.list, place));
-    this.clusterList = new VirtualList(byId("cluster-list"), (cluster) => clusterRow(this.pairs, cluster), (cluster) => this.openCluster(cluster));
+    this.clusterList = new VirtualList(byId("cluster-list"), (cluster) => clusterRow(this.pairs, this.marks, cluster), (cluster) => this.openCluster(cluster));
     this.makeTabs();
     this.makeFilters();
     byId("export").addEventListener("click", () => this.marks.save());
+    byId("undo").addEventListener("click", () => this.marks.undo());
     window.addEventListener("keydown", (event) => this.press(event));
     this.showMarks();
     this.show(data.counts.doubtful ? "look" : data.counts.dropped ? "dropped" : "numbers");
@@ -116,7 +117,7 @@ class ReportPage {
     byId(shown.panel).setAttribute("aria-labelledby", `tab-${id}`);
     if (shown.panel === "pairs") this.refresh();
     if (id === "clusters") this.clusterList.show((this.clusters ??= this.pairs.clusters()));
-    if (id === "hosts" && !byId("hosts").firstChild) byId("hosts").append(hostTable(this.data, this.pairs, (host) => this.openHost(host)));
+    if (id === "hosts" && !byId("hosts").firstChild) byId("hosts").append(hostTable(this.data, this.pairs, this.marks, (host) => this.openHost(host)));
     if (id === "numbers" && !byId("numbers").firstChild) this.drawNumbers();
   }
 
@@ -134,6 +135,8 @@ class ReportPage {
     this.list.show(rows);
     const cut = this.data.rows_cut;
     byId("count").textContent = counted(rows.length, "pair") + (cut && this.view !== "look" ? `; the page holds the ${whole(this.pairs.size)} most doubtful, ${whole(cut)} are cut` : "");
+    const buttons = groupButtons(this.marks, () => rows, `all ${counted(rows.length, "pair")} shown here`);
+    byId("all-shown").replaceChildren(...(rows.length > 1 ? ["All of them are", buttons] : []));
     this.showChip();
   }
 
@@ -165,16 +168,23 @@ class ReportPage {
   }
 
   showMarks() {
-    const lines = this.marks.lines().length;
-    byId("marks").hidden = !lines;
+    const count = this.marks.said.size;
+    byId("marks").hidden = !count;
+    byId("undo").hidden = !this.marks.last.length;
     const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
-    const next = this.marks.acts ? "what is no duplicate is released" : "next: dedup release DATABASE --marks marks.jsonl";
-    byId("marks-told").textContent = `${counted(lines, "mark")}, ${where}; ${next}`;
-    if (this.list) this.list.show(this.list.items);
+    const [next, command] = this.marks.acts ? ["what is no duplicate is released; measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["next:", "dedup release DATABASE --marks marks.jsonl"];
+    byId("marks-told").replaceChildren(`${counted(count, "mark")}, ${where}; ${next} `, make("code", {}, command));
+    for (const list of [this.list, this.clusterList]) {
+      if (!list) continue;
+      const place = list.box.contains(document.activeElement) ? document.activeElement.closest("[data-place]")?.dataset.place : undefined;
+      list.show(list.items);
+      if (place !== undefined) list.focus(Number(place));
+    }
   }
 
   press(event) {
-    if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (byId("pair").open || event.target.closest("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "u") this.marks.undo();
     if (event.key !== "/" || byId("pairs").hidden) return;
     event.preventDefault();
     byId("f-search").focus();
