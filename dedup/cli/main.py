@@ -38,7 +38,6 @@ _COMMANDS = {
 }
 _FOR_RESEARCH = {
     "evaluate": "precision and recall on labelled pairs of documents",
-    "lookups": "speed, size and recall of the published look-ups",
 }
 
 

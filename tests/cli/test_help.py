@@ -20,7 +20,7 @@ def test_every_command_is_listed_and_what_is_for_research_at_the_end(tmp_path: P
     modules = {each.name for each in iter_modules(dedup.cli.__path__)} - _NO_COMMANDS
     assert set(listed) == {name.replace("_", "-") for name in modules}
     assert listed[:3] == ["files", "explain", "duplicates"]
-    assert listed[-2:] == ["evaluate", "lookups"]
+    assert listed[-1] == "evaluate"
     assert shown.index("for research:") < shown.index("  evaluate")
     assert max(map(len, shown.splitlines())) <= 80
 
