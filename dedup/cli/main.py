@@ -54,8 +54,7 @@ Near-duplicates: drop and explain them.
 """
 _RESEARCH = f"""\
 for research:
-{_listed(_FOR_RESEARCH)}
-  --scheme    of explain and evaluate: published ways of making a simhash"""
+{_listed(_FOR_RESEARCH)}"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

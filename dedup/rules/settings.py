@@ -20,7 +20,6 @@ from dedup.rules.scope import Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import find_scheme, with_dictionary
-from dedup.signature.signature import BITS
 
 MAX_SECONDS = 86_400.0
 _BY_CAUTION: Any = None
@@ -55,7 +54,8 @@ class RuleSettings:
     On a command line each is `--set NAME=VALUE`.
 
     Attributes:
-        scheme: how signatures are made; a name in `dedup.signature.schemes`, of 64 bits.
+        scheme: how signatures are made: `words`; or `pairs`, which cuts Chinese into pairs of characters and needs no
+            dictionary.
         dictionary: words of Chinese: a file of words to add to jieba's, in the format of `jieba.load_userdict`;
             `only:FILE`, a whole dictionary instead of jieba's; `none`, jieba's own; empty: jieba's, and what was
             given to jieba in this process (`jieba.load_userdict` and the like). The scheme names them.
@@ -142,8 +142,10 @@ class RuleSettings:
         for name, limit in LIMITS[self.caution]._asdict().items():
             if getattr(self, name) is _BY_CAUTION:
                 object.__setattr__(self, name, limit)
-        bits = _bits_of("DEDUP_SCHEME", self.scheme)
-        _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
+        try:
+            find_scheme(self.scheme)
+        except SettingsError as error:
+            raise SettingsError(f"DEDUP_SCHEME = {self.scheme!r}: {error}") from None
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
@@ -233,13 +235,6 @@ def _require(holds: bool, name: str, value: object, expected: str) -> None:
 
 def _converted(setting: Field[Any], value: Any) -> Any:
     return _CONVERTERS[str(setting.type)](f"DEDUP_{setting.name.upper()}", value)
-
-
-def _bits_of(name: str, value: str) -> int:
-    try:
-        return find_scheme(value).bits
-    except SettingsError as error:
-        raise SettingsError(f"{name} = {value!r}: {error}") from None
 
 
 def _to_design(name: str, value: Any) -> TableDesign:

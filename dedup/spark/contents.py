@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import fewest_tokens
-from dedup.signature.schemes import find_scheme
 
 DIGEST = ("low", "high")
 """The columns of the digest of a content; both 0: it has no words."""
@@ -18,8 +16,7 @@ _FIRST = (*DIGEST, "id", "key", "tokens")
 
 def is_comparable(settings: RuleSettings) -> Column:
     """Return whether a content can be a near-duplicate, as `dedup.rules.verification.is_comparable` says."""
-    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
-    return (f.col("tokens") >= fewest_tokens(settings)) & (f.col("fingerprint") != without)
+    return f.col("tokens") >= fewest_tokens(settings)
 
 
 def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -24,7 +23,6 @@ from dedup.report.html.model import MOST_ROWS
 from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.signature.schemes import find_scheme
 from dedup.spark.signing import signatures_of
 
 _LARGEST = 5
@@ -61,16 +59,13 @@ class Written:
 
 def result_of(written: Written, settings: RuleSettings) -> Result:
     """Count what was written."""
-    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
     size = f.sum(f.octet_length("text"))
-    has_features = f.col("fingerprint") != without
     counted = (
         f.count("*"),
         f.count_if(f.col("tokens") == 0),
-        f.count_if((f.col("tokens") > 0) & ~has_features),
         f.count("reason"),
     )
-    [(documents, wordless, featureless, texts)] = written.signed.agg(*counted).collect()
+    [(documents, wordless, texts)] = written.signed.agg(*counted).collect()
     [(text_bytes, pages)] = written.documents.agg(size, f.count("reason")).collect()
     unanalysed = texts + pages
     [(kept, kept_bytes)] = written.kept.agg(f.count("*"), size).collect()
@@ -97,7 +92,6 @@ def result_of(written: Written, settings: RuleSettings) -> Result:
         rejected=rejected,
         unanalysed=unanalysed,
         wordless=wordless - unanalysed,
-        featureless=featureless,
         text_bytes=text_bytes or 0,
         saved_bytes=(text_bytes or 0) - (kept_bytes or 0),
         lost_bytes=near["lost_bytes"] if near else 0,

@@ -22,7 +22,7 @@ LOADING = "loading"
 """What the index is called, among the properties of a database, of which only a part has been loaded."""
 
 # What a scheme says of the word lists that it depends on; the version is another where there are any.
-_WORD_LISTS = re.compile(r"^\d+:|:(stop|only|dict)=[0-9a-f]+")
+_WORD_LISTS = re.compile(r"^\d+:|:(only|dict)=[0-9a-f]+")
 
 # The settings that other properties are taken from.
 _SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
@@ -235,7 +235,7 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
         if key in _SETTINGS:
             way_out = f"set {_SETTINGS[key]} = {found.get(key)!r}, or name another database"
         elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
-            way_out = "set DEDUP_DICTIONARY and stop words to those that it was made with, or name another database"
+            way_out = "set DEDUP_DICTIONARY to that which it was made with, or name another database"
         else:
             way_out = "fingerprints of two schemes cannot be compared: name another database"
         raise IncompatibleDatabaseError(

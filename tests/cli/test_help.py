@@ -8,7 +8,6 @@ from pkgutil import iter_modules
 import pytest
 
 import dedup.cli
-from dedup.signature.schemes import named_schemes
 from tests.commands import run_dedup
 
 _NO_COMMANDS = {"main", "corpus_job", "settings_options"}
@@ -34,4 +33,3 @@ def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command
         "--scheme",
         "--dictionary",
     ]
-    assert not {name for name in named_schemes() if name in shown} - {"words", "go"}

@@ -125,7 +125,6 @@ def test_every_default_is_read_back_from_its_text_form() -> None:
         ("lock_timeout", "2.5", 2.5),
         ("lock_timeout", 3, 3.0),
         ("scheme", "pairs", "pairs"),
-        ("scheme", "words/log/xxh3/64", "words/log/xxh3/64"),
         ("mode", "paper", Mode.PAPER),
         ("mode", Mode.PAPER, Mode.PAPER),
         ("tables", "6 choose 3", TableDesign(6, 3)),

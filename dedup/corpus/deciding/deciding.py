@@ -28,7 +28,6 @@ from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import Thresholds
 from dedup.rules.verification import fewest_tokens, keys_of
-from dedup.signature.schemes import find_scheme
 
 _COLUMNS = ("fingerprint", "minima", "shingles", "tokens")
 
@@ -70,7 +69,6 @@ class CorpusDeduplicator:
         self._source = words or WordSource()
         self._is_paper = settings.mode is Mode.PAPER
         self._fewest_tokens = fewest_tokens(settings)
-        self._without_features = np.uint64(find_scheme(settings.scheme).without_features)
         self._needed = Thresholds.of(settings)
         self._matcher = Matcher(settings)
         self._known = KnownDocuments(folder, lengths)
@@ -150,7 +148,6 @@ class CorpusDeduplicator:
         digests = np.ascontiguousarray(batch.rows["digest"])
         end = find_contents(digests, batch.has_digest, buffers.slots, buffers.rows["digest"], first, found)
         comparable = batch.rows["tokens"] >= self._fewest_tokens
-        comparable &= batch.rows["fingerprint"] != self._without_features
         entered = np.flatnonzero(found.numbers >= 0)
         has_words = comparable[entered] & (not self._is_paper)
         rows = buffers.rows[first:end]

@@ -23,7 +23,6 @@ from dedup.corpus.writing.tables import (
     RelatedWriter,
     common_schema,
 )
-from dedup.signature.schemes import find_scheme
 
 REPORTED = "report.jsonl"
 """What a report is made of, in the folder of the state: a line a document that is a copy, or similar."""
@@ -43,7 +42,6 @@ class Recorder:
 
     def __init__(self, job: Job, folder: Path, saved: Checkpoint | None) -> None:
         self.tally = Tally() if saved is None else saved.tally
-        self._without_features = find_scheme(job.settings.scheme).without_features
         self._clusters_path = job.outputs.get("clusters")
         self._memory = ReadMemory()
         outputs = {} if saved is None else saved.outputs
@@ -76,7 +74,7 @@ class Recorder:
         for place, reason in batch.unanalysed.items():
             self.tally.count_unanalysed(batch.source(place), reason)
         is_new = np.ones(len(batch), np.bool_)
-        tokens, fingerprints = batch.rows["tokens"], batch.rows["fingerprint"]
+        tokens = batch.rows["tokens"]
         for place, decision, leader in related:
             document = RelatedDocument.of(batch.key(place), batch.source(place), decision)
             self._write(self._reported, document)
@@ -91,7 +89,6 @@ class Recorder:
             is_new[place] = False
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._write(self._dropped, document)
-        self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
         kept = np.flatnonzero(is_new)
         is_new[list(batch.unanalysed)] = False
         wordless, sizes = np.count_nonzero(tokens[is_new] == 0), batch.rows["text_bytes"][is_new]

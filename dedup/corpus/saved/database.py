@@ -272,7 +272,7 @@ class _Adding:
         if number is not None:
             return number
         is_left_out = settings.mode is Mode.PAPER and leader is not None
-        indexed = is_comparable(sketch.tokens, fingerprint, settings) and not is_left_out
+        indexed = is_comparable(sketch.tokens, settings) and not is_left_out
         if indexed and not deflated and settings.mode is not Mode.PAPER:
             raise DatabaseError(
                 f"database {self._database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"

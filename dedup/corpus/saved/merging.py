@@ -84,9 +84,7 @@ def _add(source: SavedIndex, known: KnownDocuments) -> np.ndarray[tuple[int], np
             leader = None if document.leader_id is None else int(numbers[document.leader_id])
             leader = _leader(document, leader, known, settings)
             # In the paper's mode no duplicate is indexed; this may be none any more.
-            indexed = document.indexed or (
-                leader is None and is_comparable(document.sketch.tokens, document.fingerprint, settings)
-            )
+            indexed = document.indexed or (leader is None and is_comparable(document.sketch.tokens, settings))
             found = known.add(
                 document.key,
                 document.text_digest,

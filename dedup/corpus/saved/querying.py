@@ -60,7 +60,7 @@ class Query:
         Args:
             signature: that of the text, by the scheme of the index.
         """
-        if is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
+        if is_comparable(signature.sketch.tokens, self._settings):
             found = self._near(signature)
         else:
             # Such texts do not stand in the index: they are compared exactly.

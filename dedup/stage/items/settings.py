@@ -137,7 +137,7 @@ class ItemSettings:
         follow_duplicates: whether the links of a duplicate are followed.
         on_error: what happens when the database fails for good: `stop`, the crawl ends; `pass`, what cannot be
             decided is passed on.
-        workers: worker processes for extraction, long texts and published schemes; 0: threads.
+        workers: worker processes for extraction; 0: threads.
     """
 
     text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
