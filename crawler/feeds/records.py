@@ -9,9 +9,8 @@ from sqlalchemy import BigInteger, Column, MetaData, Table, Text, delete, insert
 
 from crawler.frontier.table import runs
 from dedup.ledger.runs.rows import RowsOfRuns, register_rows
-from dedup.sql.database import Database
+from dedup.sql.database import Database, TableSet, open_tables
 from dedup.sql.schema import Id
-from dedup.sql.table_sets import TableSet, open_tables
 
 metadata = MetaData()
 

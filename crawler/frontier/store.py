@@ -16,9 +16,8 @@ from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Stan
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
 from crawler.frontier.table import ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
 from dedup.ledger.runs.rows import register_rows
-from dedup.sql.database import Database
+from dedup.sql.database import Database, open_tables
 from dedup.sql.engines import insert_into
-from dedup.sql.table_sets import open_tables
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""

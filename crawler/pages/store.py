@@ -18,10 +18,9 @@ from crawler.pages.versions import Reason, Versions
 from crawler.pages.visits import ROWS_OF_RUNS, TABLES, Target, Visit
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import register_rows
-from dedup.sql.database import Database
+from dedup.sql.database import Database, open_tables
 from dedup.sql.engines import insert_into
 from dedup.sql.outages import Outages
-from dedup.sql.table_sets import open_tables
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -32,7 +32,6 @@ _COMMANDS = {
     "spark": "do what files does on a cluster, by a job of Spark",
     "runs": "list the runs of a database, or take one back",
     "release": "let pages that were dropped wrongly be stored after all",
-    "upgrade": "upgrade a database that an earlier version made",
     "warm-up": "compile now, such as when an image is made",
     "completion": "let the Tab key complete commands and options",
 }
