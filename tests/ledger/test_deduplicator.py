@@ -1110,7 +1110,7 @@ def test_a_newer_schema_is_refused(database_url: str) -> None:
             attempt()
         message = one_line(caught)
         assert "another version of this program" in message
-        assert "install the version" in message
+        assert "install that one" in message
 
 
 def test_a_newer_schema_is_left_as_it_is(database_url: str) -> None:
