@@ -132,7 +132,7 @@ def test_lock_timeout_without_end_is_a_wrong_setting(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "named"),
-    [("schema", "schema version"), ("scheme", "scheme"), ("table design", "table design")],
+    [("scheme", "scheme"), ("table design", "table design")],
 )
 def test_database_of_another_make_is_refused_and_left_alone(name: str, named: str, tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
