@@ -24,7 +24,7 @@ from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
 from crawler.frontier.pacing import Pacer
 from crawler.frontier.ready import Ready
 from crawler.frontier.returning import MOST_RETURNS, count_returns
-from crawler.frontier.settings import FrontierSettings
+from crawler.frontier.settings import MAX_ATTEMPTS, FrontierSettings
 from crawler.frontier.shared import SharedFrontierStore
 from crawler.frontier.store import FrontierStore
 from crawler.frontier.tracking import UnderWay
@@ -71,7 +71,7 @@ class FrontierScheduler(BaseScheduler):
     - Memory holds what is under way and at most `BATCH` URLs more, however many are queued. All
       database work is done in a thread, many changes in one transaction.
     - Order: the highest priority first, then the earliest found.
-    - A URL that `CRAWLER_MAX_ATTEMPTS` processes died with is given up.
+    - A URL that `MAX_ATTEMPTS` processes died with is given up.
     - A run is forgotten when it finishes: a crawl of that name starts anew.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
       `SharedFrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
@@ -243,7 +243,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _open_store(self, run: str) -> Opened:
         if self._store is None:
-            self._store = FrontierStore(self._database, run, self._settings.max_attempts, self._me)
+            self._store = FrontierStore(self._database, run, MAX_ATTEMPTS, self._me)
         opened = self._store.open()
         if not opened.is_over:
             save_options(self._database, run, RunOptions.of(self._crawler).dump())
@@ -254,7 +254,7 @@ class FrontierScheduler(BaseScheduler):
     def _join_run(self) -> SharedFrontierStore:
         """Return the store of a run that others crawl too, or end the process if they have finished it."""
         settings = self._settings
-        arguments = self._database, settings.run, settings.max_attempts, self._me
+        arguments = self._database, settings.run, MAX_ATTEMPTS, self._me
         store = SharedFrontierStore(*arguments, delay=self._hosts.least_delay)
         if store.is_over():
             store.close()
@@ -311,7 +311,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _name_given_up(self, urls: list[str]) -> None:
         for url in urls:
-            skip(self._crawler, url, "gave_up", f"{self._settings.max_attempts} processes ended while it was under way")
+            skip(self._crawler, url, "gave_up", f"{MAX_ATTEMPTS} processes ended while it was under way")
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True

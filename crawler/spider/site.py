@@ -79,7 +79,7 @@ class SiteSpider(Spider):
     - Text and links come from a worker process, in one parse; bytes that the database has seen
       before are not extracted again.
     - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
-      nofollow are not followed. `CRAWLER_OBEY_REL_NOFOLLOW` (on): nor are links with rel=nofollow.
+      nofollow are not followed, nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
     - Pages that hold nothing are skipped, by the reason: see `SoftErrors` (`CRAWLER_SOFT_404`), `SeriesOfAddresses`,
       and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
@@ -142,15 +142,15 @@ class SiteSpider(Spider):
             arguments = SiteArguments.parse(given)
         except SettingsError as error:
             refuse_to_start(error)
+        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
         rules = LinkRules(
             arguments.allowed_domains,
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
             arguments.follow,
             arguments.ignore,
-            obey_nofollow=read_switch(crawler, "CRAWLER_OBEY_REL_NOFOLLOW", default=True),
+            obey_nofollow=obey_meta_robots,
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
-        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
         scheme = find_scheme(read_settings(crawler).scheme)
         known = KnownPages(crawler, arguments, rules)
         spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
@@ -63,60 +63,39 @@ class RuleSettings:
         tables: the table design, "N choose R", with N - R of 3 at least; the longer its prefixes, the more documents
             there may be.
         min_tokens: texts with fewer tokens, or with fewer than three, are compared exactly and in no other way.
-        short_tokens: of texts with fewer tokens words and pairs of words are compared, not shingles of three; in the
-            paper's mode they are compared exactly and in no other way.
-        short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
-            numbers must be the same.
         caution: how much evidence it takes to drop a document: `careful`, `balanced` or `eager`. It gives the limits
-            from `min_jaccard` to `max_lost`, those that are not given themselves.
-        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles of three words reaches this,
-            or by `min_containment`.
+            that follow, those that are not given themselves, and others (`dedup.rules.cautions`).
+        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles of three words reaches this.
         min_containment: a candidate whose containment reaches this is a match, if the lengths do, too.
-        min_length_ratio: the least share of the longer text's tokens that the shorter one has in a match by
-            containment.
         max_replaced: another thing if more short stretches of 100 tokens than so many were replaced by unlike ones,
             unless they are noise all over the text.
-        max_rewritten: another thing if more than this share of the shorter text is in long stretches that were
-            rewritten.
-        max_added: another thing if words gave way in its middle, and one text has there what the other has not, more
-            than this share of the shorter one.
-        max_swapped: another thing if more of 100 tokens than so many are words that gave way to the same other ones
-            throughout.
-        min_numbers: another thing if numbers gave way, and the two texts share less than this of all their numbers,
-            .1 more where words gave way with them; or, at addresses of one host that differ in numbers alone, a name
-            gave way with one. 0: no number counts.
         max_lost: how many tokens that follow each other and stand in nothing that is stored may be lost with a
             near-duplicate; one that says more is passed on, though it is a member of its cluster. A number, 0 for none
             at all; `none`, any number; or, as the cautions have it, a share of the original's tokens and between which
             numbers that lies, such as `0.2 20-50`.
         max_compared: of texts with more tokens it is not looked at where they differ, only how much they share; 0: of
             all. To compare two texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
-        leader_jaccard: a match found by another member must reach this Jaccard similarity with the leader of the
-            cluster, or `leader_containment`.
-        leader_containment: the least containment with the leader, where the Jaccard similarity is below
-            `leader_jaccard`.
     """
+
+    # Of texts with fewer tokens words and pairs of words are compared, not shingles of three, and must be shared to
+    # this extent; in the paper's mode they are compared exactly.
+    short_tokens: ClassVar = 64
+    short_jaccard: ClassVar = 0.7
+    # A match found by another member must reach one of these with the leader of the cluster.
+    leader_jaccard: ClassVar = 0.4
+    leader_containment: ClassVar = 0.7
 
     scheme: str = "words"
     dictionary: str = ""
     mode: Mode = Mode.CHECKED
     tables: TableDesign = field(default_factory=lambda: TableDesign(5, 2))
     min_tokens: int = 20
-    short_tokens: int = 64
-    short_jaccard: float = 0.7
     caution: Caution = Caution.BALANCED
     min_jaccard: float = _BY_CAUTION
     min_containment: float = _BY_CAUTION
-    min_length_ratio: float = _BY_CAUTION
     max_replaced: float = _BY_CAUTION
-    max_rewritten: float = _BY_CAUTION
-    max_added: float = _BY_CAUTION
-    max_swapped: float = _BY_CAUTION
-    min_numbers: float = _BY_CAUTION
     max_lost: LostLimit = _BY_CAUTION
     max_compared: int = 20_000
-    leader_jaccard: float = 0.4
-    leader_containment: float = 0.7
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> Self:
@@ -139,7 +118,7 @@ class RuleSettings:
             # A number stays as it was written: 1 is not 1.0 where settings are stored.
             if value is not _BY_CAUTION and not (each.type in _NUMBERS and isinstance(value, int | float)):
                 object.__setattr__(self, each.name, _converted(each, value))
-        for name, limit in LIMITS[self.caution]._asdict().items():
+        for name, limit in _given_by(self.caution).items():
             if getattr(self, name) is _BY_CAUTION:
                 object.__setattr__(self, name, limit)
         try:
@@ -149,12 +128,37 @@ class RuleSettings:
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
-        for name in _SHARES:
+        for name in ("min_jaccard", "min_containment"):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(self.tables.radius >= RADIUS, "tables", str(self.tables), "'N choose R' with N - R of 3 at least")
-        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens"):
+        for name in ("max_replaced", "min_tokens"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
         _require(0 <= self.max_compared <= 500_000, "max_compared", self.max_compared, "0 to 500,000 tokens")
+
+    @property
+    def min_length_ratio(self) -> float:
+        """The least share of the longer text's tokens that the shorter one has in a match by containment."""
+        return LIMITS[self.caution].min_length_ratio
+
+    @property
+    def max_rewritten(self) -> float:
+        """Another thing if more than this share of the shorter text is in long stretches that were rewritten."""
+        return LIMITS[self.caution].max_rewritten
+
+    @property
+    def max_added(self) -> float:
+        """Another thing if words gave way, and more than this share of the shorter text stands in one alone."""
+        return LIMITS[self.caution].max_added
+
+    @property
+    def max_swapped(self) -> float:
+        """Another thing if more of 100 tokens gave way to the same other ones throughout."""
+        return LIMITS[self.caution].max_swapped
+
+    @property
+    def min_numbers(self) -> float:
+        """Another thing if numbers gave way, and the two texts share less than this of all their numbers."""
+        return LIMITS[self.caution].min_numbers
 
 
 @dataclass(frozen=True)
@@ -177,8 +181,7 @@ class DedupSettings(RuleSettings):
             else the keeper is the copy that came first.
         brake: what happens beyond the two limits: `warn`, `stop` (dropping there), `off`.
         max_cluster: how many members a cluster may have; 0: any number.
-        max_drop_share: which share of a host's documents may be duplicates in a run,
-        brake_after: once so many of its documents were decided.
+        max_drop_share: which share of a host's documents may be duplicates in a run, once 200 of them were decided.
         memory: which documents a new one is compared with: `run`, those of its own run; `for ever`, all that
             the database knows; or those seen in a time such as `30d` (s, m, h, d, w) before the run began.
         mark_only: whether duplicates are told of, and passed on all the same.
@@ -198,7 +201,6 @@ class DedupSettings(RuleSettings):
     brake: Brake = Brake.WARN
     max_cluster: int = 1000
     max_drop_share: float = 0.9
-    brake_after: int = 200
     memory: Memory = field(default_factory=lambda: FOR_EVER)
     mark_only: bool = False
     batch_size: int = 50
@@ -211,7 +213,6 @@ class DedupSettings(RuleSettings):
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
         # A database takes so many values in a statement and no more.
         _require(1 <= self.batch_size <= 5_000, "batch_size", self.batch_size, "1 to 5,000 documents")
-        _require(self.brake_after >= 1, "brake_after", self.brake_after, "at least 1")
         _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
 
 
@@ -223,9 +224,15 @@ def with_changes(settings: S, **changes: Any) -> S:
 
     Those that are given stay: in the changes, or before, which is told by their being other than the caution's.
     """
-    limits = LIMITS[settings.caution]._asdict() if "caution" in changes else {}
+    limits = _given_by(settings.caution) if "caution" in changes else {}
     following = {name: _BY_CAUTION for name, limit in limits.items() if getattr(settings, name) == limit}
     return replace(settings, **(following | changes))
+
+
+def _given_by(caution: Caution) -> dict[str, Any]:
+    """Return the limits of a caution that are settings, too."""
+    limits = LIMITS[caution]._asdict()
+    return {each.name: limits[each.name] for each in fields(RuleSettings) if each.name in limits}
 
 
 def _require(holds: bool, name: str, value: object, expected: str) -> None:
@@ -245,10 +252,6 @@ def _to_design(name: str, value: Any) -> TableDesign:
 
 
 _NUMBERS = ("int", "float")
-_SHARES = (
-    *("min_jaccard", "min_containment", "min_length_ratio", "short_jaccard", "max_rewritten"),
-    *("min_numbers", "leader_jaccard", "leader_containment"),
-)
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "bool": to_bool,
     "int": to_int,

@@ -241,7 +241,7 @@ class NearDuplicatePipeline:
         """Say whether a page of these bytes was analysed before, in this run or an earlier one.
 
         A spider that asks this first can pass an item with neither text nor signature, only with
-        the digest in the field that DEDUP_BODY_DIGEST_FIELD names, and save the extraction.
+        the digest in the field `body_digest`, and save the extraction.
 
         Args:
             body_digest: `dedup.signature.signature.digest` of the page's bytes.

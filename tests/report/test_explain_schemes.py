@@ -49,7 +49,7 @@ def test_signatures_are_those_of_the_scheme(name: str, tmp_path: Path) -> None:
 
 
 def test_a_bound_that_is_none_is_null(tmp_path: Path) -> None:
-    assert data(tmp_path, "text:a", "text:b", "--set", "max_swapped=inf")["settings"]["max_swapped"] is None
+    assert data(tmp_path, "text:a", "text:b", "--set", "caution=eager")["settings"]["max_swapped"] is None
 
 
 def test_pages_are_explained_by_the_scheme_and_the_tables_of_their_database(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_the_words_of_long_texts_are_not_compared() -> None:
 
 
 def test_a_part_of_a_text_is_contained_in_it() -> None:
-    decision = decided(TEXT, HALF, min_length_ratio=0.5)
+    decision = decided(TEXT, HALF, caution="eager")
     assert decision.rule is Rule.CONTAINMENT
     assert decision.similarity.containment > 0.9
 
@@ -166,7 +166,7 @@ def test_the_order_of_two_texts_makes_no_difference() -> None:
 def test_texts_without_a_pair_of_words_all_have_the_same_fingerprint_and_are_not_compared() -> None:
     first, second = make_signature("harbour"), make_signature("mountain")
     assert first.fingerprint == second.fingerprint == 0
-    decision = PairDecider(DedupSettings(mode="paper", short_tokens=0)).decide(first, second)
+    decision = PairDecider(DedupSettings(mode="paper")).decide(first, second)
     assert decision.rule is Rule.TOO_SHORT
 
 

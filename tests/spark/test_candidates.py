@@ -20,7 +20,7 @@ from tests.spark.test_verdicts import SPREAD, set_in
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 COUNT = 400
-SETTINGS = RuleSettings(short_tokens=64, min_tokens=3)
+SETTINGS = RuleSettings(min_tokens=3)
 
 
 def documents() -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from dedup.errors import SettingsError
 from dedup.rules.setting_values import to_bool, to_int, to_word
@@ -119,10 +119,6 @@ class ItemSettings:
         key_field: where its key is: a URL, or an id, which counts for items of the same class and spider.
         file_field: where the files are that a media pipeline has fetched: where there is neither text nor HTML,
             their checksums are compared.
-        signature_field: the field with a signature that was made already, if any.
-        body_digest_field: the field with the digest of the page's bytes, if any.
-        canonical_field: the field with the address that the page names as its own, if any.
-        redirected_field: the field that says whether a redirect led to the URL, if any.
         verdict_field: a field of the item that receives the verdict; empty: none.
         mark_field: a field of the item that receives verdict, original, distance and similarity of a duplicate
             that is passed on with DEDUP_MARK_ONLY, or of what is similar; empty: none, `response.meta["dedup"]`
@@ -140,15 +136,18 @@ class ItemSettings:
         workers: worker processes for extraction; 0: threads.
     """
 
+    # Fields of items that a crawler has made for the stage: a signature that was made already, the digest of the page's
+    # bytes, the address that the page names as its own, whether a redirect led to the URL.
+    signature_field: ClassVar = "signature"
+    body_digest_field: ClassVar = "body_digest"
+    canonical_field: ClassVar = "canonical"
+    redirected_field: ClassVar = "redirected"
+
     text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
     title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
     html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
     key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
     file_field: FieldRule = field(default_factory=partial(FieldRule, FILE_FIELDS))
-    signature_field: str = "signature"
-    body_digest_field: str = "body_digest"
-    canonical_field: str = "canonical"
-    redirected_field: str = "redirected"
     verdict_field: str = ""
     mark_field: str = ""
     replaces_field: str = ""

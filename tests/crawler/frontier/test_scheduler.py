@@ -24,7 +24,7 @@ from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.recent import RecentUrls
 from crawler.spider.site import SiteSpider
-from tests.crawling import ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
+from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, run, start
 from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect
 from tests.waiting import wait_until
 
@@ -297,24 +297,16 @@ def test_page_that_ends_the_process_again_and_again_is_given_up_and_named(tmp_pa
         os.killpg(processes[-1], signal.SIGKILL)
         return Reply(hang_up=True)
 
-    settings = {"DEDUP_RUN": "x", "CRAWLER_MAX_ATTEMPTS": 3, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
+    settings = {"DEDUP_RUN": "x", "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
     with LocalSite({"/": article("front", ["/fatal", "/a"]), "/a": article("a"), "/fatal": kill_who_asks}) as site:
-        for _ in range(4):
+        for _ in range(6):
             process = start(crawl_command({"url": f"{site.url}/"}, settings))
             processes.append(process.pid)
             result = finish(process, database_url=settings["DEDUP_DATABASE_URL"])
-        assert (site.hits["/fatal"], len(processes)) == (3, 4)
+        assert (site.hits["/fatal"], len(processes)) == (5, 6)
     assert (result.status, result.skipped["gave_up"]) == (0, 1)
-    assert result.says("/fatal", "gave up", "3 processes")
+    assert result.says("/fatal", "gave up", "5 processes")
     assert result.paths(site.url) == ["/", "/a"]
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many"])
-@pytest.mark.slow
-def test_wrong_number_of_attempts_is_refused(value: str, tmp_path: Path) -> None:
-    result = crawl(tmp_path / "crawl.db", {"CRAWLER_MAX_ATTEMPTS": value}, url="http://127.0.0.1:9/")
-    assert result.status == 2
-    assert result.says("CRAWLER_MAX_ATTEMPTS", "whole number")
 
 
 class Maker:

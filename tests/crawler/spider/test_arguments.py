@@ -503,7 +503,6 @@ def test_wrong_argument_is_one_line_and_status_2(
         ("CRAWLER_EXTRACTION_TIMEOUT", "nan"),
         ("CRAWLER_EXTRACTION_TIMEOUT", "inf"),
         ("CRAWLER_OBEY_META_ROBOTS", "perhaps"),
-        ("CRAWLER_OBEY_REL_NOFOLLOW", "perhaps"),
         ("CRAWLER_SHARED_RUN", "perhaps"),
         ("DEDUP_MODE", "quick"),
         ("DEDUP_TABLES", "7"),

@@ -240,12 +240,6 @@ def test_nofollow_of_a_page_can_be_switched_off(by_header: bool, crawling: Crawl
     assert crawling.kept == ["/", "/next", "/page"]
 
 
-def test_nofollow_of_a_page_is_obeyed_though_that_of_links_is_not(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_meta("nofollow")
-    crawling({"CRAWLER_OBEY_REL_NOFOLLOW": False})
-    assert crawling.kept == ["/", "/page"]
-
-
 @pytest.mark.parametrize("relation", ["nofollow", "external nofollow", "NoFollow", "noopener\nnofollow"])
 def test_link_with_rel_nofollow_is_not_followed(relation: str, crawling: Crawling, site: LocalSite) -> None:
     site.pages["/"] = article("front", foot=f'<a rel="{relation}" href="/next">next</a>')
@@ -261,7 +255,7 @@ def test_link_with_rel_nofollow_is_followed_if_another_one_leads_there(crawling:
 
 def test_rel_nofollow_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
     site.pages["/"] = article("front", foot='<a rel="nofollow" href="/next">next</a>')
-    crawling({"CRAWLER_OBEY_REL_NOFOLLOW": False})
+    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
     assert crawling.kept == ["/", "/next"]
 
 
