@@ -27,7 +27,7 @@ from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, 
 from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
-from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, usual_database
+from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
 from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
@@ -105,7 +105,7 @@ def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Expl
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
+    with closing(open_existing_database(url_or_usual(options.database))) as database:
         dropped = find_dropped(database, options.dropped)
     return explain_dropped(dropped, _settings(given, dropped.made_with))
 

@@ -21,7 +21,7 @@ from dedup.sql.database import (
     open_existing_database,
     require_file,
     url_of,
-    usual_database,
+    url_or_usual,
 )
 from dedup.terminal import NEAR, WARNING, styled, width_of, write_lines
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
+    with closing(open_existing_database(url_or_usual(options.database))) as database:
         found = read_runs(database)
     with open_output("") as stream:
         if options.json:
@@ -77,9 +77,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
-        database = stack.enter_context(
-            closing(open_existing_database(url_of(options.database or usual_database()), read_only=False))
-        )
+        database = stack.enter_context(closing(open_existing_database(url_or_usual(options.database), read_only=False)))
         others = [stack.enter_context(closing(Database(url_of(url)))) for url in options.also]
         for other in others:
             require_file(other)
@@ -132,11 +130,17 @@ def _shown(seconds: float) -> str:
 
 def _summary(name: str, taken: TakenBack) -> Iterator[str]:
     yield f"run {plain(name)} is taken back"
-    yield f"removed     {counted(taken.removed, 'document')}   which it alone had seen"
-    yield f"let go      {counted(taken.let_go, 'document')}   of other runs, whose content it had changed"
-    yield f"freed       {counted(taken.freed, 'duplicate')}   of other runs, whose original went"
-    yield f"kept        {counted(taken.kept, 'document')}   which another run knows as they are"
-    yield f"verdicts    {taken.verdicts:,} deleted"
+    counts = (
+        ("removed", taken.removed, "document", "which it alone had seen"),
+        ("let go", taken.let_go, "document", "of other runs, whose content it had changed"),
+        ("freed", taken.freed, "duplicate", "of other runs, whose original went"),
+        ("kept", taken.kept, "document", "which another run knows as they are"),
+    )
+    for label, count, what, which in counts:
+        if count:
+            yield f"{label:<12}{counted(count, what)}   {which}"
+    if taken.verdicts:
+        yield f"verdicts    {taken.verdicts:,} deleted"
     for table, count in taken.rows.items():
         if count:
             yield f"rows        {count:,} of table {plain(table)} deleted"

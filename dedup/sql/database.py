@@ -224,6 +224,11 @@ USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
 """Which database commands read that are given none, for their help."""
 
 
+def url_or_usual(name: str | None) -> str:
+    """Return the URL of the database that a command names, or of the one that it reads where it names none."""
+    return url_of(name or usual_database())
+
+
 def usual_database() -> str:
     """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
     usual = Path("crawl.db")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, inspect, text
 
-from crawler.feeds import records
 from crawler.frontier import table as frontier
 from crawler.frontier.store import FrontierStore
 from crawler.pages import visits
@@ -25,7 +24,7 @@ from tests.texts import document, edited
 
 STORY = document(200, "story")
 TEXTS = {"a": STORY, "b": edited(STORY, 1, "copy"), "c": document(100, "another"), "d": "a short text"}
-SETS = (visits.TABLES, frontier.TABLES, records.TABLES)
+SETS = (visits.TABLES, frontier.TABLES)
 
 
 def fill(url: str) -> None:
