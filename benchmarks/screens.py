@@ -116,6 +116,8 @@ def _views(tab: Page, report: Path, changes: Path, followed: tuple[str, str], re
     _close(tab)
     yield "marked"
     _open(tab, review)
+    tab.click("#tab-dropped")
+    tab.fill("#f-search", "bridge")
     tab.locator("#list .row").first.press("Enter")
     tab.press("dialog", "t")
     tab.wait_for_selector("section.full")
