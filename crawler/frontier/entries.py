@@ -54,7 +54,7 @@ class Entry(NamedTuple):
     meta: str | None
 
 
-class Taken(NamedTuple):
+class TakenUrl(NamedTuple):
     """A URL that was taken from the frontier, to be fetched.
 
     Attributes:
@@ -119,7 +119,7 @@ def carried(request: Request) -> str | None:
     return json.dumps(kept, separators=(",", ":")) if kept else None
 
 
-def to_request(taken: Taken, spider: FrontierSpider) -> Request:
+def to_request(taken: TakenUrl, spider: FrontierSpider) -> Request:
     """Return the request for a URL that was taken."""
     request = spider.make_request(taken.kind, taken.url, taken.depth)
     request.priority = taken.priority

@@ -9,7 +9,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.frontier.entries import Taken
+from crawler.frontier.entries import TakenUrl
 from crawler.frontier.table import SUSPECT
 from crawler.page import ROW, UNSETTLED, NotStored, OverLimit
 from dedup.stage.dropping import Undecided
@@ -18,13 +18,13 @@ from dedup.stage.dropping import Undecided
 _UNSETTLED = (NotStored, OverLimit, Undecided)
 
 
-class _OnItsWay(NamedTuple):
+class _Request(NamedTuple):
     request: Request
     is_suspect: bool
     host: str
 
 
-class UnderWay:
+class InFlight:
     """The requests that were handed to the engine and have not ended.
 
     The engine holds a request until nothing of it is left to do: it was redirected, or it failed
@@ -37,7 +37,7 @@ class UnderWay:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._rows: dict[int, _OnItsWay] = {}
+        self._rows: dict[int, _Request] = {}
         self._kept: set[int] = set()
         self._unsettled: set[int] = set()
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
@@ -61,9 +61,9 @@ class UnderWay:
         """How many of these requests go to each host."""
         return Counter(row.host for row in self._rows.values())
 
-    def add(self, taken: Taken, request: Request) -> None:
+    def add(self, taken: TakenUrl, request: Request) -> None:
         """Remember a request that is handed to the engine now."""
-        self._rows[taken.id] = _OnItsWay(request, taken.attempts >= SUSPECT, taken.host)
+        self._rows[taken.id] = _Request(request, taken.attempts >= SUSPECT, taken.host)
 
     def row_to_retry(self, request: Request) -> int | None:
         """Return the row that a request is another try of, and let it end here; None if it is of none."""

@@ -15,11 +15,11 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
-from crawler.frontier.entries import Taken, to_entry, to_request
+from crawler.frontier.entries import TakenUrl, to_entry, to_request
 from crawler.frontier.returning import MOST_RETURNS
 from crawler.frontier.scheduler import BATCH, FrontierScheduler
 from crawler.frontier.store import FrontierStore
-from crawler.frontier.tracking import UnderWay
+from crawler.frontier.tracking import InFlight
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.recent import RecentUrls
@@ -32,7 +32,7 @@ from tests.waiting import wait_until
 @pytest.fixture
 def unforgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of finished runs stay, for the test to look at."""
-    monkeypatch.setattr(FrontierStore, "finish", lambda self: None)
+    monkeypatch.setattr(FrontierStore, "forget", lambda self: None)
 
 
 def states(database: Path) -> dict[str, str]:
@@ -144,16 +144,16 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
     """End the process in which a crawl runs, as a crash does, once so many of its requests are done."""
 
     done = Counter[str]()
-    take_finished = UnderWay.take_finished
+    take_finished = InFlight.take_finished
 
-    def count(self: UnderWay) -> list[tuple[int, bool]]:
+    def count(self: InFlight) -> list[tuple[int, bool]]:
         finished = take_finished(self)
         done["pages"] += len(finished)
         if done["pages"] >= pages:
             raise SystemExit(9)
         return finished
 
-    monkeypatch.setattr(UnderWay, "take_finished", count)
+    monkeypatch.setattr(InFlight, "take_finished", count)
 
 
 def forty_pages() -> dict[str, Page]:
@@ -192,7 +192,8 @@ def test_crawl_that_was_killed_after_its_last_page_has_nothing_to_fetch_and_succ
     database = tmp_path / "crawl.db"
     with LocalSite({"/": article("front")}) as site:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(FrontierStore, "finish", lambda self: None)
+            leave = FrontierStore.leave
+            patched.setattr(FrontierStore, "leave", lambda *args, is_finished: leave(*args, is_finished=False))
             crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
         outcome = crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
         assert site.hits["/"] == 1
@@ -248,7 +249,7 @@ class CountingScheduler(FrontierScheduler):
         request = super().next_request()
         if request is not None:
             self.ready.append(held)
-            self.more_than_engine.append(len(self._under_way) - 1 - len(self._crawler.engine._slot.inprogress))
+            self.more_than_engine.append(len(self._in_flight) - 1 - len(self._crawler.engine._slot.inprogress))
         return request
 
 
@@ -340,7 +341,7 @@ def test_request_is_the_same_after_its_way_through_the_table(meta: dict[str, Any
     request.meta.update(meta, download_latency=0.5)
     kept = to_entry(request, b"digest")
     assert kept.host == "a.example"
-    taken = Taken(7, kept.url, kept.kind, kept.depth, kept.priority, kept.referrer, kept.meta, 0)
+    taken = TakenUrl(7, kept.url, kept.kind, kept.depth, kept.priority, kept.referrer, kept.meta, 0)
     rebuilt = to_request(taken, Maker())
     assert (rebuilt.url, rebuilt.priority, rebuilt.cb_kwargs) == (request.url, -4, {"depth": 3})
     assert rebuilt.headers == request.headers

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Entry, Taken
-from crawler.frontier.exchange import Changes, Exchange, Opened, Standing
+from crawler.frontier.entries import Entry, TakenUrl
+from crawler.frontier.exchange import Changes, ExchangeResult, OpenResult, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
@@ -30,7 +30,7 @@ def entry(number: int, priority: int = 0) -> Entry:
     return Entry(url, sha1(url.encode()).digest(), "a.example", "page", -priority, priority, None, None)
 
 
-def numbers(taken: list[Taken]) -> list[int]:
+def numbers(taken: list[TakenUrl]) -> list[int]:
     return [int(each.url.rpartition("/")[2]) for each in taken]
 
 
@@ -43,7 +43,7 @@ class Workers:
         self.ended: set[str] = set()
         self._stores: list[FrontierStore] = []
 
-    def start(self, name: str, run: str = "run") -> tuple[FrontierStore, Opened]:
+    def start(self, name: str, run: str = "run") -> tuple[FrontierStore, OpenResult]:
         store = FrontierStore(
             Database(self.database_url),
             run,
@@ -79,15 +79,15 @@ def workers(database_url: str) -> Iterator[Workers]:
         yield each
 
 
-def take(store: FrontierStore, room: int, *, suspect: bool = True) -> list[Taken]:
-    return store.exchange(Changes(), room, Standing(has_suspect=not suspect)).taken
+def take(store: FrontierStore, limit: int, *, suspect: bool = True) -> list[TakenUrl]:
+    return store.exchange(Changes(), limit, WorkerState(has_suspect=not suspect)).taken
 
 
-def add(store: FrontierStore, *entries: Entry) -> Exchange:
+def add(store: FrontierStore, *entries: Entry) -> ExchangeResult:
     return store.exchange(Changes(found=list(entries)), 0)
 
 
-def finish(store: FrontierStore, *taken: Taken, kept: bool = True) -> None:
+def finish(store: FrontierStore, *taken: TakenUrl, kept: bool = True) -> None:
     store.exchange(Changes(done=[(each.id, kept) for each in taken]), 0)
 
 
@@ -146,14 +146,14 @@ def test_url_to_be_tried_again_is_queued_with_its_new_priority_and_meta(workers:
 
 def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: Workers) -> None:
     store, opened = workers.start("one")
-    assert opened == Opened(0, 0, 0, [])
+    assert opened == OpenResult(0, 0, 0, [])
     add(store, *map(entry, range(6)))
     taken = take(store, 4)
     finish(store, taken[0])
     finish(store, taken[1], kept=False)
     workers.ended.add("one")
     store, opened = workers.start("two")
-    assert opened == Opened(4, 2, 1, [])
+    assert opened == OpenResult(4, 2, 1, [])
     assert numbers(take(store, 10)) == [2, 3, 4, 5]
 
 
@@ -197,7 +197,7 @@ def test_clean_end_queues_what_was_not_done_and_blames_nobody(workers: Workers) 
         add(store, entry(1))
         [taken] = take(store, 5)
         assert taken.attempts == 0
-        store.release()
+        store.leave(Changes(), WorkerState(), is_finished=False)
     assert workers.states() == {1: "queued"}
 
 
@@ -252,11 +252,11 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     assert store.count_left() == 10
     finish(store, *take(store, 10))
     assert store.count_left() == 0
-    store.finish()
+    store.leave(Changes(), WorkerState(), is_finished=True)
     assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
     assert workers.states() == {1: "queued"}
     store, opened = workers.start("two")
-    assert opened == Opened(0, 0, 0, [])
+    assert opened == OpenResult(0, 0, 0, [])
     assert add(store, entry(1)).added == 1
 
 
@@ -289,9 +289,9 @@ class Model:
     state: dict[int, str]
     attempts: dict[int, int]
 
-    def next(self, room: int) -> list[int]:
+    def next(self, limit: int) -> list[int]:
         queued = [(-priority, place) for place, (priority, number) in enumerate(self.order) if self._is_free(number)]
-        return [self.order[place][1] for _, place in sorted(queued)[:room]]
+        return [self.order[place][1] for _, place in sorted(queued)[:limit]]
 
     def _is_free(self, number: int) -> bool:
         return self.state[number] == "queued" and self.attempts[number] < 2
@@ -325,7 +325,7 @@ class Played:
         self.workers = workers
         self.count = 0
         self.model = Model([], {}, {})
-        self.taken: dict[int, Taken] = {}
+        self.taken: dict[int, TakenUrl] = {}
         self.store, _ = workers.start("worker 0")
 
     def find(self, found: list[tuple[int, int]]) -> None:
@@ -338,9 +338,9 @@ class Played:
                 self.model.state[number], self.model.attempts[number] = "queued", 0
         assert result.added == new
 
-    def take(self, room: int) -> None:
-        expected = (self.model.suspect() if room else []) + self.model.next(room)
-        result = self.store.exchange(Changes(), room)
+    def take(self, limit: int) -> None:
+        expected = (self.model.suspect() if limit else []) + self.model.next(limit)
+        result = self.store.exchange(Changes(), limit)
         assert numbers(result.taken) == expected
         for each, number in zip(result.taken, expected, strict=True):
             self.taken[number] = each
@@ -371,7 +371,7 @@ class Played:
     def stop(self, _: object) -> None:
         for number in self.taken:
             self.model.state[number] = "queued"
-        self.store.release()
+        self.store.leave(Changes(), WorkerState(), is_finished=False)
         self._reopen()
 
     def _reopen(self) -> None:
