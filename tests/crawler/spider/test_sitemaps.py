@@ -69,8 +69,10 @@ def test_more_addresses_than_the_standard_allows_are_counted() -> None:
     assert (len(sitemap.urls), sitemap.left_out) == (MOST_ENTRIES, 7)
 
 
-@pytest.mark.parametrize("body", ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<"])
-def test_what_is_no_sitemap_is_told(body: str) -> None:
+@pytest.mark.parametrize(
+    "body", ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<", b"\0\xff", b"\x1f\x8b\x08x"]
+)
+def test_what_is_no_sitemap_is_told(body: str | bytes) -> None:
     with pytest.raises(SitemapError):
         read(body)
 
