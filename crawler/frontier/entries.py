@@ -59,14 +59,7 @@ class TakenUrl(NamedTuple):
 
     Attributes:
         id: its row.
-        url: the URL.
-        kind: which of the spider's callbacks it is for.
-        depth: how many links from the start.
-        priority: the higher the sooner.
-        referrer: the page whose link led to it.
-        meta: as in `Entry`.
-        attempts: how many processes died with it.
-        host: its host.
+        attempts: how many processes died with it; the others are as in `Entry`.
     """
 
     id: int

@@ -51,7 +51,7 @@ class WorkerState:
 
 @dataclass(frozen=True)
 class ExchangeResult:
-    """What an exchange brought.
+    """What a worker gets at an exchange.
 
     Attributes:
         added: how many of the found URLs were new.

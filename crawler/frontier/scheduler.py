@@ -71,7 +71,7 @@ class FrontierScheduler(BaseScheduler):
       database work is done in a thread, many changes in one transaction.
     - Order: the highest priority first, then the earliest found.
     - A URL that `CRAWLER_MAX_ATTEMPTS` processes died with is given up.
-    - A run is forgotten when it finishes: a crawl of that name starts anew.
+    - A run is forgotten when it finishes: a crawl of that name starts again from nothing.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
       `FrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
     - Of a host that is left alone nothing is handed out, see `Hosts`; what is ready of it goes back.
@@ -183,7 +183,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _may_take(self) -> bool:
         limit = self._crawler.get_item_pipeline(PageLimitPipeline)
-        if limit is not None and len(self._in_flight) >= limit.room + MOST_IN_VAIN:
+        if limit is not None and len(self._in_flight) >= limit.remaining + MOST_IN_VAIN:
             return False
         if not self._ready or not self._settings.is_shared:
             return len(self._ready) > 0

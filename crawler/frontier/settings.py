@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scrapy.crawler import Crawler
 
-from crawler.switches import read_switch
+from crawler.switches import read_number, read_switch
 from dedup.errors import SettingsError
 from dedup.stage.failures import read_settings, refuse_to_start
 
@@ -41,13 +41,7 @@ class FrontierSettings:
         """
         settings = read_settings(crawler)
         url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
-        given = crawler.settings.get("CRAWLER_MAX_ATTEMPTS", MAX_ATTEMPTS)
-        try:
-            attempts = int(given)
-        except (TypeError, ValueError):
-            attempts = 0
-        if attempts < 1:
-            refuse_to_start(SettingsError(f"CRAWLER_MAX_ATTEMPTS = {given!r}: expected a whole number above 0"))
+        attempts = read_number(crawler, "CRAWLER_MAX_ATTEMPTS", MAX_ATTEMPTS)
         is_shared = read_switch(crawler, "CRAWLER_SHARED_RUN", default=False)
         if is_shared and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))

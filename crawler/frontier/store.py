@@ -41,7 +41,7 @@ class FrontierStore:
     - The first worker that finds nothing left ends the run, and no other does. The run is remembered, so that a worker
       that comes later has nothing to do.
 
-    The clock is that of the database, where it is a server.
+    The clock is that of the database, where it is a server. All methods raise `DatabaseError` where it fails.
 
     Args:
         database: where; the tables are made if they are not there.
@@ -94,11 +94,7 @@ class FrontierStore:
         register_rows(database, ROWS_OF_RUNS)
 
     def is_over(self) -> bool:
-        """Say whether the run of this name has finished; forget what is left of it if its last worker could not.
-
-        Raises:
-            DatabaseError: the database cannot be read or written.
-        """
+        """Say whether the run of this name has finished; forget what is left of it if its last worker could not."""
         with self._database.read() as connection:
             finished = connection.execute(select(runs.c.finished).where(runs.c.name == self._name)).scalar()
         if finished is not None:
@@ -109,9 +105,6 @@ class FrontierStore:
         """Start the run of this name, join it, or go on with it where it stopped.
 
         What workers had taken that are not there any more is queued again, and what was parked.
-
-        Raises:
-            DatabaseError: the database cannot be written.
         """
         if not self._is_shared:
             self.forget()
@@ -189,9 +182,6 @@ class FrontierStore:
             changes: what happened since the last exchange.
             worker: this worker.
             is_finished: whether it ends because nothing was left to do.
-
-        Raises:
-            DatabaseError: the database cannot be written.
         """
         with self._database.write() as connection:
             has_finished = self._has_finished(connection)
@@ -224,22 +214,14 @@ class FrontierStore:
         )
 
     def count_left(self) -> int:
-        """Return how many URLs of the run are queued, taken or parked, by whomever.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return how many URLs of the run are queued, taken or parked, by whomever."""
         left = or_(*map(statements.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
         with self._database.read() as connection:
             query = select(func.count()).select_from(urls).where(statements.OF_RUN, left)
             return int(connection.execute(query, {"run": self._run}).scalar_one())
 
     def forget(self) -> None:
-        """Forget a run that has finished: its URLs, and all of it where it was not shared.
-
-        Raises:
-            DatabaseError: the database cannot be written.
-        """
+        """Forget a run that has finished: its URLs, and all of it where it was not shared."""
         finished = select(runs.c.id).where(runs.c.name == self._name, runs.c.finished.is_not(None)).scalar_subquery()
         some = select(urls.c.id).where(urls.c.run_id == finished).limit(DELETED_AT_ONCE)
         deleted = 1
@@ -267,11 +249,11 @@ class FrontierStore:
             self._clock = lambda: time.time() + ahead
 
     def _open_run(self, connection: Connection) -> int:
-        known = connection.execute(select(runs.c.id).where(runs.c.name == self._name)).scalar()
-        if known is None:
+        run = connection.execute(select(runs.c.id).where(runs.c.name == self._name)).scalar()
+        if run is None:
             row = {"name": self._name, "started": self._clock()}
-            known = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
-        return int(known)
+            run = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
+        return int(run)
 
     def _has_finished(self, connection: Connection) -> bool:
         run = connection.execute(_RUN, self._names).first()

@@ -68,8 +68,8 @@ class InFlight:
     def row_to_retry(self, request: Request) -> int | None:
         """Return the row that a request is another try of, and let it end here; None if it is of none."""
         row: int = request.meta.get(ROW, 0)
-        known = self._rows.get(row)
-        if known is None or known.request.url != request.url:
+        held = self._rows.get(row)
+        if held is None or held.request.url != request.url:
             return None
         del self._rows[row]
         return row
@@ -79,7 +79,7 @@ class InFlight:
         slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
         if slot is None:
             return []
-        ended = [row for row, known in self._rows.items() if known.request not in slot.inprogress]
+        ended = [row for row, held in self._rows.items() if held.request not in slot.inprogress]
         for row in ended:
             if self._rows.pop(row).request.meta.get(UNSETTLED):
                 self._unsettled.add(row)

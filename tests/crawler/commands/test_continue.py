@@ -187,21 +187,18 @@ def test_run_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
     assert "is under way in another process" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "told"),
-    [
+def test_wrong_use_is_told_in_a_line(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front")}) as site:
+        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    for words, status, told in (
         ([], 1, "there is nothing to go on with"),
         (["monday"], 1, "'monday'"),
         (["monday", "tuesday"], 2, "'tuesday' is not understood"),
         (["--output-all"], 2, "'--output-all' is not understood"),
-    ],
-)
-def test_wrong_use_is_told_in_a_line(words: list[str], status: int, told: str, tmp_path: Path) -> None:
-    with LocalSite({"/": article("front")}) as site:
-        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
-    result = go_on(tmp_path / "crawl.db", *words)
-    assert (result.status, result.stdout) == (status, "")
-    assert told in result.stderr.splitlines()[-1]
+    ):
+        result = go_on(tmp_path / "crawl.db", *words)
+        assert (result.status, result.stdout) == (status, "")
+        assert told in result.stderr.splitlines()[-1]
 
 
 def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
@@ -211,7 +208,7 @@ def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "crawl.db").exists()
 
 
-def test_run_of_an_earlier_version_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_run_of_which_the_options_are_not_known_is_named_with_what_to_do(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site:
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=3)
@@ -222,11 +219,8 @@ def test_run_of_an_earlier_version_is_named_with_what_to_do(tmp_path: Path) -> N
 
 
 def forget(database: Path) -> None:
-    import sqlite3
-    from contextlib import closing
-
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DROP TABLE frontier_options")
+        connection.execute("DELETE FROM frontier_options")
         connection.commit()
 
 

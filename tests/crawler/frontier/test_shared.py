@@ -117,8 +117,8 @@ def crew_on(database_url: str) -> Iterator[Crew]:
 
 
 @pytest.fixture
-def crew(database_url: str) -> Iterator[Crew]:
-    with crew_on(database_url) as each:
+def crew(sqlite_url: str) -> Iterator[Crew]:
+    with crew_on(sqlite_url) as each:
         yield each
 
 

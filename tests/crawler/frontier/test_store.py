@@ -74,8 +74,8 @@ def workers_on(database_url: str) -> Iterator[Workers]:
 
 
 @pytest.fixture
-def workers(database_url: str) -> Iterator[Workers]:
-    with workers_on(database_url) as each:
+def workers(sqlite_url: str) -> Iterator[Workers]:
+    with workers_on(sqlite_url) as each:
         yield each
 
 
@@ -99,23 +99,6 @@ def test_what_was_found_is_taken_once_and_comes_back_as_it_was(workers: Workers)
     assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
     assert (taken.referrer, taken.meta, taken.attempts) == (whole.referrer, whole.meta, 0)
     assert take(store, 5) == []
-
-
-def test_highest_priority_comes_first_and_then_the_earliest_found(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    add(store, entry(1, -2), entry(2, -1), entry(3, -1), entry(4, 0))
-    add(store, entry(5, 1), entry(6, -2))
-    assert numbers(take(store, 3)) == [5, 4, 2]
-    assert numbers(take(store, 10)) == [3, 1, 6]
-
-
-def test_known_urls_are_counted_out_whatever_became_of_them(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    assert add(store, entry(1), entry(2), entry(1)).added == 2
-    first, _ = take(store, 2)
-    finish(store, first)
-    assert add(store, entry(1), entry(2), entry(3)).added == 1
-    assert workers.states() == {1: "done", 2: "taken", 3: "queued"}
 
 
 def test_runs_do_not_know_of_each_other(workers: Workers) -> None:
@@ -189,16 +172,6 @@ def test_late_end_of_a_url_that_was_taken_over_counts_and_a_late_retry_does_not(
     assert numbers(take(two, 5)) == [1, 2]
     one.exchange(Changes(done=[(first.id, True)], again=[(second.id, 0, None)]), 0)
     assert workers.states() == {1: "done", 2: "taken"}
-
-
-def test_clean_end_queues_what_was_not_done_and_blames_nobody(workers: Workers) -> None:
-    for _ in range(ATTEMPTS + 1):
-        store, _ = workers.start("one")
-        add(store, entry(1))
-        [taken] = take(store, 5)
-        assert taken.attempts == 0
-        store.leave(Changes(), WorkerState(), is_finished=False)
-    assert workers.states() == {1: "queued"}
 
 
 def test_url_that_kills_is_found_out_alone_and_given_up_and_the_others_are_not(workers: Workers) -> None:

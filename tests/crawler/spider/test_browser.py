@@ -93,11 +93,11 @@ def test_modes_are_read_by_host() -> None:
             read_javascript(wrong)
 
 
-@pytest.mark.parametrize("settings", [{"CRAWLER_JAVASCRIPT": "perhaps"}, {"CRAWLER_BROWSER": "/no/such/browser"}])
-def test_browser_that_is_not_there_ends_the_crawl_before_it_begins(settings: dict[str, str], tmp_path: Path) -> None:
-    result = crawl(tmp_path / "crawl.db", {"CRAWLER_JAVASCRIPT": "always", **settings}, url="http://127.0.0.1:1/")
+def test_browser_that_is_not_there_ends_the_crawl_before_it_begins(tmp_path: Path) -> None:
+    settings = {"CRAWLER_JAVASCRIPT": "always", "CRAWLER_BROWSER": "/no/such/browser"}
+    result = crawl(tmp_path / "crawl.db", settings, url="http://127.0.0.1:1/")
     assert result.status == 2
-    assert next(iter(settings)) in result.errors[-1]
+    assert "CRAWLER_BROWSER" in result.errors[-1]
 
 
 def rendered(site: LocalSite, tmp_path: Path, mode: str = "when-empty", **settings: Any) -> Crawl:
