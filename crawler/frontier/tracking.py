@@ -18,7 +18,7 @@ from dedup.stage.dropping import Undecided
 _UNSETTLED = (NotStored, OverLimit, Undecided)
 
 
-class _Request(NamedTuple):
+class _HeldRequest(NamedTuple):
     request: Request
     is_suspect: bool
     host: str
@@ -37,7 +37,7 @@ class InFlight:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._rows: dict[int, _Request] = {}
+        self._rows: dict[int, _HeldRequest] = {}
         self._kept: set[int] = set()
         self._unsettled: set[int] = set()
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
@@ -63,7 +63,7 @@ class InFlight:
 
     def add(self, taken: TakenUrl, request: Request) -> None:
         """Remember a request that is handed to the engine now."""
-        self._rows[taken.id] = _Request(request, taken.attempts >= SUSPECT, taken.host)
+        self._rows[taken.id] = _HeldRequest(request, taken.attempts >= SUSPECT, taken.host)
 
     def row_to_retry(self, request: Request) -> int | None:
         """Return the row that a request is another try of, and let it end here; None if it is of none."""
