@@ -75,6 +75,7 @@ check: $(VENV)/dev
 
 docs: $(VENV)/dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open $(CURDIR)/site/index.html in a browser"
 
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks $(NAME) $(if $(DATA),--data "$(DATA)") $(ARGS)

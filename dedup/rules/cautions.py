@@ -81,4 +81,4 @@ LIMITS = {
     Caution.BALANCED: Limits(0.55, 0.9, 0.6, 1.25, 0.1, 0.3, 0.4, 0.3, LostLimit(0.2, 20, 50)),
     Caution.EAGER: Limits(0.55, 0.9, 0.45, 1.5, 0.15, math.inf, math.inf, 0.0, LostLimit(0.25, 25, 100)),
 }
-"""What each caution asks for; measured in docs/how-well.md."""
+"""What each caution asks for; measured in docs/results.md."""

@@ -55,46 +55,34 @@ class RuleSettings:
     On a command line each is `--set NAME=VALUE`.
 
     Attributes:
-        scheme: how signatures are made; a name in `dedup.signature.schemes`, of 64 bits.
-        dictionary: words of Chinese: a file of words to add to jieba's, in the format of `jieba.load_userdict`;
-            `only:FILE`, a whole dictionary instead of jieba's; `none`, jieba's own; empty: jieba's, and what was
-            given to jieba in this process (`jieba.load_userdict` and the like). The scheme names them.
+        scheme: how signatures are made: `words`, or `pairs` for Chinese without a dictionary.
+        dictionary: Chinese words: a file to add to jieba's, as for `jieba.load_userdict`; `only:FILE` in their
+            place; `none`, jieba's own; empty: jieba's with what this process has loaded into it.
         mode: `checked` or `paper`.
-        tables: the table design, "N choose R", with N - R of 3 at least; the longer its prefixes, the more documents
-            there may be.
-        min_tokens: texts with fewer tokens, or with fewer than three, are compared exactly and in no other way.
-        short_tokens: of texts with fewer tokens words and pairs of words are compared, not shingles of three; in the
-            paper's mode they are compared exactly and in no other way.
-        short_jaccard: least Jaccard similarity of the words and pairs of words of such texts; their
-            numbers must be the same.
-        caution: how much evidence it takes to drop a document: `careful`, `balanced` or `eager`. It gives the limits
-            from `min_jaccard` to `max_lost`, those that are not given themselves.
-        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles of three words reaches this,
-            or by `min_containment`.
-        min_containment: a candidate whose containment reaches this is a match, if the lengths do, too.
-        min_length_ratio: the least share of the longer text's tokens that the shorter one has in a match by
-            containment.
-        max_replaced: another thing if more short stretches of 100 tokens than so many were replaced by unlike ones,
-            unless they are noise all over the text.
-        max_rewritten: another thing if more than this share of the shorter text is in long stretches that were
-            rewritten.
-        max_added: another thing if words gave way in its middle, and one text has there what the other has not, more
-            than this share of the shorter one.
-        max_swapped: another thing if more of 100 tokens than so many are words that gave way to the same other ones
-            throughout.
-        min_numbers: another thing if numbers gave way, and the two texts share less than this of all their numbers,
-            .1 more where words gave way with them; or, at addresses of one host that differ in numbers alone, a name
-            gave way with one. 0: no number counts.
-        max_lost: how many tokens that follow each other and stand in nothing that is stored may be lost with a
-            near-duplicate; one that says more is passed on, though it is a member of its cluster. A number, 0 for none
-            at all; `none`, any number; or, as the cautions have it, a share of the original's tokens and between which
-            numbers that lies, such as `0.2 20-50`.
-        max_compared: of texts with more tokens it is not looked at where they differ, only how much they share; 0: of
-            all. To compare two texts of other words takes 50 MB and .2 s at 20,000, and grows with the square.
-        leader_jaccard: a match found by another member must reach this Jaccard similarity with the leader of the
-            cluster, or `leader_containment`.
-        leader_containment: the least containment with the leader, where the Jaccard similarity is below
-            `leader_jaccard`.
+        tables: the table design, "N choose R", with N - R of 3 at least; longer prefixes are for more documents.
+        min_tokens: texts with fewer tokens are compared exactly.
+        short_tokens: texts with fewer tokens are compared by words and pairs of words; in the paper's mode exactly.
+        short_jaccard: the least Jaccard similarity of such texts; their numbers must be the same.
+        caution: `careful`, `balanced` or `eager`: sets the limits from `min_jaccard` to `max_lost` that are not set
+            themselves.
+        min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this,
+        min_containment: or if its containment reaches this, and the length ratio the next one.
+        min_length_ratio: the least length ratio of a match by containment.
+        max_replaced: the most short stretches replaced by unlike ones, of 100 tokens, noise not counted.
+        max_rewritten: the largest share of the shorter text in long stretches that were rewritten.
+        max_added: the largest share of the shorter text that one text alone has in its middle, where words were
+            replaced.
+        max_swapped: the most words replaced by the same other ones throughout, of 100 tokens.
+        min_numbers: the least share of their numbers that two texts have in common if numbers differ, .1 more if
+            words do, too; 0: numbers and sibling addresses do not count.
+        max_lost: the longest stretch of tokens, found in no stored document, that may be lost with a
+            near-duplicate: a number, `none` for any, or a share of the original and its bounds, such as `0.2
+            20-50`.
+        max_compared: of texts with more tokens only how much they share is compared, not how they differ; 0: no
+            limit.
+        leader_jaccard: a match found by another member must reach this Jaccard similarity with the cluster's
+            leader,
+        leader_containment: or this containment.
     """
 
     scheme: str = "words"
@@ -163,26 +151,23 @@ class DedupSettings(RuleSettings):
 
     Attributes:
         enabled: whether anything is done at all.
-        database_url: where documents, tables and verdicts are kept.
+        database_url: the database: an SQLite file or a PostgreSQL server.
         lock_timeout: seconds to wait for another writer of the database.
         outage_timeout: seconds to wait for a PostgreSQL server that goes away during a crawl.
-        run: name of the run that the verdicts belong to; empty: the time of its start.
-        scope: where duplicates are looked for: `all`, the same `host`, the same registrable `domain`, or among
-            those of the same `spider`, whose keys do not meet those of others either.
-        keeper: the rules, the weightiest first, by which the copy to export of a cluster is chosen where copies
-            are swapped: names in `dedup.rules.keepers.RULES`, functions, or import paths of functions.
-        swap_keeper: whether a better copy that arrives later is passed on in the place of the former keeper;
-            else the keeper is the copy that came first.
-        brake: what happens beyond the two limits: `warn`, `stop` (dropping there), `off`.
-        max_cluster: how many members a cluster may have; 0: any number.
-        max_drop_share: which share of a host's documents may be duplicates in a run,
-        brake_after: once so many of its documents were decided.
-        memory: which documents a new one is compared with: `run`, those of its own run; `for ever`, all that
-            the database knows; or those seen in a time such as `30d` (s, m, h, d, w) before the run began.
-        mark_only: whether duplicates are told of, and passed on all the same.
-        batch_size: how many documents at most are decided in one transaction.
-        report: the file that a report on the run is written to at its end, as `.html`, `.json`, `.csv` or `.txt`;
-            empty: none.
+        run: the name of the run; empty: the time of its start.
+        scope: where duplicates are looked for: `all`, the same `host`, registrable `domain` or `spider`.
+        keeper: the rules that choose the keeper where copies are swapped, the weightiest first: names, functions,
+            or import paths of functions.
+        swap_keeper: whether a better copy that comes later is passed on in place of the former keeper.
+        brake: what happens beyond the next two limits: `warn`, `stop` (drop no more there), `off`.
+        max_cluster: the most members of a cluster; 0: no limit.
+        max_drop_share: the largest share of a host's documents that may be duplicates in a run,
+        brake_after: once so many of them were decided.
+        memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
+            m, h, d, w), what was seen since so long before the run.
+        mark_only: whether duplicates are marked and passed on.
+        batch_size: the most documents that are decided in one transaction.
+        report: the file for a report at the end of the run: `.html`, `.json`, `.csv` or `.txt`; empty: none.
     """
 
     enabled: bool = True

@@ -1,4 +1,4 @@
-"""The tables of docs/settings.md: made of the typed settings, and compared with them.
+"""The lists of docs/settings.md: made of the typed settings, and compared with them.
 
 `python -m tests.docs.settings_table` writes them anew.
 """
@@ -29,19 +29,19 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
 def rows_of(settings: type[Any]) -> Iterator[str]:
-    """Yield the rows of a class of settings, without inherited ones, from its fields, defaults and docstring."""
+    """Yield the lines of a class of settings, without inherited ones, from its fields, defaults and docstring."""
     meanings = _meanings(settings)
     defaults = settings()
     inherited = {field.name for base in settings.__bases__ if base in TYPED for field in dataclasses.fields(base)}
     for field in dataclasses.fields(settings):
         if field.name in inherited:
             continue
-        default = getattr(defaults, field.name)
-        yield f"| `DEDUP_{field.name.upper()}` | {_shown(default)} | {meanings[field.name]} |"
+        default = _shown(getattr(defaults, field.name))
+        yield f"- `DEDUP_{field.name.upper()}`{f' ({default})' if default else ''}: {meanings[field.name]}"
 
 
-def table_of(settings: type[Any]) -> str:
-    return "\n".join(["| setting | default | meaning |", "|---|---|---|", *rows_of(settings)])
+def list_of(settings: type[Any]) -> str:
+    return "\n".join(rows_of(settings))
 
 
 def section_of(page: str, settings: type[Any]) -> str:
@@ -52,10 +52,10 @@ def section_of(page: str, settings: type[Any]) -> str:
 
 
 def renewed(page: str) -> str:
-    """Return a page with all tables made anew."""
+    """Return a page with all lists made anew."""
     for settings in TYPED:
         before, _, after = _section(settings).split(page)
-        page = f"<!-- {settings.__name__} -->\n\n{table_of(settings)}\n\n<!-- end of {settings.__name__} -->".join(
+        page = f"<!-- {settings.__name__} -->\n\n{list_of(settings)}\n\n<!-- end of {settings.__name__} -->".join(
             (before, after)
         )
     return page
@@ -115,10 +115,7 @@ def _section(settings: type[Any]) -> re.Pattern[str]:
 
 def _meanings(settings: type[Any]) -> dict[str, str]:
     _, _, attributes = (inspect.getdoc(settings) or "").partition("\nAttributes:\n")
-    return {
-        match[1]: " ".join(match[2].split()).removesuffix(".").replace("|", r"\|")
-        for match in _ATTRIBUTE.finditer(attributes)
-    }
+    return {match[1]: " ".join(match[2].split()) for match in _ATTRIBUTE.finditer(attributes)}
 
 
 def _shown(default: object) -> str:

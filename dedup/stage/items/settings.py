@@ -113,31 +113,27 @@ class ItemSettings:
     `dedup.stage.items.fields.FieldRule`: several, a function, or either by the item's class.
 
     Attributes:
-        text_field: where an item's text is; the first field that has some counts. Markup in it is left out.
-        title_field: where its title is, which is compared together with the text.
-        html_field: where HTML is, or a response, from which the text is taken where there is none.
-        key_field: where its key is: a URL, or an id, which counts for items of the same class and spider.
-        file_field: where the files are that a media pipeline has fetched: where there is neither text nor HTML,
-            their checksums are compared.
-        signature_field: the field with a signature that was made already, if any.
-        body_digest_field: the field with the digest of the page's bytes, if any.
-        canonical_field: the field with the address that the page names as its own, if any.
-        redirected_field: the field that says whether a redirect led to the URL, if any.
-        verdict_field: a field of the item that receives the verdict; empty: none.
-        mark_field: a field of the item that receives verdict, original, distance and similarity of a duplicate
-            that is passed on with DEDUP_MARK_ONLY, or of what is similar; empty: none, `response.meta["dedup"]`
-            has them alone.
-        replaces_field: a field of the item that receives the URLs of the copies whose place it takes, also of an
-            item that is dropped, if it has shown two clusters to be one; empty: none.
-        same_key: what another text is under a key that the same process has decided before in the same run:
-            `separate`, another document, which gets a key of its own; `update`, the document has changed.
-        short_texts: what becomes of texts with fewer than DEDUP_MIN_TOKENS tokens: `similar`, one that is
-            equal to another one is similar to it, and passes; `drop`, it is a copy; `pass`, they are not examined.
+        text_field: the text; markup in it is left out.
+        title_field: the title, which is compared together with the text.
+        html_field: HTML, or a response, from which the text is taken where there is none.
+        key_field: the key: a URL, or an id, which counts for items of the same class and spider.
+        file_field: files of a media pipeline, whose checksums are compared where there is no text.
+        signature_field: a signature that was made already.
+        body_digest_field: the digest of the page's bytes.
+        canonical_field: the address that the page names as canonical.
+        redirected_field: whether a redirect led to the URL.
+        verdict_field: receives the verdict; empty: no field does.
+        mark_field: receives verdict, original, distance and similarity of what is marked or `similar`; empty: only
+            `response.meta["dedup"]` does.
+        replaces_field: receives the URLs of the copies whose place the item takes; empty: no field does.
+        same_key: another text under a key in one run: `separate`, it is another document with a key of its own;
+            `update`, the document has changed.
+        short_texts: what becomes of equal texts under DEDUP_MIN_TOKENS: `similar`, they pass; `drop`, they are
+            copies; `pass`, they are not examined.
         drop_unchanged: whether an item whose key had the same text before is dropped.
         follow_duplicates: whether the links of a duplicate are followed.
-        on_error: what happens when the database fails for good: `stop`, the crawl ends; `pass`, what cannot be
-            decided is passed on.
-        workers: worker processes for extraction, long texts and published schemes; 0: threads.
+        on_error: when the database fails for good: `stop` the crawl, or `pass` items undecided.
+        workers: worker processes for extraction and long texts; 0: threads.
     """
 
     text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
