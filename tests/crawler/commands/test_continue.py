@@ -98,19 +98,27 @@ def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_th
     assert ask(url_of(database), "SELECT * FROM frontier_options") == []
 
 
-def test_command_of_the_summary_goes_on_with_feeds_and_settings(tmp_path: Path) -> None:
+def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
     with EndlessSite() as site:
         site.answers = 30
         process = begin(database, site, "-O", str(feed), max_depth=4)
         stopped = interrupt(process, site, lambda: len(site.asked) > 30, signal.SIGINT)
-        first = feed.read_text(encoding="utf-8").splitlines()
-        assert first
+        assert feed.read_text(encoding="utf-8").splitlines()
+        before = site.hits
+        rows = ask(url_of(database), "SELECT url FROM frontier WHERE state != 'done'")
+        left = {row["url"].removeprefix(site.url) for row in rows}
+        assert printed(stopped)[1:] == ["continue", "-s", f"DEDUP_DATABASE_URL={url_of(database)}"]
         result = run(printed(stopped), database_url=url_of(database))
+        again = site.hits - before
     assert (result.status, result.errors) == (0, [])
     assert "continue" not in result.summary
     urls = [json.loads(line)["url"] for line in feed.read_text(encoding="utf-8").splitlines()]
     assert sorted(set(urls)) == kept(database)
+    assert left
+    assert left <= set(again)
+    assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
+    assert len(ask(url_of(database), "SELECT run_id FROM dedup_verdicts GROUP BY run_id")) == 1
 
 
 def test_summary_of_a_crawl_that_was_killed_and_goes_on_is_that_of_the_whole_run(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 from collections import Counter
 from pathlib import Path
@@ -24,9 +23,8 @@ from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.recent import RecentUrls
 from crawler.spider.site import SiteSpider
-from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, run, start
-from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect
-from tests.waiting import wait_until
+from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, start
+from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 
 
 @pytest.fixture
@@ -198,43 +196,6 @@ def test_crawl_that_was_killed_after_its_last_page_has_nothing_to_fetch_and_succ
         assert site.hits["/"] == 1
     assert outcome.stats["finish_reason"] == "finished"
     assert not [message for message in outcome.messages if "nothing was fetched" in message]
-
-
-@pytest.mark.slow
-def test_limit_of_pages_counts_those_of_the_whole_run(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    counts = []
-    with LocalSite(forty_pages()) as site:
-        for limit in (10, 10, 25):
-            crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=limit)
-            counts.append(len(ask(f"sqlite:///{database}", "SELECT url FROM pages")))
-        crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
-        counts.append(len(ask(f"sqlite:///{database}", "SELECT url FROM pages")))
-    assert counts == [10, 10, 25, 41]
-
-
-@pytest.mark.slow
-def test_crawl_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    with EndlessSite() as site:
-        arguments = {"url": f"{site.url}/", "max_depth": 4}
-        site.answers = 30
-        process = start(crawl_command(arguments, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}))
-        wait_until(lambda: len(site.asked) > 30)
-        os.killpg(process.pid, signal.SIGINT)
-        site.answers = None
-        stopped = finish(process, database_url=f"sqlite:///{database}")
-        before = site.hits
-        left = {path for path, state in states(database).items() if state != "done"}
-        assert left
-        command = shlex.split(stopped.summary["continue"])
-        assert command[1:] == ["continue", "-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
-        run([*command, "-s", "AUTOTHROTTLE_ENABLED=False"])
-        again = site.hits - before
-    assert left <= set(again)
-    assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
-    rows = ask(f"sqlite:///{database}", "SELECT run_id FROM dedup_verdicts GROUP BY run_id")
-    assert len(rows) == 1
 
 
 class CountingScheduler(FrontierScheduler):

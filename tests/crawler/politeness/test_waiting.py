@@ -63,19 +63,14 @@ def test_site_that_sends_some_requests_away_is_stored_whole(
     assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
 
 
-def test_host_that_sends_away_is_asked_for_nothing_but_robots_txt_first(tmp_path: Path) -> None:
-    with FailingSite(lambda number, _: BUSY if number == 4 else None) as site:
-        crawl_one_by_one(tmp_path / "crawl.db", site)
-    assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
-    assert site.asked[5].path == "/robots.txt"
-    assert site.hits.total() == PAGES + 1 + 2 + 1
-
-
-def test_retry_after_is_waited_for(tmp_path: Path) -> None:
+def test_retry_after_is_waited_for_and_then_nothing_but_robots_txt_is_asked_for_first(tmp_path: Path) -> None:
     limited = Reply(b"", 429, {"Retry-After": "1"})
     with FailingSite(lambda number, _: limited if number == 4 else None) as site:
         crawl_one_by_one(tmp_path / "crawl.db", site)
-        assert site.asked[5].time - site.asked[4].time >= 1.0
+    assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
+    assert site.asked[5].path == "/robots.txt"
+    assert site.asked[5].time - site.asked[4].time >= 1.0
+    assert site.hits.total() == PAGES + 1 + 2 + 1
 
 
 def test_site_that_is_down_for_a_while_is_stored_whole_and_asked_rarely(tmp_path: Path) -> None:
