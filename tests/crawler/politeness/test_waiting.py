@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +101,8 @@ def test_pace_is_learnt(tmp_path: Path) -> None:
     with FailingSite(lambda number, _: Reply(b"", 429) if number == 6 else None) as site:
         crawl_one_by_one(tmp_path / "crawl.db", site)
         times = [asked.time for asked in site.asked[8:]]
-    assert min(later - sooner for sooner, later in pairwise(times)) > 0.05
+    # Not the least time between two of them: on a busy machine one may be noted late.
+    assert times[-1] - times[0] > 0.05 * (len(times) - 1)
 
 
 # Hosts that fail for long
