@@ -47,7 +47,7 @@ BENCHMARKS = {
     "kill": "kill",
     "workers": "workers",
     "report": "report",
-    "picture": "picture",
+    "screens": "screens",
     "labelled": "labelled.build",
 }
 """The modules by the names of their benchmarks."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
+from crawler.pages.store import PageStore, Settled
+from crawler.pages.visits import Visit
 from dedup import DedupSettings, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Report, Selection
 from dedup.report.queries import open_report
 from dedup.rules.documents import Document
 from dedup.sql.database import Database
+from dedup.sql.outages import Outages
 
 BRIDGE = "https://news.example/zh/%E6%B8%AF%E5%8F%A3%E5%A4%A7%E6%A1%A5.html"
 BUDGET = "https://news.example/budget"
@@ -58,6 +62,21 @@ def crawl_twice(crawls: Crawls) -> None:
         ("https://print.example/budget", text_of(2, changed=1)),
         ("https://other.example/?from=http://print.example/", text_of(3)),
     )
+
+
+def store_pages(database_url: str, texts: dict[str, str]) -> None:
+    """Store texts as the crawl does with pages that are kept."""
+    store = PageStore(Database(database_url), Outages(0))
+    now = datetime.now(UTC)
+    kept = [
+        Settled(
+            Visit(url, 0, None, None, None, 0.0, None),
+            {"url": url, "text": text, "html": b"", "fetched": now, "depth": 0},
+        )
+        for url, text in texts.items()
+    ]
+    store.settle(kept)
+    store.close()
 
 
 @contextmanager

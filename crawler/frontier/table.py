@@ -1,4 +1,4 @@
-"""The tables of the frontier: runs, and the URLs known to each."""
+"""The tables of the frontier: runs, and the URLs known to each. `dedup review --follow` reads them by their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`dedup review`: the report as a page on this machine, on which a mark lets a page be stored after all."""
+"""`dedup review`: the report as a page on this machine, on which a mark lets a page be stored after all.
+
+With `--follow` the page says how far a crawl is, and the report is written whenever it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,22 @@ import io
 import sys
 import webbrowser
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import partial
 from threading import Lock
+from typing import Any
 
 from dedup.cli.duplicates import add_selection, selected
-from dedup.errors import DedupError, SettingsError
-from dedup.ledger.forget import release
-from dedup.report.html.serving import ReviewServer
+from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
+from dedup.ledger.forget import release, take_back
+from dedup.report.contents import Selection
+from dedup.report.html.following import Follower
+from dedup.report.html.full_texts import texts_of
+from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
 from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
-from dedup.sql.database import Database, open_existing_database, url_of, usual_database
+from dedup.sql.database import Database, url_of, usual_database
 from dedup.terminal import write_lines
 
 _LAST_PORT = 65_535
@@ -27,9 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     parser.description = (
         "Look at what was dropped, in a browser on this machine. What is marked as no duplicate there is released at "
-        "once: the next crawl that sees it keeps it. Ctrl-C ends it."
+        "once: the next crawl that sees it keeps it. Both texts of a pair stand in full there. Ctrl-C ends it."
     )
     add_selection(parser)
+    parser.add_argument("--follow", action="store_true", help="show a crawl while it goes on, also one yet to begin")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: a free one")
     parser.add_argument("--no-browser", action="store_true", help="name the address, and open no browser")
 
@@ -38,28 +47,76 @@ def run(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
     if not 0 <= options.port <= _LAST_PORT:
         raise SettingsError(f"--port {options.port}: expected a number from 0 to {_LAST_PORT:,}")
+    if options.follow and (options.all_runs or options.host):
+        raise SettingsError("--follow shows one run as a whole: leave out --all-runs and --host")
     selection = selected(options, selection_for(Format.HTML))
-    url = url_of(options.database or usual_database())
-    with closing(open_existing_database(url, read_only=False)) as database:
-        page = io.StringIO()
-        with open_report(database, selection) as report:
-            write_review(report, database, page)
-        mark = partial(_release, database, Lock())
+    with closing(Follower(lambda: url_of(options.database or usual_database()), options.run)) as follower:
         try:
-            server = ReviewServer(page.getvalue().encode(), mark, options.port)
-        except OSError as error:
-            raise DedupError(f"--port {options.port}: {error.strerror}; leave it out for a free one") from None
-        with server:
-            write_lines([f"the report is at {server.url}", "Ctrl-C ends it"], sys.stdout)
-            sys.stdout.flush()
-            if not options.no_browser:
-                webbrowser.open(server.url)
-            with suppress(KeyboardInterrupt):
-                server.serve_forever()
+            database = follower.database
+        except DatabaseError as error:
+            # A crawl that is yet to begin makes it.
+            if not options.follow or isinstance(error, IncompatibleDatabaseError):
+                raise
+        answers: Answers = {}
+        if options.follow:
+            # Templates, for which a wrong option need not wait.
+            from dedup.report.html.page import write_follow_page  # noqa: PLC0415
+
+            stream = io.StringIO()
+            write_follow_page(stream)
+            page = stream.getvalue().encode()
+            answers = {
+                "state": (follower.answer, "application/json"),
+                "report": (partial(_write_followed, follower, selection), HTML),
+            }
+        else:
+            page = _write(database, selection)
+        _serve(page, _Acts(follower), answers, options)
     return 0
 
 
-def _release(database: Database, lock: Lock, original: str, key: str) -> str:
-    with lock:
-        found = vars(release(database, [(original, key)]))
-    return next(name for name, keys in found.items() if keys)
+def _serve(page: bytes, acts: _Acts, answers: Answers, options: argparse.Namespace) -> None:
+    try:
+        server = ReviewServer(page, acts.mark, acts.read_texts, options.port, answers)
+    except OSError as error:
+        raise DedupError(f"--port {options.port}: {error.strerror}; leave it out for a free one") from None
+    with server:
+        write_lines([f"the report is at {server.url}", "Ctrl-C ends it"], sys.stdout)
+        sys.stdout.flush()
+        if not options.no_browser:
+            webbrowser.open(server.url)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+
+
+def _write(database: Database, selection: Selection) -> bytes:
+    page = io.StringIO()
+    with open_report(database, selection) as report:
+        write_review(report, database, page)
+    return page.getvalue().encode()
+
+
+def _write_followed(follower: Follower, selection: Selection) -> bytes:
+    return _write(follower.database, replace(selection, run=follower.find_run()))
+
+
+class _Acts:
+    """What the page asks for, one request at a time: comparing long texts takes memory."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower = follower
+        self._lock = Lock()
+
+    def mark(self, pairs: Pairs, is_undone: bool) -> list[str]:
+        with self._lock:
+            if is_undone:
+                taken = set(take_back(self._follower.database, pairs))
+                return ["taken" if key in taken else "left" for _, key in pairs]
+            found = release(self._follower.database, pairs)
+        # Of a page that is a copy in one pair alone, the last of these is true.
+        outcomes = {key: name for name in ("unknown", "moved", "kept", "released") for key in getattr(found, name)}
+        return [outcomes[key] for _, key in pairs]
+
+    def read_texts(self, keys: tuple[str, str]) -> dict[str, Any]:
+        with self._lock:
+            return texts_of(self._follower.database, keys)

@@ -133,7 +133,9 @@ class Clusters:
             document_rows.set_keeper(connection, leader.id, written.document_id)
             is_changed = leader.keeper_id != written.document_id
             return Outcome(written.key, keeper_changed=is_changed, kept=kept, joined=joined)
-        keeper = leader.keeper_id and document_rows.find_with_leaders(connection, [leader.keeper_id])[leader.keeper_id]
+        # A keeper that has left the cluster has no number; the leader stands for it again.
+        keeper_id = leader.keeper_id or leader.id
+        keeper = leader.keeper_id and document_rows.find_with_leaders(connection, [keeper_id]).get(keeper_id)
         return Outcome(keeper.key if keeper else leader.key, kept=kept, joined=joined)
 
     def settle_again(self, connection: Connection, run_id: int, match: Match, outcome: Outcome) -> Outcome:

@@ -102,6 +102,12 @@ _LAST_OF_KEY = (
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
+_LAST_VERDICT = (
+    select(verdicts.c.verdict, verdicts.c.original_id)
+    .where(verdicts.c.document_id == bindparam("document"))
+    .order_by(verdicts.c.id.desc())
+    .limit(1)
+)
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
 _WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
 _PASSED_ON = (
@@ -229,6 +235,11 @@ def was_dropped(connection: Connection, key: str) -> bool:
     """Say whether the last document that came under a key was dropped as a copy."""
     last = connection.execute(_LAST_OF_KEY, {"key": key_digest(key)}).first()
     return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
+
+
+def find_last_verdict(connection: Connection, document_id: int) -> Any:
+    """Return `verdict` and `original_id` of the last verdict on a document; None: there is none."""
+    return connection.execute(_LAST_VERDICT, {"document": document_id}).first()
 
 
 def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:

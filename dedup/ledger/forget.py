@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, exists, or_, sel
 
 from dedup.ledger import document_rows
 from dedup.ledger.key_table import KeyTable, Looked
+from dedup.rules.decision import Verdict
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scopes
 from dedup.signature.batch import bands_of_words
@@ -203,3 +204,42 @@ def _release(connection: Connection, copies: list[StoredDocument]) -> None:
     # Without the digest of its bytes no crawl takes it for seen: its bytes, which are not stored, are fetched again.
     document_rows.change_documents(connection, ids, {"leader_id": None, "body_digest": None})
     leave_clusters(connection, ids, {each.leader_id for each in copies if each.leader_id is not None})
+
+
+def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """Let released documents be copies of their originals again, in one transaction.
+
+    What has been decided anew since, leads others by now, or has lost its original, is left as it is.
+
+    Args:
+        database: where they are, opened to be written.
+        pairs: the keys of original and copy.
+
+    Returns:
+        The keys of those that are copies again.
+
+    Raises:
+        DatabaseError: nothing of it was written.
+    """
+    taken = []
+    with database.write() as connection:
+        for original, key in dict.fromkeys(pairs):
+            found = [each for each in document_rows.find_by_given_key(connection, key) if each.key == clean(key)]
+            # A list: all of them are taken back, whatever became of the first.
+            if any(_take_back(connection, each, clean(original)) for each in found):
+                taken.append(key)
+    return taken
+
+
+def _take_back(connection: Connection, document: StoredDocument, original: str) -> bool:
+    leads = document_rows.count_led(connection, document.id, 1)
+    last = document_rows.find_last_verdict(connection, document.id)
+    if document.leader_id is not None or document.text_digest is None or leads or last is None:
+        return False
+    if not Verdict(last.verdict).is_duplicate:
+        return False
+    leader = document_rows.find_with_leaders(connection, [last.original_id])[last.original_id]
+    if leader.key != original or leader.leader_id is not None or leader.text_digest is None:
+        return False
+    document_rows.change_document(connection, document.id, {"leader_id": leader.id})
+    return True

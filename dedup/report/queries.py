@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true
+from sqlalchemy import ColumnElement, Connection, and_, case, distinct, func, select, true, union_all
 
 from dedup.ledger.runs.listing import no_run
 from dedup.report.contents import Cluster, HostTotal, OverLimit, RelatedRow, Report, Selection, Total
@@ -96,8 +96,21 @@ def read_largest_clusters(database: Database, run: str, limit: int) -> list[Clus
 
 def read_latest(database: Database, run: str, host: str, limit: int) -> list[RelatedRow]:
     """Return the latest duplicates of a run, the last one first; `host` is that of a `Selection`."""
+    # For each verdict by itself the index of runs has them in their order, of however many.
+    newest = union_all(
+        *(
+            select(verdicts.c.id)
+            .select_from(_decided if host else verdicts)
+            .where(_condition(run, host), verdicts.c.verdict == verdict.value)
+            .order_by(verdicts.c.id.desc())
+            .limit(limit)
+            .subquery()
+            .select()
+            for verdict in DUPLICATES
+        )
+    )
     with database.read() as connection:
-        return list(_related(connection, _condition(run, host) & _is_duplicate, limit))
+        return list(_related(connection, verdicts.c.id.in_(newest), limit))
 
 
 def _names_of_runs(connection: Connection, database_name: str, selection: Selection) -> list[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
-ARCHIVE = ROOT / "docs" / "decisions-archive.md"
+DECISIONS = ROOT / "docs" / "decisions.md"
 """It is looked up, not read, and names what there was."""
 EXAMPLES = tuple(sorted((ROOT / "examples").glob("*/README.md")))
 LANGUAGES = ("sh", "console", "python", "output", "dockerfile", "text")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawler.spider.arguments import KNOWN
-from tests.docs.pages import ARCHIVE, EXAMPLES, LANGUAGES, PAGES, ROOT, blocks_of, code_of, prose_of, read
+from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, blocks_of, code_of, prose_of, read
 
 # The words of a page, of those of docs/ together, of what is only looked up.
 MOST_WORDS, MOST_WORDS_TOGETHER, MOST_WORDS_OF_ARCHIVE = 1_500, 10_000, 2_500
@@ -31,11 +31,11 @@ def test_readme_is_short() -> None:
 
 @each_page
 def test_page_is_short(page: Path) -> None:
-    assert len(read(page).split()) <= (MOST_WORDS_OF_ARCHIVE if page == ARCHIVE else MOST_WORDS)
+    assert len(read(page).split()) <= (MOST_WORDS_OF_ARCHIVE if page == DECISIONS else MOST_WORDS)
 
 
 def test_pages_are_short_together() -> None:
-    pages = [page for page in PAGES if page.parent == ROOT / "docs" and page != ARCHIVE]
+    pages = [page for page in PAGES if page.parent == ROOT / "docs" and page != DECISIONS]
     assert len(pages) <= 12
     assert sum(len(read(page).split()) for page in pages) <= MOST_WORDS_TOGETHER
 
@@ -64,7 +64,7 @@ def test_every_page_is_named_in_the_readme() -> None:
 
 
 def test_each_decision_has_a_date() -> None:
-    records = read(ARCHIVE).split("\n### ")[1:]
+    records = read(DECISIONS).split("\n### ")[1:]
     assert records
     assert [record.splitlines()[0] for record in records if not re.match(r".*\n\d{4}-\d\d-\d\d\. ", record)] == []
 

@@ -12,7 +12,7 @@ import pytest
 from dedup.rules.settings import DedupSettings
 from dedup.stage.items.fields import FieldRule
 from dedup.stage.items.settings import ItemSettings
-from tests.docs.pages import ARCHIVE, EXAMPLES, PAGES, ROOT, code_of, read
+from tests.docs.pages import DECISIONS, EXAMPLES, PAGES, ROOT, code_of, read
 from tests.docs.settings_table import OTHERS, PAGE, TYPED, crawler_settings, known_settings, list_of, section_of
 
 SETTING = re.compile(r"\b(?:DEDUP|CRAWLER)_[A-Z_]*[A-Z]\b")
@@ -45,7 +45,7 @@ def test_every_setting_that_the_code_names_is_listed() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_names_no_setting_that_does_not_exist(page: Path) -> None:
-    if page == ARCHIVE:
+    if page == DECISIONS:
         pytest.skip("it names what there was")
     assert set(SETTING.findall(read(page))) <= known_settings()
 

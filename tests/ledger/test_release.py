@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from dedup import Verdict
-from dedup.ledger.forget import release
+from dedup.ledger.forget import release, take_back
+from dedup.rules.decision import Kept
 from tests.crawls import text_of
 from tests.deciding import Crawl
 
@@ -90,4 +91,54 @@ def test_keeper_that_is_released_leaves_its_place(database_url: str) -> None:
     assert crawl.stored()[FERRY].keeper_id is None
     crawl.run = crawl.deduplicator.open_run("next")
     assert not crawl.see(FERRY, text_of(1)).outcome.is_replaced
+    crawl.database.close()
+
+
+def test_release_that_is_taken_back_leaves_a_copy(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    assert take_back(crawl.database, [(FERRY, COPY), (FERRY, OTHER), (COPY, FERRY)]) == [COPY]
+    assert take_back(crawl.database, [(FERRY, COPY)]) == []
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(COPY, text_of(1, changed=2), b"bytes").original == FERRY
+    assert crawl.see(FERRY, text_of(1)).original is None
+
+
+def test_what_was_seen_since_its_release_is_not_taken_back(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.see(COPY, text_of(1, changed=2))
+    assert take_back(crawl.database, [(FERRY, COPY)]) == []
+    assert crawl.see(COPY, text_of(1, changed=2)).original is None
+
+
+def test_what_others_are_copies_of_since_its_release_is_not_taken_back(crawl: Crawl) -> None:
+    release(crawl.database, [(FERRY, COPY)])
+    assert crawl.see(OTHER, text_of(1, changed=2)).original == COPY
+    assert take_back(crawl.database, [(FERRY, COPY)]) == []
+
+
+def test_keeper_that_is_taken_back_is_elected_again(database_url: str) -> None:
+    crawl = Crawl(database_url, swap_keeper=True, keeper="longest")
+    longer = f"{text_of(1, changed=2)} and some words more"
+    crawl.see(FERRY, text_of(1))
+    crawl.see(COPY, longer)
+    release(crawl.database, [(FERRY, COPY)])
+    assert take_back(crawl.database, [(FERRY, COPY)]) == [COPY]
+    crawl.run = crawl.deduplicator.open_run("next")
+    crawl.see(COPY, longer)
+    assert crawl.stored()[FERRY].keeper_id == crawl.stored()[COPY].id
+    crawl.database.close()
+
+
+def test_other_copies_of_a_keeper_that_is_released_are_decided(database_url: str) -> None:
+    """Without swaps, where a copy that says more is the keeper."""
+    crawl = Crawl(database_url, max_lost=10)
+    longer = f"{text_of(1)} {' '.join(text_of(5).split()[:20])}"
+    crawl.see(FERRY, text_of(1))
+    crawl.see(OTHER, text_of(1, changed=1))
+    longest = crawl.see("https://news.example/longer", longer)
+    assert longest.outcome.kept is Kept.SAYS_MORE
+    release(crawl.database, [(FERRY, "https://news.example/longer")])
+    crawl.run = crawl.deduplicator.open_run("next")
+    assert crawl.see(OTHER, text_of(1, changed=1)).original == FERRY
     crawl.database.close()

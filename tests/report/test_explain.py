@@ -6,23 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawler.pages.store import PageStore, Settled
-from crawler.pages.visits import Visit
 from dedup import DedupSettings, make_signature, similarity
 from dedup.cli.main import main
 from dedup.index.design import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
 from dedup.rules.rule import Rule
-from dedup.sql.database import Database
-from dedup.sql.outages import Outages
 from tests.commands import run_dedup
+from tests.crawls import store_pages
 from tests.texts import CHINESE, ENGLISH, document, edited, extended
 from tests.waiting import HANG
 
@@ -63,13 +59,7 @@ def fill(path: Path, rounds: Sequence[dict[str, str]], **settings: Any) -> None:
 
 
 def keep(path: Path, texts: dict[str, str]) -> None:
-    """Store texts as the crawl does with pages that are kept."""
-    database = Database(f"sqlite:///{path}")
-    store = PageStore(database, Outages(0))
-    now = datetime.now(UTC)
-    rows = [{"url": url, "text": text, "html": b"", "fetched": now, "depth": 0} for url, text in texts.items()]
-    store.settle([Settled(Visit(row["url"], 0, None, None, None, 0.0, None), row) for row in rows])
-    store.close()
+    store_pages(f"sqlite:///{path}", texts)
 
 
 @pytest.fixture(scope="module")

@@ -19,14 +19,17 @@ from dedup.rules.decision import DUPLICATES, Kept, Verdict
 from dedup.rules.documents import StoredDocument
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.batch import bands_of_words
-from dedup.signature.normalise import clean
+from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, scheme_named
-from dedup.signature.signature import Signature
+from dedup.signature.signature import Signature, digest
 from dedup.sql.database import Database, read_properties
 from dedup.sql.schema import runs, verdicts
 
-# The crawl's; this library stands without it, and other projects keep no texts here.
-_PAGES = table("pages", column("url_digest"), column("text"))
+# The crawl's, of what is stored and of what was; this library stands without them,
+# and other projects keep no texts here.
+_PAGES, _VERSIONS = (
+    table(name, column("id"), column("url_digest"), column("text")) for name in ("pages", "page_versions")
+)
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -191,12 +194,10 @@ def _scheme_of(stored: str, word_lists: str, database: str) -> Scheme:
 
 
 def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -> Side:
-    text = _text(connection, stored.key)
+    text = find_text(connection, stored, made_with.scope)
     if text is not None:
         signature = Scopes(made_with.scope).mixed_signature(stored.key, made_with.scheme.signature(text), stored.space)
-        # A page that was kept once and dropped later left its old text there.
-        if signature.text_digest == stored.text_digest:
-            return Side(stored.key, Origin.PAGE, signature, text)
+        return Side(stored.key, Origin.PAGE, signature, text)
     words = document_rows.find_words(connection, stored.text_digest)
     signature = Signature(
         # A page that lost its original has no digest; nothing must be taken for the same as it.
@@ -209,9 +210,15 @@ def _side(connection: Connection, stored: StoredDocument, made_with: MadeWith) -
     return Side(stored.key, Origin.WORDS if words else Origin.FINGERPRINT, signature, None)
 
 
-def _text(connection: Connection, key: str) -> str | None:
-    if not connection.dialect.has_table(connection, _PAGES.name):
-        return None
-    statement = select(_PAGES.c.text).where(_PAGES.c.url_digest == document_rows.key_digest(key))
-    found: str | None = connection.execute(statement).scalar()
-    return found
+def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> str | None:
+    """Return the text of a document as a crawl stores it, or did before; None where that is another one, or none."""
+    mixed = Scopes(scope).mixed
+    for pages in (_PAGES, _VERSIONS):
+        if not connection.dialect.has_table(connection, pages.name):
+            continue
+        own = select(pages.c.text).where(pages.c.url_digest == document_rows.key_digest(stored.key))
+        for text in connection.scalars(own.order_by(pages.c.id.desc())):
+            # A page whose text has changed, or that was kept once and dropped later, left its old text there.
+            if mixed(stored.key, digest(normalise(text).encode()), stored.space) == stored.text_digest:
+                return str(text)
+    return None

@@ -14,6 +14,12 @@ LONGEST_KEY = 4_000
 _LONGEST_PASSAGE = 300
 
 
+def cut_key(key: str) -> str:
+    """Return a key as a page holds it."""
+    # What is beyond it would differ at its end alone, which nobody reads; its length keeps two apart.
+    return f"{key[:LONGEST_KEY]}… ({len(key):,} characters)" if len(key) > LONGEST_KEY else key
+
+
 @dataclass
 class Texts:
     """Texts, each once, by its number.
@@ -27,13 +33,11 @@ class Texts:
 
     def number(self, text: str) -> int:
         """Return the number of a text."""
-        is_cut = len(text) > LONGEST_KEY
-        # What is beyond it would differ at its end alone, which nobody reads; its length keeps two apart.
-        kept = f"{text[:LONGEST_KEY]}… ({len(text):,} characters)" if is_cut else text
+        kept = cut_key(text)
         known = self.all.get(kept)
         if known is None:
             known = self.all[kept] = len(self.all)
-            if is_cut:
+            if kept is not text:
                 self.cut.append(known)
         return known
 

@@ -55,9 +55,9 @@ def _object(row: ChangeRow, texts: Texts) -> dict[str, Any]:
     }
 
 
-_STYLES = ("page.css", "list.css", "charts.css")
+_STYLES = ("page.css", "list.css", "charts.css", "follow.css")
 _COMMON = ("text.js", "unpack.js", "differences.js", "dialog.js", "list.js")
-_OF_REPORT = ("data.js", "marks.js", "pair.js", "tables.js", "charts.js", "main.js")
+_OF_REPORT = ("data.js", "marks.js", "full.js", "pair.js", "tables.js", "charts.js", "main.js")
 _ASSETS = files("dedup.report.html") / "assets"
 
 
@@ -88,6 +88,8 @@ def write_page(report: Report, compare: Compare, stream: TextIO, about: str = ""
     """
     page = page_of(report, compare)
     page.data["is_served"] = is_served
+    # What is about files says so, and has no database that `dedup review` could ask.
+    page.data["has_database"] = not about
     scripts = [_Inline.of("chartist.umd.js"), _Inline.of(*_COMMON, *_OF_REPORT)]
     total = page.counts.text_bytes
     shown = {
@@ -114,6 +116,12 @@ def write_changes_page(changes: Changes, stream: TextIO) -> None:
         "licence": "",
     }
     _write("changes.html.j2", [_Inline.of(*_COMMON, "changes.js")], data_of_changes(changes), shown, stream)
+
+
+def write_follow_page(stream: TextIO) -> None:
+    """Write the page that asks `dedup.report.html.following` what a run is at."""
+    shown = {"is_served": True, "licence": ""}
+    _write("follow.html.j2", [_Inline.of("text.js", "unpack.js", "tables.js", "follow.js")], {}, shown, stream)
 
 
 def _write(

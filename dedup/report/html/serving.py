@@ -5,25 +5,39 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs
+
+from dedup.errors import DedupError
 
 ADDRESS = "127.0.0.1"
-MOST_BYTES = 20_000
-"""Of what a page sends: two keys of the most characters that a page holds."""
+HTML = "text/html; charset=utf-8"
+MOST_BYTES = 2_000_000
+"""Of what a page sends: the keys of some hundred pairs."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
+    "Connection": "close",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
 
-Mark = Callable[[str, str], str]
-"""Acts on a pair, original and document, that a person says is none; returns what became of it, in a word."""
+Pairs = Sequence[tuple[str, str]]
+"""Keys of originals and documents."""
+
+Mark = Callable[[Pairs, bool], list[str]]
+"""Acts on pairs that a person says are none, or takes that back; returns what became of each, in a word."""
+
+ReadTexts = Callable[[tuple[str, str]], dict[str, Any]]
+"""Returns the texts of a pair, as `dedup.report.html.full_texts.texts_of` does."""
+
+Answers = Mapping[str, tuple[Callable[[], bytes], str]]
+"""What is served beside the page, by names: what makes it when it is asked for, and its kind."""
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -34,8 +48,10 @@ class ReviewServer(ThreadingHTTPServer):
 
     Args:
         page: the page.
-        mark: what a mark does; called by one request at a time.
+        mark: what marks do.
+        read_texts: what is shown of the texts of a pair.
         port: where; 0: a free one.
+        answers: what else is served; called by several requests at a time.
 
     Attributes:
         url: its address, with the secret.
@@ -43,9 +59,12 @@ class ReviewServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, page: bytes, mark: Mark, port: int = 0) -> None:
-        self.page = page
+    def __init__(
+        self, page: bytes, mark: Mark, read_texts: ReadTexts, port: int = 0, answers: Answers | None = None
+    ) -> None:
+        self.answers: Answers = {"": (lambda: page, HTML), **(answers or {})}
         self.mark = mark
+        self.read_texts = read_texts
         self.path = f"/{secrets.token_urlsafe(16)}/"
         super().__init__((ADDRESS, port), _Handler)
         self.host = f"{ADDRESS}:{self.server_port}"
@@ -58,11 +77,31 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        if self._is_allowed(""):
-            self._send(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
+        path, _, query = self.path.partition("?")
+        name = path.rpartition("/")[2]
+        if name == "texts":
+            self._answer_texts(path, query)
+            return
+        make, kind = self.server.answers.get(name, (None, ""))
+        if not self._is_allowed(self.path, name if make else ""):
+            return
+        assert make is not None
+        try:
+            self._send(HTTPStatus.OK, make(), kind)
+        except DedupError as error:
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    def _answer_texts(self, path: str, query: str) -> None:
+        if not self._is_allowed(path, "texts"):
+            return
+        asked = parse_qs(query, keep_blank_values=True)
+        if {name: len(values) for name, values in asked.items()} != {"a": 1, "b": 1}:
+            self._refuse(HTTPStatus.BAD_REQUEST)
+            return
+        self._answer(lambda: self.server.read_texts((asked["a"][0], asked["b"][0])))
 
     def do_POST(self) -> None:
-        if not self._is_allowed("marks"):
+        if not self._is_allowed(self.path, "marks"):
             return
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdecimal()) or int(length) > MOST_BYTES:
@@ -71,17 +110,24 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(int(length))
         # A form of another page can send no JSON without being asked for leave, which nobody gets here.
         is_json = self.headers.get_content_type() == "application/json"
-        pair = _pair(content) if is_json else None
-        if pair is None:
+        marks = _marks(content) if is_json else None
+        if marks is None:
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
-        outcome = self.server.mark(*pair)
-        self._send(HTTPStatus.OK, json.dumps({"outcome": outcome}).encode(), "application/json")
+        self._answer(lambda: {"outcomes": self.server.mark(*marks)})
 
-    def _is_allowed(self, name: str) -> bool:
+    def _answer(self, ask: Callable[[], dict[str, Any]]) -> None:
+        try:
+            status, answer = HTTPStatus.OK, ask()
+        except DedupError as error:
+            status, answer = HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)}
+        content = json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
+        self._send(status, content, "application/json")
+
+    def _is_allowed(self, path: str, name: str) -> bool:
         """Say whether a request comes from the page, or from who has been given its address; else refuse it."""
         server, headers = self.server, self.headers
-        has_secret = hmac.compare_digest(self.path.encode(), f"{server.path}{name}".encode())
+        has_secret = hmac.compare_digest(path.encode(), f"{server.path}{name}".encode())
         is_here = headers.get("Host") == server.host
         is_own = headers.get("Origin", f"http://{server.host}") == f"http://{server.host}"
         is_followed = headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
@@ -90,9 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._refuse(HTTPStatus.FORBIDDEN)
         return False
 
-    def _refuse(self, status: HTTPStatus) -> None:
+    def _refuse(self, status: HTTPStatus, why: str = "") -> None:
         self.close_connection = True
-        self._send(status, status.phrase.encode(), "text/plain")
+        self._send(status, (why or status.phrase).encode("utf-8", "replace"), "text/plain; charset=utf-8")
 
     def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
         self.send_response(status)
@@ -105,13 +151,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: what is asked for is known by who asks."""
 
 
-def _pair(content: bytes) -> tuple[str, str] | None:
-    """Return the keys that a mark names; None for anything else."""
+def _marks(content: bytes) -> tuple[Pairs, bool] | None:
+    """Return the pairs that are marked, and whether their marks are taken back; None for anything else."""
     try:
         found = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    pairs, is_undone = (found.get("pairs"), found.get("undo")) if isinstance(found, dict) else (None, None)
+    if not isinstance(pairs, list) or not isinstance(is_undone, bool) or not all(map(_is_pair, pairs)):
         return None
-    original, key = found.get("a"), found.get("b")
-    return (original, key) if isinstance(original, str) and isinstance(key, str) else None
+    return [(original, key) for original, key in pairs], is_undone
+
+
+def _is_pair(found: object) -> bool:
+    return isinstance(found, list) and [type(each) for each in found] == [str, str]

@@ -14,6 +14,14 @@ needs_chromium = [
     pytest.mark.skipif(find_chromium() is None, reason=f"needs Chromium: {WAY_OUT}"),
 ]
 
+
+def in_chromium(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that alone of its module needs Chromium."""
+    for mark in needs_chromium:
+        test = mark(test)
+    return test
+
+
 KEYS = "#list .row .line:first-child .path"
 
 

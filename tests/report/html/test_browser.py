@@ -130,6 +130,12 @@ def test_only_what_is_seen_is_in_the_page(open_page: Open) -> None:
     assert seen.page.locator("#list .row").count() < 30
     assert seen.page.locator("#list .row[aria-posinset='1']").count() == 0
     assert seen.keys()[-1] == "copy-4999"
+    # Those who do not see where rows stand read them in their order, also those that come back.
+    first = int(seen.page.get_attribute("#list .row >> nth=0", "aria-posinset"))
+    seen.page.evaluate("() => scrollBy(0, -400)")
+    seen.page.wait_for_selector(f"#list .row[aria-posinset='{first - 3}']", state="attached")
+    keys = seen.keys()
+    assert keys == sorted(keys)
 
 
 def test_what_is_cut_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +230,63 @@ def test_mark_that_is_given_twice_is_taken_back(open_page: Open) -> None:
     mark(seen, 0, "no")
     mark(seen, 0, "no")
     assert seen.page.is_hidden("#marks")
+
+
+def said(seen: Seen) -> list[str | None]:
+    return [each.get_attribute("data-said") for each in seen.page.locator("#list .row").all()]
+
+
+def test_all_that_a_search_shows_is_marked_at_once_and_taken_back_at_once(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    mark(seen, 1, "yes")
+    seen.view("dropped")
+    seen.page.fill("#f-search", "host:www")
+    seen.page.click('#all-shown button[data-said="no"]')
+    assert said(seen) == ["no", "no"]
+    assert seen.page.inner_text("#marks-told").startswith("2 marks, ")
+    seen.page.click("#undo")
+    assert said(seen) == ["yes", "none"]
+    seen.page.locator("#all-shown").get_by_role("button", name="rightly dropped").click()
+    assert said(seen) == ["yes", "yes"]
+    seen.page.focus("#list .row >> nth=0")
+    seen.page.keyboard.press("u")
+    assert said(seen) == ["yes", "none"]
+    assert seen.messages == []
+
+
+def test_whole_host_and_whole_cluster_are_marked_at_once(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.view("hosts")
+    seen.page.click('#hosts tr:has-text("www.example") button[data-said="no"]')
+    assert seen.page.inner_text("#marks-told").startswith("2 marks, ")
+    seen.view("clusters")
+    assert seen.page.get_attribute("#cluster-list .row >> nth=0", "data-said") == "none"
+    seen.page.click('#cluster-list .row >> nth=0 >> button[data-said="no"]')
+    assert seen.page.get_attribute("#cluster-list .row >> nth=0", "data-said") == "no"
+    seen.page.keyboard.press("u")
+    seen.page.keyboard.press("u")
+    assert seen.page.is_hidden("#marks")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_marks_have_two_colours_and_say_what_they_are(open_page: Open, scheme: str) -> None:
+    seen = open_page(report_of(*ROWS), color_scheme=scheme)
+    mark(seen, 0, "no")
+    mark(seen, 1, "yes")
+    colours = """() => [...document.querySelectorAll("#list .said")]
+        .map((each) => getComputedStyle(each).color.match(/\\d+/g).map(Number))"""
+    (red, green, _), (other_red, other_green, _) = seen.page.evaluate(colours)
+    assert red > green
+    assert other_green > other_red
+    assert seen.page.locator("#list .said").all_text_contents() == ["✗ not a duplicate", "✓ rightly dropped"]
+
+
+def test_file_says_how_both_texts_are_seen_in_full(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.open_row(0)
+    assert "Both texts in full: dedup review --run monday" in seen.page.inner_text("dialog")
+    seen.page.keyboard.press("t")
+    assert len(seen.requests) == 1
 
 
 def test_page_without_storage_says_that_marks_are_not_kept(open_page: Open) -> None:

@@ -1,49 +1,25 @@
-"""`dedup review`: marks that act at once, and who may make them."""
+"""`dedup review`: who may mark and read, and what is read."""
 
 from __future__ import annotations
 
 import http.client
 import json
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode
 
 import pytest
 
-from benchmarks.browser import WAY_OUT, find_chromium
-from dedup import DedupSettings
-from dedup.ledger.deduplicator import Deduplicator
+from dedup.report.html.full_texts import texts_of
 from dedup.report.html.serving import MOST_BYTES, ReviewServer
-from dedup.rules.decision import Verdict
 from tests.commands import run_dedup
-from tests.crawls import Crawls, crawl_twice, document, text_of
-from tests.report.html.browsing import Seen
+from tests.crawls import BRIDGE, Crawls, crawl_twice, store_pages, text_of
+from tests.report.html.reviewing import TEXTS, serving
 from tests.waiting import HANG
 
 PRINT = "https://print.example:8080/bridge"
 JSON = {"Content-Type": "application/json"}
-
-
-@contextmanager
-def serving(**given: Any) -> Iterator[tuple[ReviewServer, list[tuple[str, str]]]]:
-    marked: list[tuple[str, str]] = []
-
-    def mark(original: str, key: str) -> str:
-        marked.append((original, key))
-        return "released"
-
-    with ReviewServer(b"<p>page</p>", mark, **given) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        yield server, marked
-        server.shutdown()
-        thread.join()
+PAIR = ["x", "y"]
+MARK = {"pairs": [PAIR], "undo": False}
 
 
 def ask(
@@ -58,23 +34,37 @@ def ask(
     return found
 
 
-PAIR = {"a": "x", "b": "y"}
-
-
 def test_page_is_served_and_takes_marks() -> None:
-    with serving() as (server, marked):
+    with serving() as (server, asked):
         assert ask(server, "GET", server.path) == (200, b"<p>page</p>")
         own = JSON | {"Origin": f"http://{server.host}", "Sec-Fetch-Site": "same-origin"}
-        status, body = ask(server, "POST", server.path + "marks", own, PAIR)
-        assert (status, json.loads(body)) == (200, {"outcome": "released"})
-        assert marked == [("x", "y")]
+        status, body = ask(server, "POST", server.path + "marks", own, MARK)
+        assert (status, json.loads(body)) == (200, {"outcomes": ["released"]})
+        assert asked.marked == [([("x", "y")], False)]
+
+
+def test_texts_of_a_pair_are_served() -> None:
+    with serving() as (server, asked):
+        status, body = ask(server, "GET", server.path + "texts?" + urlencode({"a": "x y&b", "b": "\u6e2f"}))
+        assert (status, json.loads(body)) == (200, TEXTS)
+        assert asked.read == [("x y&b", "\u6e2f")]
+        status, body = ask(server, "GET", server.path + "texts?a=away&b=away")
+        assert (status, json.loads(body)) == (503, {"error": "the database is away"})
+
+
+@pytest.mark.parametrize("query", ["", "?", "?a=x", "?a=x&b=y&b=z", "?a=x&b=y&c=z"])
+def test_what_names_no_pair_has_no_texts(query: str) -> None:
+    with serving() as (server, asked):
+        assert ask(server, "GET", f"{server.path}texts{query}")[0] == 400
+        assert asked.read == []
 
 
 @pytest.mark.parametrize(
     ("headers", "path"),
     [
-        ({}, "/marks"),
-        ({}, "//marks"),
+        ({}, "/"),
+        ({}, "//"),
+        ({}, "/0123456789abcdefABCDEF/"),
         ({"Origin": "https://evil.example"}, None),
         ({"Origin": "null"}, None),
         ({"Sec-Fetch-Site": "cross-site"}, None),
@@ -84,31 +74,35 @@ def test_page_is_served_and_takes_marks() -> None:
     ],
 )
 def test_another_page_can_neither_read_nor_mark(headers: dict[str, str], path: str | None) -> None:
-    with serving() as (server, marked):
-        told = server.path if path is None else path.removesuffix("marks")
+    with serving() as (server, asked):
+        told = path or server.path
         assert ask(server, "GET", told, headers)[0] == 403
-        assert ask(server, "POST", f"{told}marks", JSON | headers, PAIR)[0] == 403
+        assert ask(server, "GET", f"{told}texts?a=x&b=y", headers)[0] == 403
+        assert ask(server, "POST", f"{told}marks", JSON | headers, MARK)[0] == 403
         # Whoever may not write is not told either what they may.
         assert ask(server, "OPTIONS", f"{told}marks", headers)[0] == 501
-        assert marked == []
+        assert (asked.marked, asked.read) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("headers", "body", "status"),
     [
-        ({"Content-Type": "text/plain"}, PAIR, 400),
+        ({"Content-Type": "text/plain"}, MARK, 400),
         (JSON, b"{", 400),
+        (JSON, b"[" * 100_000, 400),
         (JSON, [1], 400),
-        (JSON, {"a": "x"}, 400),
-        (JSON, {"a": "x", "b": 1}, 400),
+        (JSON, {"pairs": [PAIR]}, 400),
+        (JSON, {"pairs": PAIR, "undo": False}, 400),
+        (JSON, {"pairs": [["x", 1]], "undo": False}, 400),
+        (JSON, {"pairs": [["x", "y", "z"]], "undo": True}, 400),
         (JSON, b" " * (MOST_BYTES + 1), 413),
         (JSON | {"Content-Length": "-1"}, b"", 413),
     ],
 )
 def test_what_is_no_mark_is_refused(headers: dict[str, str], body: object, status: int) -> None:
-    with serving() as (server, marked):
+    with serving() as (server, asked):
         assert ask(server, "POST", server.path + "marks", headers, body)[0] == status
-        assert marked == []
+        assert asked.marked == []
 
 
 def test_address_is_another_one_each_time() -> None:
@@ -135,32 +129,24 @@ def test_options_that_cannot_be_are_one_line(tmp_path: Path) -> None:
         assert "leave it out for a free one" in done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(find_chromium() is None, reason=f"needs Chromium: {WAY_OUT}")
-def test_mark_lets_the_next_crawl_keep_a_page(tmp_path: Path, browser: Any) -> None:
+def test_texts_are_read_of_any_database(tmp_path: Path) -> None:
+    """Of one without pages the words are all that there is."""
     url = f"sqlite:///{tmp_path / 'crawl.db'}"
-    crawl_twice(Crawls(url))
-    command = [sys.executable, "-m", "dedup", "review", "--database", url, "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=Path.cwd()) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().split()[-1]
-        assert urlsplit(address).hostname == "127.0.0.1"
-        seen = Seen(browser.new_page())
-        seen.page.goto(address)
-        seen.page.wait_for_selector("html[data-ready]")
-        seen.view("dropped")
-        place = next(at for at, key in enumerate(seen.keys()) if "bridge" in key and "sid" not in key)
-        seen.open_row(place)
-        seen.page.click('dialog button.mark[data-said="no"]')
-        seen.page.wait_for_function("() => document.body.innerText.includes('released: the next crawl keeps it')")
-        assert "1 mark, kept in this browser; what is no duplicate is released" in seen.page.inner_text("#marks-told")
-        assert seen.messages == []
-        seen.page.close()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(HANG) == 0
-    deduplicator = Deduplicator(DedupSettings(database_url=url))
-    run = deduplicator.open_run("wednesday")
-    [decision] = deduplicator.decide([document(PRINT, text_of(1, changed=2))], run)
-    assert decision is not None
-    assert decision.verdict is Verdict.UNCHANGED
-    assert not decision.is_dropped
+    crawls = Crawls(url)
+    crawls.run(
+        "monday", (BRIDGE, text_of(1).upper()), (PRINT, text_of(1, changed=1)), ("https://short.example/", "Short")
+    )
+    database = crawls.deduplicator.database
+    found = texts_of(database, (BRIDGE, PRINT))
+    assert (found["sides"], found["is_compared"]) == ([("words", 0), ("words", 0)], True)
+    assert "".join(found["rows"][0][0]).startswith(text_of(1)[:50])
+    # What was there before counts where it is the text that was decided on.
+    store_pages(url, {BRIDGE: text_of(1).upper(), PRINT: text_of(1, changed=1)})
+    store_pages(url, {PRINT: "Another text by now", "https://short.example/": "Another one"})
+    found = texts_of(database, (BRIDGE, PRINT))
+    assert found["sides"] == [("text", 0), ("text", 0)]
+    assert [part for left, _ in found["rows"] for part in left[1::2]] == [text_of(1).upper().split()[5]]
+    assert [part for _, right in found["rows"] for part in right[1::2]] == ["changed0"]
+    found = texts_of(database, ("https://nobody.example/", "https://short.example/"))
+    assert (found["sides"], found["is_compared"]) == ([("nothing", 0), ("nothing", 0)], False)
+    database.close()

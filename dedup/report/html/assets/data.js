@@ -16,6 +16,12 @@ class Pairs {
     return this.data.keys[number];
   }
 
+  /** Return the number of the first pair whose document has a key, written as in an address; -1 for none. */
+  find(written) {
+    const number = this.data.keys.findIndex((key) => encodeURIComponent(key) === written);
+    return number < 0 ? NaN : this.columns.dropped.indexOf(number);
+  }
+
   /** Return a key as people read it: with letters in the place of their escapes. */
   shown(number) {
     return this.data.shown[number] ?? this.data.keys[number];
@@ -132,14 +138,21 @@ class Pairs {
     return value ? rows.sort((a, b) => value(a) - value(b) || a - b) : rows;
   }
 
+  /** Return the numbers of the duplicates of a host. */
+  ofHost(host) {
+    const number = this.columns.hosts.indexOf(host);
+    return [...this.columns.host.keys()].filter((row) => this.columns.host[row] === number && this.isDuplicate(row));
+  }
+
   /** Return clusters with their numbers of duplicates, the largest first. */
   clusters() {
     const sizes = new Map();
     for (let row = 0; row < this.size; row++) {
       if (!this.isDuplicate(row)) continue;
       const original = this.columns.original[row];
-      const known = sizes.get(original) ?? { original, size: 0, doubtful: 0, least: 1, keeper: this.columns.keeper[row] };
+      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, keeper: this.columns.keeper[row] };
       known.size += 1;
+      known.rows.push(row);
       known.doubtful += this.columns.doubtful[row];
       known.least = Math.min(known.least, this.columns.similarity[row]);
       sizes.set(original, known);

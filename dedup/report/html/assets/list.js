@@ -68,8 +68,9 @@ class VirtualList {
     });
     this.rows.set(place, row);
     // In their order, for those who read without seeing where rows stand.
-    const next = this.rows.get(place + 1);
-    this.box.insertBefore(row, next ?? null);
+    const before = this.rows.get(place - 1);
+    if (before) before.after(row);
+    else this.box.prepend(row);
   }
 
   /** Put the focus on a row, which is brought into sight. */

@@ -22,20 +22,26 @@ class ReportPage {
     this.cluster = null;
     this.dialog = new PairDialog(byId("pair"), this.pairs, this.marks);
     this.list = new VirtualList(byId("list"), (row) => pairRow(this.pairs, this.marks, row), (row, place) => this.dialog.open(this.list, place));
-    this.clusterList = new VirtualList(byId("cluster-list"), (cluster) => clusterRow(this.pairs, cluster), (cluster) => this.openCluster(cluster));
+    this.clusterList = new VirtualList(byId("cluster-list"), (cluster) => clusterRow(this.pairs, this.marks, cluster), (cluster) => this.openCluster(cluster));
     this.makeTabs();
     this.makeFilters();
     byId("export").addEventListener("click", () => this.marks.save());
+    byId("undo").addEventListener("click", () => this.marks.undo());
     window.addEventListener("keydown", (event) => this.press(event));
     this.showMarks();
     this.show(data.counts.doubtful ? "look" : data.counts.dropped ? "dropped" : "numbers");
     this.openLinked();
   }
 
-  /** Open the pair that the address of the page names. */
+  /** Open the pair that the address of the page names, by its number, or by the key of what was dropped. */
   openLinked() {
-    const row = parseInt(/^#pair-(\d+)$/.exec(location.hash)?.[1] ?? "", 10);
-    if (!(row < this.pairs.size)) return;
+    const [, kind, name] = /^#(pair|copy)-(.+)$/.exec(location.hash) ?? [];
+    const row = kind === "copy" ? this.pairs.find(name) : parseInt(name, 10);
+    if (!(row < this.pairs.size)) {
+      byId("trouble").hidden = kind !== "copy";
+      byId("trouble").textContent = "The copy that the address names is not in this report.";
+      return;
+    }
     this.show(this.pairs.isDuplicate(row) ? "dropped" : "similar");
     this.dialog.open(this.list, this.list.items.indexOf(row));
   }
@@ -111,7 +117,7 @@ class ReportPage {
     byId(shown.panel).setAttribute("aria-labelledby", `tab-${id}`);
     if (shown.panel === "pairs") this.refresh();
     if (id === "clusters") this.clusterList.show((this.clusters ??= this.pairs.clusters()));
-    if (id === "hosts" && !byId("hosts").firstChild) byId("hosts").append(hostTable(this.data, this.pairs, (host) => this.openHost(host)));
+    if (id === "hosts" && !byId("hosts").firstChild) byId("hosts").append(hostTable(this.data, this.pairs, this.marks, (host) => this.openHost(host)));
     if (id === "numbers" && !byId("numbers").firstChild) this.drawNumbers();
   }
 
@@ -129,6 +135,8 @@ class ReportPage {
     this.list.show(rows);
     const cut = this.data.rows_cut;
     byId("count").textContent = counted(rows.length, "pair") + (cut && this.view !== "look" ? `; the page holds the ${whole(this.pairs.size)} most doubtful, ${whole(cut)} are cut` : "");
+    const buttons = groupButtons(this.marks, () => rows, `all ${counted(rows.length, "pair")} shown here`);
+    byId("all-shown").replaceChildren(...(rows.length > 1 ? ["All of them are", buttons] : []));
     this.showChip();
   }
 
@@ -160,16 +168,23 @@ class ReportPage {
   }
 
   showMarks() {
-    const lines = this.marks.lines().length;
-    byId("marks").hidden = !lines;
+    const count = this.marks.said.size;
+    byId("marks").hidden = !count;
+    byId("undo").hidden = !this.marks.last.length;
     const where = this.marks.isKept ? "kept in this browser" : "not kept when this page is closed: save them";
-    const next = this.marks.acts ? "what is no duplicate is released" : "next: dedup release DATABASE --marks marks.jsonl";
-    byId("marks-told").textContent = `${counted(lines, "mark")}, ${where}; ${next}`;
-    if (this.list) this.list.show(this.list.items);
+    const [next, command] = this.marks.acts ? ["what is no duplicate is released; measure:", "dedup evaluate marks.jsonl --database DATABASE"] : ["next:", "dedup release DATABASE --marks marks.jsonl"];
+    byId("marks-told").replaceChildren(`${counted(count, "mark")}, ${where}; ${next} `, make("code", {}, command));
+    for (const list of [this.list, this.clusterList]) {
+      if (!list) continue;
+      const place = list.box.contains(document.activeElement) ? document.activeElement.closest("[data-place]")?.dataset.place : undefined;
+      list.show(list.items);
+      if (place !== undefined) list.focus(Number(place));
+    }
   }
 
   press(event) {
-    if (event.target.closest("input, select, dialog") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (byId("pair").open || event.target.closest("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "u") this.marks.undo();
     if (event.key !== "/" || byId("pairs").hidden) return;
     event.preventDefault();
     byId("f-search").focus();

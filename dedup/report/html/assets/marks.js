@@ -8,7 +8,11 @@ const OUTCOMES = {
   kept: "kept already",
   moved: "copy of another page by now",
   unknown: "not known any more",
+  left: "decided anew since: it cannot be taken back",
 };
+const SAID = { [NOT_A_DUPLICATE]: "✗ not a duplicate", [RIGHTLY_DROPPED]: "✓ rightly dropped" };
+// Of what is sent at once; a key has 4,000 at most.
+const MOST_CHARACTERS_SENT = 200_000;
 
 /** What a person has said of pairs, kept in the browser where it allows that, and saved as a file. */
 class Marks {
@@ -18,6 +22,7 @@ class Marks {
     this.isKept = true;
     this.said = new Map();
     this.last = [];
+    this.isBusy = false;
     this.changed = () => {};
     try {
       this.said = new Map(JSON.parse(localStorage.getItem(this.place) ?? "[]"));
@@ -34,21 +39,68 @@ class Marks {
 
   /** Return what was said of a pair: "no", "yes", or "none". */
   of(row) {
-    return this.said.get(this.name(row))?.said ?? "none";
+    // Names of very many pairs take a while.
+    return this.said.size ? (this.said.get(this.name(row))?.said ?? "none") : "none";
   }
 
-  /** Say something of a pair; the same once more takes it back. Where the page is served, "no" acts at once, for good. */
-  toggle(row, said) {
-    const name = this.name(row);
-    const pair = this.pairs.get(row);
-    if (this.acts && said === NOT_A_DUPLICATE) {
-      this.release(name, pair.rule ?? pair.verdict);
-      return;
+  /** Return what was said of all of some pairs alike; "none" where that is not one and the same. */
+  ofAll(rows) {
+    const first = rows.length ? this.of(rows[0]) : "none";
+    return first === "none" || rows.every((row) => this.of(row) === first) ? first : "none";
+  }
+
+  /** Say something of pairs; the same once more takes it back. Where the page is served, "no" acts at once. */
+  async say(rows, said) {
+    if (this.isBusy) return;
+    const all = rows.filter((row) => this.pairs.isMarkable(row));
+    const isTakenBack = this.ofAll(all) === said;
+    const kindOf = (pair) => pair.rule ?? pair.verdict;
+    const changes = all
+      .filter((row) => isTakenBack || this.of(row) !== said)
+      .map((row) => [this.name(row), isTakenBack ? undefined : { said, kind: kindOf(this.pairs.get(row)) }]);
+    // A pair of several runs has one mark.
+    const before = await this.change([...new Map(changes)]);
+    if (before.length) this.last.push(before);
+    this.changed();
+  }
+
+  /** Take back what was said last in this page, of however many pairs. */
+  async undo() {
+    if (this.isBusy || !this.last.length) return;
+    const last = this.last.pop();
+    const done = new Set((await this.change(last)).map(([name]) => name));
+    const rest = last.filter(([name]) => !done.has(name));
+    if (rest.length) this.last.push(rest);
+    this.changed();
+  }
+
+  /** Change marks, by the names of their pairs; return what those were that have been changed. */
+  async change(changes) {
+    this.isBusy = true;
+    const isNo = (mark) => mark?.said === NOT_A_DUPLICATE;
+    const [done, released, back] = [[], [], []];
+    for (const change of changes) {
+      const was = this.said.get(change[0]);
+      if (!this.acts || isNo(was) === isNo(change[1])) this.set(change, done);
+      else (isNo(was) ? back : released).push(change);
     }
-    this.last.push([name, this.said.get(name)]);
-    if (this.of(row) === said) this.said.delete(name);
-    else this.said.set(name, { said, kind: pair.rule ?? pair.verdict });
+    byId("trouble").hidden = true;
+    try {
+      await this.send(released, false, done);
+      await this.send(back, true, done);
+    } catch (error) {
+      byId("trouble").hidden = false;
+      byId("trouble").textContent = `Not all marks are kept (${error.message}): is dedup review still running?`;
+    }
+    this.isBusy = false;
     this.keep();
+    return done;
+  }
+
+  set([name, mark], done) {
+    done.push([name, this.said.get(name)]);
+    if (mark) this.said.set(name, mark);
+    else this.said.delete(name);
   }
 
   /** Whether the page is served, and marks act at once. */
@@ -56,19 +108,24 @@ class Marks {
     return this.pairs.data.is_served;
   }
 
-  async release(name, kind) {
-    const [a, b] = JSON.parse(name);
-    const trouble = byId("trouble");
-    try {
-      const answer = await fetch("marks", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ a, b }) });
-      if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
-      const { outcome } = await answer.json();
-      this.said.set(name, { said: NOT_A_DUPLICATE, kind, outcome });
-      trouble.hidden = true;
-      this.keep();
-    } catch (error) {
-      trouble.hidden = false;
-      trouble.textContent = `The mark is not kept (${error.message}): is dedup review still running?`;
+  /** Let marks act, some hundred in a request. */
+  async send(changes, isUndone, done) {
+    for (let at = 0; at < changes.length; ) {
+      const some = [];
+      for (let size = 0; at < changes.length && size < MOST_CHARACTERS_SENT; at++) {
+        some.push(changes[at]);
+        size += changes[at][0].length;
+      }
+      const body = JSON.stringify({ pairs: some.map(([name]) => JSON.parse(name)), undo: isUndone });
+      const { outcomes } = await answerOf(await fetch("marks", { method: "POST", headers: { "Content-Type": "application/json" }, body }));
+      some.forEach(([name, mark], number) => {
+        const outcome = outcomes[number];
+        // What has been decided anew since keeps its mark.
+        if (outcome === "left" && this.said.get(name).outcome === "released") this.said.get(name).outcome = outcome;
+        else this.set([name, mark && !isUndone ? { ...mark, outcome } : mark], done);
+      });
+      byId("marks").hidden = false;
+      if (at < changes.length) byId("marks-told").textContent = `${whole(at)} of ${counted(changes.length, "mark")} …`;
     }
   }
 
@@ -76,17 +133,8 @@ class Marks {
   told(row) {
     const found = this.said.get(this.name(row));
     if (!found) return "";
-    if (found.said === RIGHTLY_DROPPED) return "rightly dropped";
-    return OUTCOMES[found.outcome] ?? "not a duplicate";
-  }
-
-  /** Take back what was said last in this page. */
-  undo() {
-    if (!this.last.length) return;
-    const [name, before] = this.last.pop();
-    if (before) this.said.set(name, before);
-    else this.said.delete(name);
-    this.keep();
+    const outcome = OUTCOMES[found.outcome];
+    return outcome ? `✗ ${outcome}` : SAID[found.said];
   }
 
   keep() {
@@ -95,7 +143,6 @@ class Marks {
     } catch (error) {
       this.isKept = false;
     }
-    this.changed();
   }
 
   /** Return the marks as labelled pairs, a line of JSON each: original, document, and 1 where it is a duplicate. */
@@ -116,24 +163,28 @@ class Marks {
   }
 }
 
-/** Return the two buttons that say something of a pair; `done` is called once it is said. */
-function markButtons(marks, row, done) {
-  const isMarkable = marks.pairs.isMarkable(row);
-  const button = (said, text) => {
-    const element = make(
-      "button.mark",
-      { type: "button", "aria-pressed": String(marks.of(row) === said), "data-said": said, ...(isMarkable ? {} : { disabled: "", title: "its address is too long for this page" }) },
-      text,
-    );
-    element.addEventListener("click", (event) => {
+/**
+ * Return the two buttons that say something of pairs.
+ * @param {function(): number[]} rowsOf their numbers, once they are needed
+ * @param {string|null} what they are called where they are many
+ * @param {function()} done is called once it is said of one
+ */
+function markButtons(marks, rowsOf, what, done) {
+  const isMarkable = what !== null || marks.pairs.isMarkable(rowsOf()[0]);
+  const press = (element) => element.setAttribute("aria-pressed", String(marks.ofAll(rowsOf()) === element.dataset.said));
+  const button = (said) => {
+    const title = isMarkable ? (what === null ? null : `${SAID[said]}: ${what}`) : "its address is too long for this page";
+    const element = make("button.mark", { type: "button", "data-said": said, title, disabled: isMarkable ? null : "" }, SAID[said]);
+    element.addEventListener("click", async (event) => {
       event.stopPropagation();
-      marks.toggle(row, said);
-      for (const each of element.parentElement.querySelectorAll("button.mark")) {
-        each.setAttribute("aria-pressed", String(marks.of(row) === each.dataset.said));
-      }
-      if (marks.of(row) !== "none") done();
+      const rows = rowsOf();
+      await marks.say(rows, said);
+      if (!element.isConnected || what !== null) return;
+      element.parentElement.querySelectorAll("button.mark").forEach(press);
+      if (marks.of(rows[0]) !== "none") done();
     });
+    if (what === null) press(element);
     return element;
   };
-  return make("div.marking", { role: "group", "aria-label": "What it is" }, button(NOT_A_DUPLICATE, "Not a duplicate"), button(RIGHTLY_DROPPED, "Rightly dropped"));
+  return make("div.marking", { role: "group", "aria-label": what ?? "What it is" }, button(NOT_A_DUPLICATE), button(RIGHTLY_DROPPED));
 }

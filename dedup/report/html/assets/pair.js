@@ -26,23 +26,25 @@ class PairDialog extends RowDialog {
     super(dialog, "Pair");
     this.pairs = pairs;
     this.marks = marks;
-    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(RIGHTLY_DROPPED), u: () => this.undo() };
+    this.keys = { n: () => this.mark(NOT_A_DUPLICATE), r: () => this.mark(RIGHTLY_DROPPED), u: () => this.undo(), t: () => byId("full")?.click() };
     this.dialog.addEventListener("close", () => history.replaceState(null, "", "#"));
   }
 
   content(row) {
     history.replaceState(null, "", `#pair-${row}`);
     const pair = this.pairs.get(row);
-    return [this.sides(pair), this.facts(pair), this.differences(pair), this.foot(row)];
+    const isDropped = this.pairs.isDropped(row);
+    const texts = this.pairs.isMarkable(row) ? fullTextsOf(this.pairs, pair, ["original", isDropped ? "dropped" : "kept"]) : null;
+    return [this.sides(pair), this.facts(pair), this.differences(pair), ...(texts ? [texts] : []), this.foot(row)];
   }
 
   mark(said) {
     this.dialog.querySelector(`button.mark[data-said="${said}"]:not([disabled])`)?.click();
   }
 
-  undo() {
-    this.marks.undo();
-    this.open(this.list, this.place);
+  async undo() {
+    await this.marks.undo();
+    if (this.dialog.open) this.open(this.list, this.place);
   }
 
   title(place, items) {
@@ -102,7 +104,7 @@ class PairDialog extends RowDialog {
   }
 
   foot(row) {
-    const hint = make("p.muted.keys", {}, "Keys: ← → other pairs, n not a duplicate, r rightly dropped, u undo, Esc back to the list");
-    return make("footer", {}, markButtons(this.marks, row, () => this.step(1)), hint);
+    const hint = make("p.muted.keys", {}, `Keys: ← → other pairs, n not a duplicate, r rightly dropped, u undo, ${this.pairs.data.is_served ? "t both texts, " : ""}Esc back to the list`);
+    return make("footer", {}, markButtons(this.marks, () => [row], null, () => this.step(1)), hint);
   }
 }

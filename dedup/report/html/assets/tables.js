@@ -23,7 +23,7 @@ const text = (name) => ({ text: name, isNumber: false });
 const number = (name) => ({ text: name, isNumber: true });
 
 /** Return the hosts as a list of work: what share was dropped, and where a person should look. */
-function hostTable(data, pairs, openHost) {
+function hostTable(data, pairs, marks, openHost) {
   const doubtful = new Map();
   for (let row = 0; row < pairs.size; row++) {
     if (pairs.columns.doubtful[row]) {
@@ -41,13 +41,13 @@ function hostTable(data, pairs, openHost) {
     const name = make("button.link", { type: "button" }, make("bdi", { dir: "ltr" }, visible(host) || "(none)"));
     name.addEventListener("click", () => openHost(host));
     const meter = make("meter", { min: 0, max: 1, value: share, "aria-hidden": "true" });
-    return [name, whole(kept), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, `review: ${why.join(", ")}`) : make("span.muted", {}, "fine")];
+    return [name, whole(kept), whole(exact), whole(near), make("span.share", {}, meter, `${Math.round(share * 100)}%`), why.length ? make("strong.review", {}, `review: ${why.join(", ")}`) : make("span.muted", {}, "fine"), dropped ? groupButtons(marks, () => pairs.ofHost(host), `all copies of ${visible(host)}`) : ""];
   });
   const rest = data.host_count - data.hosts.length;
   return make(
     "div",
     {},
-    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Exact"), number("Near"), number("Dropped"), text("")], rows),
+    tableOf("Hosts, those with the most dropped pages first", [text("Host"), number("Kept"), number("Exact"), number("Near"), number("Dropped"), text(""), text("All of them are")], rows),
     rest > 0 ? make("p.note", {}, `and ${counted(rest, "more host")}, which are not in this page`) : null,
   );
 }
@@ -73,14 +73,20 @@ function notedTables(data) {
   return make("div", {}, ...parts);
 }
 
+/** Return the buttons that say something of a whole group at once. */
+function groupButtons(marks, rowsOf, what) {
+  return markButtons(marks, rowsOf, what, () => {});
+}
+
 /** Return one row of the list of clusters. */
-function clusterRow(pairs, cluster) {
+function clusterRow(pairs, marks, cluster) {
   const stored = cluster.keeper ?? cluster.original;
   const doubts = cluster.doubtful ? make("strong.review", {}, `${whole(cluster.doubtful)} worth a look`) : null;
   return make(
     "article.row",
-    { "aria-label": counted(cluster.size, "copy").replace("copys", "copies") },
+    { "aria-label": counted(cluster.size, "copy").replace("copys", "copies"), "data-said": marks.ofAll(cluster.rows) },
     make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "copy" : "copies")),
     make("div.texts", {}, make("div.line", {}, opener(addressOf(pairs.shown(stored)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
+    groupButtons(marks, () => cluster.rows, "the whole cluster"),
   );
 }
