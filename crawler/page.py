@@ -14,7 +14,7 @@ from scrapy.exceptions import DropItem
 from dedup import Signature
 
 DESCRIBED = ("title", "author", "date", "language", "description")
-"""The fields that only pages have that are kept: metadata cost as much as the text."""
+"""The fields that are metadata, which are looked for in pages that are kept: they cost as much as the text."""
 
 ROW = "frontier_row"
 """Key of a request's meta: the id of the frontier's row that it was made from."""
@@ -116,7 +116,8 @@ class Page:
         problem: why there is no text, where a page could not be analysed.
         etag: what the server calls this version, if it says so.
         last_modified: since when the server has this version, if it says so.
-        title: its title, as are author, date, language and description: only of pages that are kept.
+        title: its title; of pages that are kept that of their metadata, which alone have author, date, language and
+            description.
         author: who wrote it.
         date: when it was published, as YYYY-MM-DD.
         language: its language, as the page says.

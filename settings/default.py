@@ -49,7 +49,7 @@ DEDUP_DATABASE_URL = "sqlite:///crawl.db"
 ADDONS = {"dedup.DedupAddon": 500}
 EXTENSIONS = {
     # Before the others start anything: it may refuse a file.
-    "crawler.feeds.extension.Feeds": 0,
+    "crawler.feeds.writing.Feeds": 0,
     "scrapy.extensions.feedexport.FeedExporter": None,
     # In the place of Scrapy's, which knows one least delay for all hosts.
     "scrapy.extensions.throttle.AutoThrottle": None,

@@ -57,9 +57,6 @@ READERS: dict[str, Callable[[bytes], list[Row]]] = {
     "marshal": _one_after_the_other(marshal.load),
     "parquet": lambda content: pq.read_table(BytesIO(content)).to_pylist(),
 }
-ADDED_TO = ("jsonl", "jsonlines", "jl", "csv", "pickle", "marshal")
-"""The formats of which two files, one after the other, can be one."""
-
 _UNPACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.decompress,
     ".bz2": bz2.decompress,

@@ -34,7 +34,7 @@ _LOADED = (
     "scrapy.spidermiddlewares.referer",
     "crawler.spider.site",
     "crawler.spider.conditional",
-    "crawler.feeds.extension",
+    "crawler.feeds.writing",
     "crawler.frontier.scheduler",
     "crawler.pages.pipeline",
     "crawler.runs.continuing",

@@ -1,1 +1,1 @@
-"""Feeds: that a file is never spoilt, that a run which is continued completes its feeds, that a failure is told."""
+"""Feeds: written from the database when a crawl ends, and at any time after."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, inspect, select
 
@@ -55,6 +55,35 @@ def find_unfinished(
         rows = connection.execute(query).all()
         found = [_read(connection, row, lambda worker: has_ended(worker, me)) for row in rows]
     return [run for run in found if run.left]
+
+
+class Begun(NamedTuple):
+    """A run that is known to the frontier.
+
+    Attributes:
+        started: when it began, in seconds since 1970.
+        options: what `save_options` has saved last; None where that is not known.
+        is_over: whether it has finished.
+    """
+
+    started: float
+    options: str | None
+    is_over: bool
+
+
+def find_begun(database: Database, run: str) -> Begun | None:
+    """Return what the frontier knows of the run of this name; None if nothing, as of most runs that have finished.
+
+    Raises:
+        DatabaseError: the database cannot be read.
+    """
+    query = select(runs.c.started, options.c.options, runs.c.finished.is_not(None).label("is_over"))
+    query = query.outerjoin(options, options.c.run_id == runs.c.id).where(runs.c.name == run)
+    with database.read() as connection:
+        if not {runs.name, options.name} <= set(inspect(connection).get_table_names()):
+            return None
+        row = connection.execute(query).first()
+    return None if row is None else Begun(*row)
 
 
 def _read(connection: Connection, row: Row[Any, Any, Any], has_ended: Callable[[str], bool]) -> UnfinishedRun:

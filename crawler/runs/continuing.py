@@ -6,6 +6,7 @@ import logging
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
@@ -49,13 +50,34 @@ def command_to_continue(crawler: Crawler, run: str = "", arguments: Sequence[str
         run: the run's name; "" for the one that was interrupted last.
         arguments: more of the command line.
     """
+    return _command_line(crawler, ["continue", *([run] if run else []), *arguments])
+
+
+def command_to_export(crawler: Crawler, run: str, uri: str, options: Mapping[str, Any]) -> str:
+    """Return the command line that writes a feed of a run again.
+
+    Args:
+        crawler: the crawl.
+        run: the run's name.
+        uri: where the feed goes.
+        options: those of the feed.
+    """
+    suffix = "" if uri.endswith(f".{options['format']}") else f":{options['format']}"
+    output = ["-o", f"-{suffix}"] if uri == "stdout:" else ["-O", f"{uri}{suffix}"]
+    settings = crawler.settings
+    given = [name for name in settings if name.startswith("FEED_") and settings.getpriority(name) == _COMMAND_LINE]
+    said = [word for name in sorted(given) for word in ("-s", f"{name}={settings[name]}")]
+    return _command_line(crawler, ["export", run, *output, *said])
+
+
+def _command_line(crawler: Crawler, command: Sequence[str]) -> str:
     settings = crawler.settings
     told: dict[str, str] = {}
     if settings.getbool("CRAWLER_SHARED_RUN"):
         database = shown_url(make_url(settings["DEDUP_DATABASE_URL"]))
         told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": settings["DEDUP_RUN"]}
     words = ["env", *(f"{name}={value}" for name, value in told.items())] if told else []
-    words += [program("scrapy"), "continue", *([run] if run else []), *arguments]
+    words += [program("scrapy"), *command]
     for name in _DATABASES:
         if name not in told and settings.getpriority(name) == _COMMAND_LINE:
             words += ["-s", f"{name}={shown_url(make_url(settings[name]))}"]

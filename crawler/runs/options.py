@@ -6,10 +6,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from scrapy.crawler import Crawler
 from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
+from w3lib.url import file_uri_to_path
 
 HIDDEN = "***"
 """What stands in the place of a password."""
@@ -29,12 +32,14 @@ class RunOptions:
         arguments: those of the spider, `-a`.
         settings: by their names; what `-s`, `-o`, `-O`, `-L`, `--logfile` and `--nolog` stand for.
         domains: the hosts that it fetches from.
+        files: those that its feeds are written to, as `file_of` names them: whoever goes on with it replaces them.
     """
 
     spider: str
     arguments: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     domains: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, crawler: Crawler) -> Self:
@@ -46,6 +51,7 @@ class RunOptions:
             _without_passwords(dict(getattr(spider, "given", {}))),
             {name: HIDDEN if _SECRET_NAME.search(name) else _without_passwords(given[name]) for name in sorted(given)},
             list(getattr(spider, "allowed_domains", [])),
+            [file for uri in settings.getdict("FEEDS") if (file := file_of(str(uri)))],
         )
 
     @classmethod
@@ -71,6 +77,12 @@ class RunOptions:
             elif HIDDEN in str(value):
                 options.append(f"-s {name}={value}")
         return options
+
+
+def file_of(uri: str) -> str:
+    """Return the path of the file on this machine that the address of a feed means; "" where it means another place."""
+    scheme = urlsplit(uri).scheme
+    return str(Path(file_uri_to_path(uri) if scheme else uri).resolve()) if scheme in ("", "file") else ""
 
 
 def without_password(text: str) -> str:

@@ -45,6 +45,7 @@ def make_page(
         exchange=exchange,
         redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
         problem=problem,
+        title=extraction.title or None,
         etag=etag,
         last_modified=last_modified,
     )

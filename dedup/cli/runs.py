@@ -132,11 +132,17 @@ def _shown(seconds: float) -> str:
 
 def _summary(name: str, taken: TakenBack) -> Iterator[str]:
     yield f"run {plain(name)} is taken back"
-    yield f"removed     {counted(taken.removed, 'document')}   which it alone had seen"
-    yield f"let go      {counted(taken.let_go, 'document')}   of other runs, whose content it had changed"
-    yield f"freed       {counted(taken.freed, 'duplicate')}   of other runs, whose original went"
-    yield f"kept        {counted(taken.kept, 'document')}   which another run knows as they are"
-    yield f"verdicts    {taken.verdicts:,} deleted"
+    counts = (
+        ("removed", taken.removed, "document", "which it alone had seen"),
+        ("let go", taken.let_go, "document", "of other runs, whose content it had changed"),
+        ("freed", taken.freed, "duplicate", "of other runs, whose original went"),
+        ("kept", taken.kept, "document", "which another run knows as they are"),
+    )
+    for label, count, what, which in counts:
+        if count:
+            yield f"{label:<12}{counted(count, what)}   {which}"
+    if taken.verdicts:
+        yield f"verdicts    {taken.verdicts:,} deleted"
     for table, count in taken.rows.items():
         if count:
             yield f"rows        {count:,} of table {plain(table)} deleted"

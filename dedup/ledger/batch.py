@@ -34,7 +34,7 @@ _DECIDED_BEFORE = (
     .limit(1)
 )
 _LAST = (
-    select(verdicts.c.rule, verdicts.c.kept, verdicts.c.lost, verdicts.c.lost_bytes)
+    select(verdicts.c.rule, verdicts.c.kept, verdicts.c.lost, verdicts.c.lost_bytes, verdicts.c.places)
     .where(
         verdicts.c.document_id == bindparam("document"),
         verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
@@ -111,7 +111,7 @@ class Batch:
         if row is None or row.rule is None:
             return None, NOTHING_LOST
         is_long = row.kept == Kept.SAYS_MORE.value
-        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long)
+        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
 
     def has_decided(self, known: StoredDocument) -> bool:
         """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
@@ -139,6 +139,7 @@ class Batch:
                 "kept": decision.outcome.kept and decision.outcome.kept.value,
                 "lost": decision.lost.words,
                 "lost_bytes": decision.lost.bytes,
+                "places": decision.lost.places,
                 "decided": time.time(),
                 "batch": self._number,
             }

@@ -8,7 +8,7 @@ from dedup.ledger import document_rows
 from dedup.ledger.batch import Batch
 from dedup.ledger.document_rows import Digests, Relatives
 from dedup.ledger.identity import Identity, is_same
-from dedup.rules.documents import Content, Document, StoredDocument
+from dedup.rules.documents import LONGEST_TITLE, Content, Document, StoredDocument
 from dedup.rules.scope import host_of, owner_of
 from dedup.signature.normalise import clean
 
@@ -147,5 +147,11 @@ def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content |
         words,
         arriving.identity.digest_of(canonical) if is_vote else None,
         document.redirected,
+        _one_line(document.title) or (same_bytes.title if same_bytes else ""),
         arriving.keys,
     )
+
+
+def _one_line(title: str) -> str:
+    # Sites write titles of a megabyte.
+    return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]

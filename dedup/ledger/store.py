@@ -46,6 +46,8 @@ class DocumentStore:
         if content.canonical_digest != known.canonical_digest or content.redirected > known.redirected:
             values["canonical_digest"] = content.canonical_digest
             values["redirected"] = int(known.redirected or content.redirected)
+        if content.title and content.title != known.title:
+            values["title"] = content.title
         if content.body_digest is not None and content.body_digest != known.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
@@ -66,6 +68,7 @@ class DocumentStore:
         values: dict[str, Any] = {
             "space": identity.place,
             "body_digest": content.body_digest,
+            "title": content.title,
             "text_digest": content.text_digest,
             "text_bytes": content.text_bytes,
             "fingerprint": to_signed(content.fingerprint),

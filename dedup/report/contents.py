@@ -126,6 +126,10 @@ class RelatedRow(NamedTuple):
             that is no duplicate.
         rule: what decided, the short name of a `dedup.rules.rule.Rule`; None where that was in an earlier decision.
         lost: how many words the document says that nothing stored does, where it is a near-duplicate.
+        places: in how many places each of the two says what the other does not, where it is one; see
+            `dedup.rules.lost_text.LostText`.
+        title: what the document is called; empty where nobody knows.
+        original_title: likewise, of the original.
     """
 
     verdict: Verdict
@@ -140,6 +144,9 @@ class RelatedRow(NamedTuple):
     kept: str | None
     rule: str | None
     lost: int | None = None
+    places: int | None = None
+    title: str = ""
+    original_title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

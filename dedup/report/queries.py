@@ -290,6 +290,9 @@ def _related(connection: Connection, where: ColumnElement[bool], latest: int | N
             verdicts.c.kept,
             verdicts.c.rule,
             verdicts.c.lost,
+            verdicts.c.places,
+            documents.c.title,
+            _originals.c.title,
         )
         .select_from(_decided)
         .join(_originals, _originals.c.id == verdicts.c.original_id)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
+from typing import NamedTuple
 
 from dedup.display import columns_of, pad, plain, readable, similarity
 from dedup.report.columns import GAP, NARROWEST_COLUMN, fit
@@ -25,24 +26,44 @@ _ROWS_MEASURED = 1000
 _WIDEST_COLUMN = 120
 # In a narrower terminal the addresses need the room more.
 _ROOM_FOR_RULE = 120
-_RULE = "rule"
 _NO_RULE = "-"
 # Words: a sentence.
 _FEWEST_LOST = 20
 
 
-def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None) -> Iterator[str]:
-    """Write the duplicates, of which there are some."""
+def _rule_of(row: RelatedRow) -> str:
+    rule = row.rule or _NO_RULE
+    return f"{rule} +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else rule
+
+
+class _Column(NamedTuple):
+    """A column before the addresses: what a row has in it, and how a terminal shows that."""
+
+    heading: str
+    cell: Callable[[RelatedRow], str]
+    style: Callable[[RelatedRow], str] = lambda _: ""
+    is_number: bool = False
+
+
+_VERDICT = _Column(
+    "verdict", lambda row: row.verdict.split()[0] + KEPT * bool(row.kept), lambda row: STYLES[row.verdict]
+)
+_DISTANCE = _Column("distance", lambda row: str(row.distance), is_number=True)
+_SIMILARITY = _Column("similarity", lambda row: similarity(row.similarity), is_number=True)
+_RULE = _Column("rule", _rule_of, lambda _: QUIET)
+
+
+def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None, *, is_redrawn: bool = False) -> Iterator[str]:
+    """Write the duplicates, of which there are some.
+
+    A column that says the same of all of them is left out, but not where the lines are redrawn: there all stand still.
+    """
     first = list(islice(duplicates, _ROWS_MEASURED))
-    rules = _rule_width(first) if width is None or width >= _ROOM_FOR_RULE else 0
-    heading = GAP.join(["verdict", "distance", "similarity", *([pad(_RULE, rules)] if rules else []), ""])
-    columns = _UrlColumns(first, None if width is None else width - len(heading))
-    yield styled(heading + GAP.join([pad("dropped", columns.dropped), "original"]), HEADING)
-    above = None
-    for row in chain(first, duplicates):
-        verdict = styled(f"{row.verdict.split()[0] + KEPT * bool(row.kept):<7}", STYLES[row.verdict])
-        yield joined(GAP, [verdict, *_figures(row, rules), *_keys(row, columns, above)])
-        above = row.original
+    columns = [_VERDICT, _DISTANCE, _SIMILARITY, *([_RULE] if width is None or width >= _ROOM_FOR_RULE else [])]
+    # Of more rows nobody knows yet what they say.
+    if 1 < len(first) < _ROWS_MEASURED and not is_redrawn:
+        columns = [each for each in columns if len(set(map(each.cell, first))) > 1]
+    return _lines(first, duplicates, columns, ("dropped", "original"), width)
 
 
 def similar_lines(similar: Iterator[RelatedRow], width: int | None) -> Iterator[str]:
@@ -50,23 +71,31 @@ def similar_lines(similar: Iterator[RelatedRow], width: int | None) -> Iterator[
     first = list(islice(similar, _ROWS_MEASURED))
     if not first:
         return
-    rules = _rule_width(first)
-    heading = GAP.join(["distance", "similarity", pad(_RULE, rules), ""])
-    columns = _UrlColumns(first, None if width is None else width - len(heading))
     yield styled("similar, kept: look at these", SIMILAR)
-    yield styled(heading + GAP.join([pad("document", columns.dropped), "resembles"]), HEADING)
-    above = None
-    for row in chain(first, similar):
-        yield joined(GAP, [*_figures(row, rules), *_keys(row, columns, above)])
-        above = row.original
+    yield from _lines(first, similar, [_DISTANCE, _SIMILARITY, _RULE], ("document", "resembles"), width)
     yield ""
 
 
-def _figures(row: RelatedRow, rules: int) -> Iterator[str]:
-    yield f"{row.distance:>8}"
-    yield f"{similarity(row.similarity):>10}"
-    if rules:
-        yield styled(pad(_rule_of(row), rules), QUIET)
+def _lines(
+    first: Sequence[RelatedRow],
+    others: Iterator[RelatedRow],
+    columns: Sequence[_Column],
+    names: tuple[str, str],
+    width: int | None,
+) -> Iterator[str]:
+    """Write a heading, and a line a row: some columns, and two addresses, the other one where it is a new one."""
+    sizes = [max(map(len, (each.heading, *map(each.cell, first)))) for each in columns]
+    heading = GAP.join([*(pad(each.heading, size) for each, size in zip(columns, sizes, strict=True)), ""])
+    urls = _UrlColumns(first, None if width is None else width - len(heading))
+    yield styled(heading + GAP.join([pad(names[0], urls.dropped), names[1]]), HEADING)
+    above = None
+    for row in chain(first, others):
+        cells = [
+            padded(styled(each.cell(row), each.style(row)), size, right=each.is_number)
+            for each, size in zip(columns, sizes, strict=True)
+        ]
+        yield joined(GAP, [*cells, *_keys(row, urls, above)])
+        above = row.original
 
 
 def _keys(row: RelatedRow, columns: _UrlColumns, above: str | None) -> tuple[str, str]:
@@ -76,15 +105,6 @@ def _keys(row: RelatedRow, columns: _UrlColumns, above: str | None) -> tuple[str
         padded(styled(dropped, link=link_to(row.dropped)), columns.dropped),
         styled(".", QUIET) if is_above else styled(original, link=link_to(row.original)),
     )
-
-
-def _rule_width(rows: Sequence[RelatedRow]) -> int:
-    return max(map(len, (_RULE, *map(_rule_of, rows))))
-
-
-def _rule_of(row: RelatedRow) -> str:
-    rule = row.rule or _NO_RULE
-    return f"{rule} +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else rule
 
 
 class _UrlColumns:

@@ -81,6 +81,6 @@ def screen_lines(database: Database, report: Report, size: tuple[int, int], *, i
     yield from head
     if latest:
         yield "the latest first"
-        yield from islice(dropped_lines(iter(latest), columns), room + 1)
+        yield from islice(dropped_lines(iter(latest), columns, is_redrawn=True), room + 1)
         yield ""
     yield styled(state, QUIET)

@@ -10,6 +10,9 @@ from dedup.rules.rule import Rule
 from dedup.signature.signature import Signature
 from dedup.signature.sketch import Sketch
 
+LONGEST_TITLE = 200
+"""Characters of a title that are stored."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -33,6 +36,7 @@ class Document:
             have no key but its address.
         variant: what sets it apart from others of its text, such as a colour or a price: of another variant it is
             neither a copy nor similar, and under its key it has changed.
+        title: what it is called, for people; empty: nobody knows.
         similar_below: a text of fewer tokens that is equal to another one is similar to it, and no copy: two who write
             the same few words have written two things. 0: it is a copy, however short.
     """
@@ -49,6 +53,7 @@ class Document:
     is_keyless: bool = False
     may_repeat: bool = False
     variant: str = ""
+    title: str = ""
     similar_below: int = 0
 
 
@@ -70,6 +75,7 @@ class StoredDocument(NamedTuple):
     keeper_id: int | None = None
     exported_id: int | None = None
     space: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Content:
         words: its tokens, a line feed between them; empty where they are not at hand.
         canonical_digest: digest of the key that it names as its own, if that is another one.
         redirected: whether a redirect led to it.
+        title: what it is called, in one line of `LONGEST_TITLE` characters at most; empty: nobody knows.
         keys: what it is found by, see `dedup.ledger.key_table`; None where it is not.
     """
 
@@ -96,6 +103,7 @@ class Content:
     words: bytes
     canonical_digest: bytes | None = None
     redirected: bool = False
+    title: str = ""
     keys: list[int] | None = field(default=None, compare=False)
 
 

@@ -21,11 +21,14 @@ class LostText(NamedTuple):
         bytes: the size of these tokens in UTF-8.
         is_long: whether more of them follow each other than may be lost, or twice as many stand in several stretches
             of at least 20, so that the document is passed on.
+        places: in how many stretches each of the two, the text and the first stored one, says what the other does
+            not; of the two numbers the lower one, so that what was only added or left out does not count.
     """
 
     words: int = 0
     bytes: int = 0
     is_long: bool = False
+    places: int = 0
 
 
 _STRETCH = 20
@@ -43,18 +46,21 @@ def find_lost(text: bytes, stored: Iterable[bytes], limit: LostLimit) -> LostTex
             long is lost.
         limit: how long a stretch may be.
     """
-    is_shared, most, is_long = b"", 0.0, False
+    is_shared, most, is_long, places = b"", 0.0, False, 0
     for number, other in enumerate(stored):
         shared = _shared_tokens(text, other)
         is_shared = bytes(map(max, is_shared, shared)) if number else shared
-        most = most if number else limit.of(other.count(b"\n") + 1)
         stretches = list(map(len, is_shared.split(b"\1")))
+        if not number:
+            most = limit.of(other.count(b"\n") + 1)
+            theirs = _shared_tokens(other, text).split(b"\1")
+            places = min(sum(map(bool, stretches)), sum(map(bool, theirs)))
         in_sentences = sum(length for length in stretches if length >= _STRETCH)
         is_long = max(stretches) > most or in_sentences > 2 * most
         if not is_long:
             break
     own = [token for token, is_there in zip(text.split(b"\n"), is_shared, strict=False) if not is_there]
-    return LostText(len(own), sum(map(len, own)), is_long)
+    return LostText(len(own), sum(map(len, own)), is_long, places)
 
 
 def _shared_tokens(text: bytes, other: bytes) -> bytes:

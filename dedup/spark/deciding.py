@@ -79,7 +79,7 @@ def _mark_of(edges: DataFrame) -> tuple[int, int | None]:
 
 _COLUMNS = (
     "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    f"rule string, kept string, lost int, lost_bytes int, standings {STANDINGS}"
+    f"rule string, kept string, lost int, lost_bytes int, places int, standings {STANDINGS}"
 )
 _ROW = {
     "id": pa.int64(),
@@ -93,6 +93,7 @@ _ROW = {
     "kept": pa.string(),
     "lost": pa.int32(),
     "lost_bytes": pa.int32(),
+    "places": pa.int32(),
     "standings": STANDINGS_TYPE,
 }
 _ROWS = 4096
@@ -216,6 +217,7 @@ class _Task:
                     "kept": decision.outcome.kept and decision.outcome.kept.value,
                     "lost": decision.lost.words,
                     "lost_bytes": decision.lost.bytes,
+                    "places": decision.lost.places,
                 }
 
     def standings(self) -> Iterator[dict[str, Any]]:

@@ -38,7 +38,8 @@ class Deduplicated:
             `cluster_size`.
         dropped: copies: `id`, `key`, the leader of the cluster (`original`) and the member that they were found by
             (`matched`), `verdict`, `distance` in bits, `similarity` and `rule`, `lost`, how many words they say that
-            nothing kept does, and `lost_bytes`, and further columns of the documents.
+            nothing kept does, and `lost_bytes`, `places`, where each of the two says what the other does not, and
+            further columns of the documents.
         similar: kept ones that resemble others, likewise, and copies that are `kept` since they say more.
         clusters: who belongs to whom, a row a document, the leader itself included, in clusters of two or more:
             `cluster` and `leader`, the leader's id and key, `id` and `key`.
@@ -177,6 +178,7 @@ def _copied(copies: DataFrame, standings: DataFrame) -> DataFrame:
         f.lit(None).cast("string").alias("kept"),
         f.lit(0).alias("lost"),
         f.lit(0).alias("lost_bytes"),
+        f.lit(0).alias("places"),
         _else("last.leader", f.col("first")).alias("cluster"),
         _else("last.leader_key", f.col("first_key")).alias("leader"),
     )

@@ -31,7 +31,7 @@ _LARGEST = 5
 # Longer ones are not compared word by word.
 _LONGEST_TEXT = 1_000_000
 _ENDS = (f.min, f.max)
-_SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost")
+_SHOWN = ("key", "original", "matched", "verdict", "distance", "similarity", "rule", "kept", "lost", "places")
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,8 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
 
 def is_doubtful() -> Column:
     """Return what `dedup.report.doubt.is_doubtful` says of a row."""
-    is_unsure = (f.col("similarity") < doubt.SURE_SIMILARITY) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
+    # There is no mode of the paper here.
+    is_unsure = (f.col("places") >= doubt.FEWEST_PLACES) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
     return _is(Verdict.NEAR_DUPLICATE) & f.col("kept").isNull() & is_unsure
 
 

@@ -60,6 +60,8 @@ documents = Table(
     Column("given_digest", LargeBinary(16)),
     # Documents of different spaces never meet: those of one spider, of one run, or of one variant of a thing.
     Column("space", Text, nullable=False, server_default=""),
+    # What it is called, for people; empty: nobody knows.
+    Column("title", Text, nullable=False, server_default=""),
     # A document whose content has to be looked at again, because the original that it was a
     # duplicate of has changed, has no digests.
     Column("body_digest", LargeBinary(16)),
@@ -131,6 +133,8 @@ verdicts = Table(
     # What a near-duplicate says that nothing stored does: words, and their bytes in UTF-8.
     Column("lost", Integer),
     Column("lost_bytes", Integer),
+    # In how many places each of the two says what the other does not.
+    Column("places", Integer),
     Column("decided", Float, nullable=False),
     # In which batch of which process: its number at random, and how many batches it had decided before.
     Column("batch", BigInteger),

@@ -75,6 +75,7 @@ class ItemSigner:
             is_keyless=not reading.key_field,
             may_repeat=reading.is_page or not reading.key_field,
             variant="\n".join(reading.content.variant),
+            title=reading.title,
             similar_below=self._similar_below,
         )
         signature = value_of(adapter, settings.signature_field)

@@ -78,8 +78,6 @@ def test_cancel_says_what_it_took_back(database_url: str, tmp_path: Path, capsys
     assert done.stdout.splitlines() == [
         "run tuesday is taken back",
         "removed     6 documents   which it alone had seen",
-        "let go      0 documents   of other runs, whose content it had changed",
-        "freed       0 duplicates   of other runs, whose original went",
         "kept        1 document   which another run knows as they are",
         "verdicts    7 deleted",
     ]

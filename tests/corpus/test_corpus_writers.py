@@ -107,8 +107,8 @@ def test_every_other_format_is_written_as_objects(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_dropped_documents_and_clusters_are_tables(suffix: str, tmp_path: Path) -> None:
     dropped = [
-        RelatedDocument("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "says more", 40, 200, "in.jsonl:2"),
-        RelatedDocument("é", "a", "a", "exact duplicate", None, None, None, None, 0, 0, "in.jsonl:3"),
+        RelatedDocument("b", "a", "c", "near duplicate", 3, 0.75, "jaccard", "says more", 40, 200, 3, "in.jsonl:2"),
+        RelatedDocument("é", "a", "a", "exact duplicate", None, None, None, None, 0, 0, 0, "in.jsonl:3"),
     ]
     with RelatedWriter(tmp_path / f"d.{suffix}") as writer, ClusterWriter(tmp_path / f"c.{suffix}") as clusters:
         for each in dropped:

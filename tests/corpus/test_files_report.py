@@ -29,7 +29,7 @@ def test_report_shows_what_was_dropped_and_which_words_differ(tmp_path: Path) ->
     data = data_in(tmp_path / "report.html")
     assert sorted(data["keys"]) == ["a", "b", "f", "g"]
     assert (data["counts"]["exact"], data["counts"]["near"], data["counts"]["similar"]) == (1, 1, 1)
-    first = data["differences"]["1"]
+    first = data["differences"]["0"]
     assert first["removed"] == first["added"] == 4
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "report.html"]
 

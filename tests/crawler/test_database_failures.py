@@ -275,8 +275,12 @@ def test_full_disk_ends_the_crawl_and_the_next_one_completes(kilobytes: int, tmp
         resource.setrlimit(resource.RLIMIT_FSIZE, (kilobytes * 1000, kilobytes * 1000))
 
     database = tmp_path / "crawl.db"
-    result = crawl(database, before=limit_files, url=f"{site.url}/")
+    feed = tmp_path / "pages.jsonl"
+    result = crawl(database, options=["-o", str(feed)], before=limit_files, url=f"{site.url}/")
     fails(result, str(database))
+    # Nothing is said of feeds where the crawl has not begun.
+    assert result.says(f"feed {feed} is not written", "export") == bool(result.summary)
+    assert not feed.exists()
     assert len(result.pages) < len(TEXTS)
     assert all(page["text"] for page in result.pages.values())
     completes(database, site)

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 
 import pytest
 import scrapy.commands
+from scrapy.cmdline import ScrapyArgumentParser
 from scrapy.settings import Settings
 
 import crawler.commands
@@ -90,7 +91,7 @@ def _check_scrapy(arguments: list[str]) -> None:
     if not arguments:
         return
     name, *options = arguments
-    parser = argparse.ArgumentParser(prog=f"scrapy {name}", exit_on_error=False)
+    parser = ScrapyArgumentParser(prog=f"scrapy {name}", exit_on_error=False)
     command = _scrapy_command(name)
     command.settings = Settings()
     command.add_options(parser)

@@ -6,18 +6,22 @@ from typing import Any
 
 import pytest
 
-from dedup.report.doubt import SURE_SIMILARITY, is_doubtful, order_of_doubt
+from dedup.report.doubt import FEWEST_PLACES, SURE_SIMILARITY, is_doubtful, order_of_doubt
 from tests.report.html.reports import EXACT, SIMILAR, row
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({"similarity": SURE_SIMILARITY - 0.01}, True),
-        ({"similarity": SURE_SIMILARITY}, False),
+        ({"places": FEWEST_PLACES}, True),
+        ({"places": FEWEST_PLACES - 1, "similarity": 0.56}, False),
+        ({"places": None, "similarity": 0.56}, False),
         ({"similarity": 0.99, "rule": "short_alike"}, True),
-        ({"similarity": 0.6, "kept": "marked"}, False),
-        ({"similarity": 0.6, "verdict": SIMILAR, "kept": "similar"}, False),
+        ({"places": 9, "kept": "marked"}, False),
+        ({"places": 9, "verdict": SIMILAR, "kept": "similar"}, False),
+        # The paper compares no words.
+        ({"rule": "paper", "similarity": SURE_SIMILARITY - 0.01}, True),
+        ({"rule": "paper", "similarity": SURE_SIMILARITY}, False),
         ({"similarity": 1.0, "verdict": EXACT}, False),
     ],
 )
@@ -30,7 +34,7 @@ def test_doubtful_drops_come_before_what_was_kept_and_that_before_sure_ones() ->
         row("sure", similarity=0.8),
         row("exact", verdict=EXACT, similarity=1.0),
         row("kept", verdict=SIMILAR, similarity=0.5, kept="similar"),
-        row("near", similarity=0.7, distance=2),
-        row("far", similarity=0.7, distance=9),
+        row("near", similarity=0.7, distance=2, places=3),
+        row("far", similarity=0.7, distance=9, places=3),
     ]
     assert [each.dropped for each in sorted(rows, key=order_of_doubt)] == ["far", "near", "kept", "sure", "exact"]

@@ -126,6 +126,11 @@ def test_json_and_csv_hold_the_keys_as_they_are(crawled: Crawl) -> None:
     dropped = [row["dropped"] for row in json.loads(sent)["duplicates"]]
     assert len(dropped) == len(MARKS) + 1
     assert any("HYPERLINK" in unquote(key) for key in dropped)
+    titles = [row[name] for row in json.loads(sent)["duplicates"] for name in ("title", "original_title")]
+    assert all(titles)
+    assert "]0;title[2J31m page" in titles
+    assert max(map(len, titles)) == 200
+    assert not set("".join(titles)) & set("\x1b\x07\r\n\x00")
     rows = list(csv.DictReader(io.StringIO(command(crawled, "scrapy duplicates", "--format", "csv"), newline="")))
     assert [row["dropped"] for row in rows] == dropped
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from dedup import DedupError, Verdict
 from dedup.report import queries
 from dedup.report.queries import read_largest_clusters, read_totals
+from dedup.rules.documents import Document
 from dedup.rules.scope import host_of
 from dedup.sql.database import Database, open_existing_database
-from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, form_of, report_on, text_of
+from tests.crawls import BRIDGE, BUDGET, Crawls, crawl_twice, document, form_of, report_on, text_of
 
 
 @pytest.fixture
@@ -276,3 +279,30 @@ def test_an_updated_document_that_resembles_another_is_similar(crawls: Crawls, d
             (Verdict.UPDATED, BUDGET, BRIDGE)
         ]
         assert list(report.duplicates) == []
+
+
+# Titles, and places
+
+
+def test_titles_of_both_are_told_in_one_line_as_they_were_seen_last(crawls: Crawls, database_url: str) -> None:
+    pages = {
+        "a": replace(document("a", text_of(1)), title="Bridge\r\n\x1b opens", body_digest=b"a" * 16),
+        "b": replace(document("b", text_of(1, changed=2)), title="x " * 1_000_000),
+        # Its bytes are known, and nothing is taken from them.
+        "c": Document("c", None, body_digest=b"a" * 16),
+        "d": document("d", text_of(1, changed=1)),
+    }
+    run = crawls.deduplicator.open_run("monday")
+    crawls.deduplicator.decide(list(pages.values()), run)
+    # Nobody knows its title now, and the text is the same.
+    crawls.deduplicator.decide([replace(pages["b"], title=""), replace(pages["a"], title="Bridge closed")], run)
+    with closing(open_existing_database(database_url)) as database, report_on(database) as report:
+        titles = {row.dropped: (row.title, row.original_title) for row in report.duplicates}
+    original = "Bridge closed"
+    assert titles == {"b": (("x " * 100), original), "c": ("Bridge opens", original), "d": ("", original)}
+
+
+def test_places_are_told_of_near_duplicates(database: Database) -> None:
+    with report_on(database) as report:
+        places = [row.places for row in report.duplicates]
+    assert places == [1, 0, 2, 4]

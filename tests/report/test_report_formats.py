@@ -182,7 +182,7 @@ def add_related(database: Database, count: int, verdict: str) -> None:
 
 def rows_of_dropped(table: str) -> list[list[str]]:
     lines = table.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("verdict  distance"))
+    start = next(number for number, line in enumerate(lines) if line.endswith("  original"))
     return [line.split() for line in lines[start + 1 : lines.index("", start)]]
 
 
@@ -197,6 +197,18 @@ def test_table_shows_each_dropped_page_with_its_original(database: Database) -> 
     ]
     assert rows[1][1:4] == ["0", "1.00", "same_text"]
     assert rows[0][2].startswith(".")
+
+
+def test_columns_that_say_the_same_of_all_rows_are_left_out(crawls: Crawls, database: Database) -> None:
+    copies = [(f"https://same.example/{number}", text_of(5)) for number in range(3)]
+    crawls.run("same", *copies)
+    lines = written(database, Format.TABLE).splitlines()
+    assert rows_of_dropped("\n".join(lines)) == [[copies[1][0], copies[0][0]], [copies[2][0], "."]]
+    assert not any("same_text" in line for line in lines)
+    crawls.run("near", *((f"https://near.example/{changed}", text_of(5, changed)) for changed in (1, 3)))
+    rows = rows_of_dropped(written(database, Format.TABLE))
+    assert [row[2:] for row in rows] == [["https://near.example/1", copies[0][0]], ["https://near.example/3", "."]]
+    assert all(row[0].isdecimal() and row[1].startswith(".") for row in rows)
 
 
 def test_table_columns_line_up(database: Database) -> None:
@@ -231,9 +243,10 @@ def test_what_there_is_none_of_is_not_told(crawls: Crawls, database: Database) -
 
 
 def test_the_most_doubtful_of_many_drops_are_shown_once_more(crawls: Crawls, database: Database) -> None:
-    part = " ".join(text_of(5).split()[:130])
+    words = text_of(5).split()
+    words[40:100:20] = ["other"] * 3
     copies = [(f"https://many.example/{number}", text_of(5)) for number in range(8)]
-    crawls.run("many", *copies[:3], ("https://many.example/part", part), *copies[3:])
+    crawls.run("many", *copies[:3], ("https://many.example/part", " ".join(words)), *copies[3:])
     lines = written(database, Format.TABLE).splitlines()
     start = lines.index("the most doubtful of what was dropped")
     [row] = lines[start + 2 : lines.index("", start)]

@@ -52,6 +52,27 @@ def test_no_more_is_asked_for_than_it_takes() -> None:
     assert next(stored) == joined(words(100, "other"))
 
 
+@pytest.mark.parametrize(
+    ("edits", "places"),
+    [
+        # Tokens of the document, those that take their place.
+        ([], 0),
+        ([(slice(20, 23), ["x"])], 1),
+        ([(slice(20, 23), ["x"]), (slice(40, 41), ["y"]), (slice(60, 60), ["z"])], 2),
+        # Added at one end, left out at the other.
+        ([(slice(0, 0), words(30, "new"))], 0),
+        ([(slice(80, 100), [])], 0),
+    ],
+)
+def test_places_are_where_each_says_what_the_other_does_not(edits: list[tuple[slice, list[str]]], places: int) -> None:
+    stored, text = words(100), words(100)
+    for place, added in reversed(edits):
+        text[place] = added
+    for ours, theirs in ((text, stored), (stored, text)):
+        # What else is stored does not count.
+        assert find_lost(joined(ours), [joined(theirs), joined(words(9, "other"))], NONE_MAY_BE).places == places
+
+
 @pytest.mark.parametrize("caution", Caution)
 @pytest.mark.parametrize(("tokens", "added"), [(60, 20), (115, 40), (150, 60), (380, 137)])
 @pytest.mark.parametrize("where", [0.0, 0.5, 1.0])

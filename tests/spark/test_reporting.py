@@ -24,7 +24,7 @@ def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
 
     random = Random(1)
     columns = "id long, key string, original string, matched string, verdict string, distance int, similarity double, "
-    columns += "rule string, kept string, lost int"
+    columns += "rule string, kept string, lost int, places int"
     related = [
         (
             number,
@@ -37,6 +37,7 @@ def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
             rule,
             kept,
             1,
+            random.choice([None, *range(6)]),
         )
         for number, (verdict, rule, kept) in enumerate(
             (verdict, rule, kept)

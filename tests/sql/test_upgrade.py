@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event, inspect, select, text
 
-from crawler.feeds import records
 from crawler.frontier import table as frontier
 from crawler.frontier.store import FrontierStore
 from crawler.pages import visits
@@ -62,7 +61,7 @@ FAILS = """    raise RuntimeError("interrupted")
 
 STORY = document(200, "story")
 TEXTS = {"a": STORY, "b": edited(STORY, 1, "copy"), "c": document(100, "another"), "d": "a short text"}
-SETS = (visits.TABLES, frontier.TABLES, records.TABLES)
+SETS = (visits.TABLES, frontier.TABLES)
 
 
 def fill(url: str) -> None:

@@ -88,6 +88,7 @@ def row_of(row: Mapping[str, Any], files: str) -> RelatedRow:
         kept=row["kept"] if verdict.is_duplicate else Verdict.SIMILAR.value,
         rule=row["rule"],
         lost=row["lost"],
+        places=row["places"],
     )
 
 

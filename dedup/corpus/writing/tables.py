@@ -35,6 +35,7 @@ RELATED = {
     "kept": "string",
     "lost": "int32",
     "lost_bytes": "int32",
+    "places": "int32",
     "source": "string",
 }
 """The columns of documents that were dropped, or are similar to others."""
@@ -57,6 +58,7 @@ class RelatedDocument:
         kept: why it is kept though it is a copy, if it is.
         lost: how many words it says that nothing kept does, where it is a near-duplicate.
         lost_bytes: the size of these.
+        places: in how many places document and original each say what the other does not.
         source: file and line where it stands.
     """
 
@@ -70,6 +72,7 @@ class RelatedDocument:
     kept: str | None
     lost: int
     lost_bytes: int
+    places: int
     source: str
 
     @classmethod
@@ -86,6 +89,7 @@ class RelatedDocument:
             decision.outcome.kept and decision.outcome.kept.value,
             decision.lost.words,
             decision.lost.bytes,
+            decision.lost.places,
             source,
         )
 

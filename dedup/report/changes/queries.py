@@ -128,7 +128,6 @@ _BROKEN_OFF = (
     "shutdown",
     "stopped",
     "database_error",
-    "feed_failed",
     "keeper_rule_failed",
     "memusage_exceeded",
 )

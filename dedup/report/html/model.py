@@ -74,8 +74,8 @@ def page_of(report: Report, compare: Compare) -> Page:
     """Read an open report, whose rows are used up; `compare` says which words of rows' documents differ."""
     seen = _Seen(**asdict(report.left_out))
     rows = _most_doubtful(seen.counting(chain(report.duplicates, report.similar)))
-    texts = Texts()
-    columns = _columns(rows, texts)
+    texts, titles = Texts(), Texts()
+    columns = _columns(rows, texts, titles)
     counts = _counts(report, seen, are_pages=any(columns["hosts"]) or bool(report.hosts))
     skipped = list(_skipped(report))
     data = {
@@ -98,6 +98,7 @@ def page_of(report: Report, compare: Compare) -> Page:
         # Last, as the columns and the skipped pages number them.
         "keys": list(texts.all),
         "shown": texts.shown(),
+        "titles": list(titles.all),
         "keys_cut": texts.cut,
     }
     return Page(counts, data)
@@ -141,7 +142,7 @@ def _counts(report: Report, seen: _Seen, *, are_pages: bool) -> Counts:
     )
 
 
-def _columns(rows: list[RelatedRow], texts: Texts) -> dict[str, Any]:
+def _columns(rows: list[RelatedRow], texts: Texts, titles: Texts) -> dict[str, Any]:
     """Return the columns of the rows; words of which there are few stand as their numbers in a list beside them."""
     verdicts: dict[str, int] = {}
     rules: dict[str, int] = {}
@@ -165,6 +166,9 @@ def _columns(rows: list[RelatedRow], texts: Texts) -> dict[str, Any]:
             _numbered(hosts, host_of(row.dropped)),
             int(is_doubtful(row)),
             row.lost or 0,
+            row.places or 0,
+            titles.number(row.title) if row.title else None,
+            titles.number(row.original_title) if row.original_title else None,
         )
         for name, value in zip(_COLUMNS, values, strict=True):
             columns[name].append(value)
@@ -187,6 +191,9 @@ _COLUMNS = (
     "host",
     "doubtful",
     "lost",
+    "places",
+    "title",
+    "original_title",
 )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 from urllib.parse import urljoin
 
@@ -46,6 +47,7 @@ _NO_LETTER = re.compile(r"[\W_]+")
 SHORT_TEXT = 400
 """Characters: of a text of fewer than 64 words other fields are looked at, too."""
 
+_TITLE_FIELDS = FieldRule(TITLE_FIELDS)
 _DETAIL_FIELDS = FieldRule(DETAIL_FIELDS)
 _VARIANT_FIELDS = FieldRule(VARIANT_FIELDS)
 _SIZE_FIELDS = FieldRule(SIZE_FIELDS)
@@ -97,6 +99,7 @@ class Reading:
         key_field: where the key stands; empty where it was made of the response's URL and what the item holds.
         is_page: whether the item stands for the page that it was found on: its key is the page's URL.
         content: what there is to compare.
+        title: what it is called, for people; empty where it has none.
     """
 
     item_class: str
@@ -104,6 +107,7 @@ class Reading:
     key_field: str
     is_page: bool
     content: ItemContent
+    title: str = ""
 
 
 class ItemReader:
@@ -122,7 +126,7 @@ class ItemReader:
     def read(self, item: Any, response: Response | None) -> Reading:
         """Read an item of any kind that itemadapter knows."""
         content = replace(self._find_content(item), variant=self._variant_of(item))
-        item_class = class_of(item)
+        item_class, title = class_of(item), self._title_of(item)
         page = "" if response is None else clean(response.url)
         for field, value in self._settings.key_field.find(item):
             if key := _key(value):
@@ -131,8 +135,9 @@ class ItemReader:
                     content = replace(self._find_title(item), variant=content.variant)
                 elif key == page and 0 < len(content.text) <= SHORT_TEXT:
                     content = replace(content, html=self._find_page(item))
-                return Reading(item_class, key, field, key == page, content)
-        return Reading(item_class, f"{page or self._spider} {content.name}", "", is_page=False, content=content)
+                return Reading(item_class, key, field, key == page, content, title)
+        key = f"{page or self._spider} {content.name}"
+        return Reading(item_class, key, "", is_page=False, content=content, title=title)
 
     def is_exempt(self, item: Any) -> bool:
         """Say whether the project has said that items of this class have no text."""
@@ -217,6 +222,11 @@ class ItemReader:
             if title:
                 return self._with_details(item, ItemContent(text=title, source=name))
         return ItemContent()
+
+    def _title_of(self, item: Any) -> str:
+        # Where a title shall not be compared, it is still what people know the item by.
+        found = chain(self._settings.title_field.find(item), _TITLE_FIELDS.find(item))
+        return next((title for _, value in found if (title := _text_or_page(value)[0])), "")
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
         for name, value in self._settings.title_field.find(item):

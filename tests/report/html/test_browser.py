@@ -18,9 +18,17 @@ from tests.report.html.reports import DAY, EXACT, FERRY, NOON, SIMILAR, many, re
 pytestmark = needs_chromium
 
 ROWS = (
-    row("https://news.example/sure", similarity=0.95),
-    row("https://news.example/doubtful", similarity=0.56, distance=9, lost=9),
-    row("https://www.example/less", similarity=0.7, decided=NOON + 3 * DAY),
+    row("https://news.example/sure", similarity=0.95, title="The Ferry", original_title="The Ferry"),
+    row(
+        "https://news.example/doubtful",
+        similarity=0.56,
+        distance=9,
+        lost=9,
+        places=4,
+        title="Last ferry",
+        original_title="The Ferry",
+    ),
+    row("https://www.example/less", similarity=0.7, places=3, decided=NOON + 3 * DAY),
     row("https://www.example/same", verdict=EXACT, similarity=1.0, distance=0, rule="same_text"),
     row("https://news.example/other", "https://news.example/two", verdict=SIMILAR, similarity=0.6, rule="replaced"),
     row("https://news.example/%E6%B8%AF", "https://news.example/two", similarity=0.97),
@@ -46,6 +54,26 @@ def test_most_doubtful_drop_is_the_first_thing_in_the_list(open_page: Open) -> N
     told = seen.page.inner_text("#list .row >> nth=0")
     for text in ("56%", "most of the text is the same", "other words: … at noon the ferry → night bus"):
         assert text in told
+
+
+def test_titles_of_both_pages_are_in_the_row_and_once_where_they_are_equal(open_page: Open) -> None:
+    seen = open_page(report_of(*ROWS))
+    seen.view("dropped")
+
+    def titles(place: int) -> list[str]:
+        found: list[str] = seen.page.locator(f"#list .row >> nth={place} >> .title").all_text_contents()
+        return found
+
+    places = {key: place for place, key in enumerate(seen.keys())}
+    assert titles(places["doubtful"]) == ["Last ferry", "The Ferry"]
+    assert titles(places["sure"]) == ["The Ferry"]
+    assert titles(places["less"]) == []
+    seen.open_row(places["sure"])
+    assert seen.page.locator("dialog .sides p.title").all_text_contents() == ["The Ferry"] * 2
+    assert "each says in" not in seen.page.inner_text("dialog")
+    seen.page.keyboard.press("Escape")
+    seen.open_row(places["doubtful"])
+    assert "each says in 4 places or more what the other does not" in seen.page.inner_text("dialog")
 
 
 def test_nothing_is_logged_and_nothing_but_the_page_is_asked_for(open_page: Open) -> None:
@@ -99,6 +127,8 @@ def test_report_without_drops_says_so(open_page: Open) -> None:
         (lambda page: page.fill("#f-search", "host:www alike:<80"), ["less"]),
         (lambda page: page.fill("#f-search", "rule:most lost:>5"), ["doubtful"]),
         (lambda page: page.fill("#f-search", "lost:0 less"), ["less"]),
+        (lambda page: page.fill("#f-search", "last ferry"), ["doubtful"]),
+        (lambda page: page.fill("#f-search", "title:THE places:<3"), ["sure"]),
         (lambda page: page.fill("#f-search", "Night Bus"), ["doubtful", "less", "sure", "港"]),
         (lambda page: page.select_option("#f-host", "www.example"), ["less", "same"]),
         (lambda page: page.select_option("#f-verdict", "exact duplicate"), ["same"]),
@@ -315,7 +345,8 @@ HOSTILE = (
 def test_hostile_fields_are_text(open_page: Open) -> None:
     evil = HOSTILE[0]
     difference = WordDiff(1, 1, 1, [Place(0, evil, HOSTILE[1], HOSTILE[4], HOSTILE[5], 1, 1)])
-    rows = [row(key, similarity=0.56, rule=evil, run=evil) for key in HOSTILE]
+    values = {"similarity": 0.56, "places": 3, "rule": evil, "run": evil}
+    rows = [row(key, title=key, original_title=evil, **values) for key in HOSTILE]
     report = report_of(
         *rows,
         runs=[evil],
@@ -331,6 +362,8 @@ def test_hostile_fields_are_text(open_page: Open) -> None:
         seen.view(view)
     shown = seen.keys()
     assert "<script>document.title='owned'</script>" in shown
+    titles = seen.page.locator("#list .line:first-child .title").all_text_contents()
+    assert "https://evil.example/<script>document.title='owned'</script>" in titles
     for place in range(len(HOSTILE)):
         seen.open_row(place)
         assert not seen.page.locator("dialog a:not([href^='https://'])").count()

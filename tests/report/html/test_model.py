@@ -18,7 +18,7 @@ from tests.report.html.reports import EXACT, FERRY, NOON, SIMILAR, differing_by,
 
 ROWS = (
     row("https://news.example/a", similarity=0.95),
-    row("https://news.example/b", similarity=0.56, matched="https://news.example/a"),
+    row("https://news.example/b", similarity=0.56, places=3, matched="https://news.example/a"),
     row("https://www.example/c", verdict=EXACT, similarity=1.0, distance=0, rule="same_text"),
     row("https://news.example/d", verdict=SIMILAR, similarity=0.6, rule="replaced", kept="similar"),
     row("https://news.example/e", similarity=0.99, kept="marked"),
@@ -72,7 +72,7 @@ def test_escaped_letters_are_shown_as_letters_and_kept_as_they_are() -> None:
 
 def test_most_doubtful_rows_stay_where_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MOST_ROWS", 10)
-    page = page_of(report_of(*many(30), row("https://news.example/x", similarity=0.5)), COMPARED)
+    page = page_of(report_of(*many(30), row("https://news.example/x", similarity=0.5, places=3)), COMPARED)
     assert len(page.data["rows"]["dropped"]) == 10
     assert page.data["rows_cut"] == 21
     assert keys_of(page.data)[0] == "x"

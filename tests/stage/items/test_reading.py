@@ -113,6 +113,21 @@ def test_key_is_a_url_or_an_id_of_the_spider(fields: Any, key: str, field: str) 
     assert (reading.key, reading.key_field) == (key, field)
 
 
+@pytest.mark.parametrize(
+    ("item", "settings", "title"),
+    [
+        ({"title": "<b>Ferry</b> late", "text": "t"}, {}, "Ferry late"),
+        ({"headline": "Ferry", "html": "<html>"}, {}, "Ferry"),
+        ({"kop": "Veerboot", "title": "Ferry", "text": "t"}, {"title_field": "kop"}, "Veerboot"),
+        ({"title": "Ferry", "text": "t"}, {"title_field": ""}, "Ferry"),
+        ({"title": None, "text": "t"}, {}, ""),
+        ({"text": "t"}, {}, ""),
+    ],
+)
+def test_title_is_what_people_know_an_item_by(item: Any, settings: Any, title: str) -> None:
+    assert read(item, **settings).title == title
+
+
 def test_without_a_key_it_is_the_url_of_the_response_and_the_text() -> None:
     first, second = read({"text": "a"}), read({"text": "b"})
     assert first.key.startswith(f"{PAGE} (text ")

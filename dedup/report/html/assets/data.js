@@ -1,6 +1,6 @@
 "use strict";
 
-const CONDITION = /\b(host|rule|lost|alike):([<>]?)(\S+)/g;
+const CONDITION = /\b(host|title|rule|lost|places|alike):([<>]?)(\S+)/g;
 
 /** The pairs of the report, by their numbers; all that is asked of one is looked up in the columns. */
 class Pairs {
@@ -10,6 +10,7 @@ class Pairs {
     this.size = data.rows.dropped.length;
     this.cutKeys = new Set(data.keys_cut);
     this.lowered = null;
+    this.loweredTitles = data.titles.map((title) => title.toLowerCase());
   }
 
   key(number) {
@@ -46,6 +47,9 @@ class Pairs {
       host: c.hosts[c.host[row]],
       isDoubtful: c.doubtful[row] === 1,
       lost: c.lost[row],
+      places: c.places[row],
+      title: word(data.titles, c.title[row]),
+      originalTitle: word(data.titles, c.original_title[row]),
       difference: data.differences[row] ?? null,
     };
   }
@@ -69,20 +73,23 @@ class Pairs {
 
   /**
    * Return a function that says of a pair whether it is searched for.
-   * @param {string} text words of addresses or of what differs; and conditions, such as host:example rule:holds lost:>50 alike:<80
+   * @param {string} text words of addresses, titles or of what differs; and conditions, such as host:example rule:holds lost:>50 alike:<80
    */
   search(text) {
     this.lowered ??= this.data.keys.map((key, number) => `${key}\n${this.data.shown[number] ?? ""}`.toLowerCase());
     const c = this.columns;
     const tests = [];
+    const isTitled = (row, test) => [c.title[row], c.original_title[row]].some((number) => number !== null && test(this.loweredTitles[number]));
     const words = text.toLowerCase().replace(CONDITION, (_, name, sign, wanted) => {
       const number = parseFloat(wanted);
       const compare = { "<": (value) => value < number, ">": (value) => value > number, "": (value) => value === number }[sign];
       tests.push(
         {
+          title: (row) => isTitled(row, (title) => title.includes(wanted)),
           host: (row) => c.hosts[c.host[row]].includes(wanted),
           rule: (row) => c.rule[row] !== null && `${c.rules[c.rule[row]]} ${this.plainRule(c.rules[c.rule[row]])}`.includes(wanted),
           lost: (row) => compare(c.lost[row]),
+          places: (row) => compare(c.places[row]),
           alike: (row) => compare(Math.round(c.similarity[row] * 100)),
         }[name],
       );
@@ -91,7 +98,7 @@ class Pairs {
     if (words) {
       const isIn = this.lowered.map((key) => key.includes(words));
       const differs = (row) => this.data.differences[row]?.shown.some((place) => place.slice(0, 4).join(" ").includes(words));
-      tests.push((row) => isIn[c.dropped[row]] || isIn[c.original[row]] || differs(row));
+      tests.push((row) => isIn[c.dropped[row]] || isIn[c.original[row]] || isTitled(row, (title) => title.includes(words)) || differs(row));
     }
     return (row) => tests.every((test) => test(row));
   }
@@ -150,7 +157,7 @@ class Pairs {
     for (let row = 0; row < this.size; row++) {
       if (!this.isDuplicate(row)) continue;
       const original = this.columns.original[row];
-      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, keeper: this.columns.keeper[row] };
+      const known = sizes.get(original) ?? { original, size: 0, rows: [], doubtful: 0, least: 1, keeper: this.columns.keeper[row], title: this.get(row).originalTitle };
       known.size += 1;
       known.rows.push(row);
       known.doubtful += this.columns.doubtful[row];

@@ -9,7 +9,7 @@ const VIEWS = [
   { id: "numbers", title: "Numbers", panel: "numbers", count: () => null },
 ];
 const ABOUT = {
-  look: "The near copies that came closest to being kept: similarity below .75, or a short text. Open a pair to see which words differ, and to say that it is no copy.",
+  look: "The near copies that may be none: each of the two says something else in three places or more, or one is a short text. Open a pair to see which words differ, and to say that it is no copy.",
   dropped: "Every copy, with its original and the rule that decided.",
   similar: "These were kept. They resemble another page, but something in them differs that may matter.",
 };

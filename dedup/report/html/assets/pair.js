@@ -8,12 +8,12 @@ function pairRow(pairs, marks, row) {
   return make(
     "article.row",
     { "data-said": said, "aria-label": `${pair.verdict}, ${Math.round(pair.similarity * 100)}% alike` },
-    make("div.figures", {}, make("strong", {}, `${Math.round(pair.similarity * 100)}%`), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null),
+    make("div.figures", {}, make("strong", {}, `${Math.round(pair.similarity * 100)}%`), pair.lost ? make("span.lost", {}, `+${counted(pair.lost, "word")}`) : null, pair.isDoubtful && pair.places ? make("span", {}, counted(pair.places, "place")) : null),
     make(
       "div.texts",
       {},
-      make("div.line", {}, opener(addressOf(pairs.shown(pair.dropped)))),
-      make("div.line.muted", {}, make("span.relation", {}, `${relation} `), addressOf(pairs.shown(pair.original)), make("span.rule", {}, pairs.plainRule(pair.rule))),
+      make("div.line", {}, opener(titleOf(pair.title), addressOf(pairs.shown(pair.dropped)))),
+      make("div.line.muted", {}, make("span.relation", {}, `${relation} `), titleOf(pair.originalTitle === pair.title ? null : pair.originalTitle), addressOf(pairs.shown(pair.original)), make("span.rule", {}, pairs.plainRule(pair.rule))),
       make("div.line.third", {}, tellingDifference(pair.difference) ?? make("span.differs.none", {}, pair.verdict === "exact duplicate" ? "the same text" : "which words differ is not known")),
     ),
     make("div.said", {}, marks.told(row)),
@@ -53,11 +53,11 @@ class PairDialog extends RowDialog {
   }
 
   sides(pair) {
-    const side = (title, number, note) =>
-      make("section", {}, make("h3", {}, title), make("p.key", {}, linkOf(this.pairs.key(number), this.pairs.shown(number))), note ? make("p.muted", {}, ...note) : null);
+    const side = (heading, title, number, note) =>
+      make("section", {}, make("h3", {}, heading), title ? make("p.title", {}, titleOf(title)) : null, make("p.key", {}, linkOf(this.pairs.key(number), this.pairs.shown(number))), note ? make("p.muted", {}, ...note) : null);
     const isOther = pair.keeper !== null;
     const keeper = isOther ? ["stored of its cluster: ", linkOf(this.pairs.key(pair.keeper), this.pairs.shown(pair.keeper))] : null;
-    return make("div.sides", {}, side(isOther ? "Original" : "Stored", pair.original, keeper), side(this.pairs.isDropped(pair.row) ? "Dropped" : "Kept", pair.dropped, null));
+    return make("div.sides", {}, side(isOther ? "Original" : "Stored", pair.originalTitle, pair.original, keeper), side(this.pairs.isDropped(pair.row) ? "Dropped" : "Kept", pair.title, pair.dropped, null));
   }
 
   facts(pair) {
@@ -72,6 +72,7 @@ class PairDialog extends RowDialog {
         fact("Verdict", pair.kept && pair.kept !== "similar" ? `${pair.verdict}, kept: ${pair.kept}` : pair.verdict),
         fact("Alike", `${Math.round(pair.similarity * 100)}%`),
         ...(pair.lost ? [fact(this.pairs.isDropped(pair.row) ? "Lost" : "Says more", `${counted(pair.lost, "word")} that nothing else that is stored has`)] : []),
+        ...(pair.places ? [fact("Different", `each says in ${counted(pair.places, "place")} or more what the other does not`)] : []),
         fact("Why", this.pairs.plainRule(pair.rule) || "decided in an earlier run"),
       ),
       make(

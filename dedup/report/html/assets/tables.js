@@ -86,7 +86,7 @@ function clusterRow(pairs, marks, cluster) {
     "article.row",
     { "aria-label": counted(cluster.size, "copy").replace("copys", "copies"), "data-said": marks.ofAll(cluster.rows) },
     make("div.figures", {}, make("strong", {}, whole(cluster.size)), make("span", {}, cluster.size === 1 ? "copy" : "copies")),
-    make("div.texts", {}, make("div.line", {}, opener(addressOf(pairs.shown(stored)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
+    make("div.texts", {}, make("div.line", {}, opener(titleOf(cluster.keeper === null ? cluster.title : null), addressOf(pairs.shown(stored)))), make("div.line.muted", {}, `least similar ${similarityOf(cluster.least)}`, doubts)),
     groupButtons(marks, () => cluster.rows, "the whole cluster"),
   );
 }

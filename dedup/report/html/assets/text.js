@@ -41,6 +41,11 @@ function addressOf(text) {
   return make("bdi.address", { title: shown.slice(0, 500), dir: "ltr" }, make("span.host", {}, parts[2]), make("span.path", {}, parts[3] || "/"));
 }
 
+/** Return the title of a page, or nothing where it has none. */
+function titleOf(title) {
+  return title ? make("bdi.title", { title: visible(title) }, visible(title)) : null;
+}
+
 /** Return an address that can be opened, if it is one of the web; a click is all that leads there. */
 function linkOf(key, shown) {
   const content = make("bdi", { dir: "ltr" }, visible(shown));

@@ -1,0 +1,336 @@
+"""What writes feeds: the extension that does when a crawl ends, and `export` for any other time."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import ExitStack, closing, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import IO, Any, cast
+
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.extensions.feedexport import (
+    FeedExporter,
+    FeedSlot,
+    FileFeedStorage,
+    FTPFeedStorage,
+    StdoutFeedStorage,
+    apply_uri_params,
+)
+from scrapy.extensions.postprocessing import PostProcessingManager
+from scrapy.utils.defer import ensure_awaitable
+
+from crawler.feeds.kept import RESTORED, KeptPages, WantedPages
+from crawler.frontier.settings import FrontierSettings
+from crawler.frontier.unfinished import Begun, find_begun
+from crawler.page import Page
+from crawler.runs.continuing import command_to_export
+from crawler.runs.naming import name_of_run
+from crawler.runs.options import RunOptions, file_of
+from crawler.spider.site import SiteSpider
+from crawler.warc.recording import find_target, is_warc, note_going_on
+from dedup.errors import DatabaseError, DedupError, SettingsError
+from dedup.sql.database import Database, require_file
+from dedup.stage.failures import (
+    CrawlStopper,
+    fail_at_the_end,
+    outages_of,
+    owns_the_process,
+    read_item_settings,
+    read_settings,
+    refuse_to_start,
+)
+from dedup.stage.pipelines import RUN_GOES_ON
+
+logger = logging.getLogger(__name__)
+
+
+class FeedError(DedupError):
+    """A feed could not be written."""
+
+
+_Written = tuple[FeedSlot, int, FeedError | None]
+
+
+class WholeFileStorage(FileFeedStorage):
+    """A file that is written beside its place, and takes that when it is whole.
+
+    Attributes:
+        replaces: whether it takes the place of what is there.
+    """
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        super().__init__(uri, feed_options=feed_options)
+        self.replaces = self.write_mode == "wb"
+        self._path = Path(self.path).resolve()
+        # Devices and pipes are written to as they are.
+        is_file = self._path.is_file() or not self._path.exists()
+        self._part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part") if is_file else None
+
+    def require_writable(self) -> None:
+        """Refuse a place that cannot be written to, or that is taken.
+
+        Raises:
+            SettingsError: it is.
+        """
+        path = self._path
+        there = next(each for each in (path, *path.parents) if each.exists())
+        if path.is_dir():
+            raise SettingsError(f"feed {path}: is a folder, name a file")
+        if there != path and not there.is_dir():
+            raise SettingsError(f"feed {path}: {there} is no folder")
+        changed = (there, path.parent) if self._part is not None and path.exists() else (there,)
+        if not all(os.access(each, os.W_OK) for each in changed):
+            raise SettingsError(f"feed {path}: permission to write denied, name another file")
+        if self._is_taken:
+            raise SettingsError(f"feed {path}: the file is there already; -O replaces it, or name another file")
+
+    def open(self, spider: Spider) -> IO[bytes]:
+        """Open the file that is to take the place."""
+        if self._part is None:
+            return self._path.open("wb")
+        self._part.parent.mkdir(parents=True, exist_ok=True)
+        return self._part.open("wb")
+
+    def store(self, file: IO[bytes]) -> None:
+        """Let the file take its place."""
+        if self._part is not None and self._is_taken:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        file.flush()
+        if self._part is not None:
+            os.fsync(file.fileno())
+            if self._path.exists():
+                shutil.copymode(self._path, self._part)
+            self._part.replace(self._path)
+        file.close()
+
+    def discard(self) -> None:
+        """Remove what was written of the file."""
+        if self._part is not None:
+            self._part.unlink(missing_ok=True)
+
+    @property
+    def _is_taken(self) -> bool:
+        # An empty file is one that was made for the feed.
+        return not self.replaces and self._path.is_file() and self._path.stat().st_size > 0
+
+
+class Feeds(FeedExporter):
+    """Extension in the place of Scrapy's `FeedExporter`, which other spiders get; the same settings and options.
+
+    - The feeds of the spider `site` are written when a crawl ends, whole, from the database: every page that its run
+      has kept and that is still stored, each once, also of a run that goes on. Of workers that share a run the one
+      that ends it, or leaves it last, writes them.
+    - A file appears, or is replaced, when it is whole. One that is there is replaced with `-O` only, or by the run
+      that has written it and goes on.
+    - A feed that cannot be written costs the others nothing: one line says how to write it again, and the status is 1.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        # Web archives are written as pages are fetched, see crawler.warc.
+        self.feeds = {uri: options for uri, options in self.feeds.items() if not is_warc(options)}
+        for scheme, storage in self.storages.items():
+            if storage is FileFeedStorage:
+                self.storages[scheme] = WholeFileStorage
+        self._own: Collection[str] = ()
+        self._since = 0.0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> FeedExporter:  # type: ignore[override]
+        is_site = isinstance(crawler.spider, SiteSpider)
+        try:
+            if find_target(crawler) is not None and not is_site:
+                raise SettingsError("WARC files are written by the spider `site` alone")
+            if not is_site:
+                return FeedExporter.from_crawler(crawler)
+            feeds = cls(crawler)
+            feeds.prepare()
+        except NotConfigured:
+            if is_site and crawler.settings["FEEDS"]:
+                refuse_to_start(SettingsError("no feed can be made of FEEDS, the line above says why"))
+            raise
+        except DedupError as error:
+            refuse_to_start(error)
+        crawler.signals.connect(feeds.close_spider, signals.spider_closed)
+        return feeds
+
+    def prepare(self) -> None:
+        """Look where the feeds of a crawl are to be, before anything is fetched.
+
+        Raises:
+            SettingsError: one of them cannot be written there.
+            DatabaseError: the database cannot be read.
+        """
+        settings = FrontierSettings.read(self.crawler)
+        begun = _find_begun(settings) if settings.run else None
+        if begun is not None and begun.is_over:
+            if settings.is_shared:
+                return  # the scheduler says so, and ends
+            begun = None
+        if begun is not None:
+            note_going_on(self.crawler)
+            self._own = RunOptions.load(begun.options).files if begun.options else ()
+        # The name of a shared run is used once, and the clocks of its workers may differ.
+        if settings.run and not settings.is_shared:
+            self._since = begun.started if begun is not None else time.time()
+        self.open_slots(self._spider)
+
+    def open_slots(self, spider: Spider) -> None:
+        """Find a place for each feed.
+
+        Raises:
+            SettingsError: there is none.
+        """
+        super().open_spider(spider)
+        for slot in self.slots:
+            missing = sorted(set(_fields_of(slot)) - RESTORED)
+            if missing:
+                raise SettingsError(
+                    f"feed {slot.uri}: {', '.join(missing)} of pages is not stored: leave it out of FEED_EXPORT_FIELDS"
+                )
+            if isinstance(slot.storage, WholeFileStorage):
+                slot.storage.require_writable()
+            elif isinstance(slot.storage, FTPFeedStorage) and not slot.storage.overwrite:
+                raise SettingsError(f"feed {slot.uri}: nothing is added to a file that is there; leave out overwrite")
+
+    async def close_spider(self, spider: Spider, reason: str = "") -> None:
+        """Write the feeds, unless others go on with the run."""
+        if self.crawler.stats.get_value(RUN_GOES_ON):
+            return
+        run = name_of_run(self.crawler)
+        if reason == "database_error":
+            for slot in self.slots:
+                command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
+                logger.warning("feed %s is not written; once the database is there: %s", slot.uri, command)
+            return
+        async for slot, _, error in self.write(run, self._since):
+            if error is not None:
+                self._tell(slot, error, run)
+        await self.crawler.signals.send_catch_log_async(signals.feed_exporter_closed)
+
+    async def write(self, run: str, since: float) -> AsyncIterator[_Written]:
+        """Write the feeds, one after the other, and yield each of them, its pages, and what went wrong.
+
+        Args:
+            run: the name of the run.
+            since: when it began, in seconds since 1970.
+        """
+        settings, item_settings = read_settings(self.crawler), read_item_settings(self.crawler)
+        url = self.crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
+        for slot in self.slots:
+            wanted = WantedPages(run, since, not item_settings.drop_unchanged, "html" in _fields_of(slot))
+            with ExitStack() as opened:
+                database, verdicts = (
+                    opened.enter_context(closing(Database(each, settings.lock_timeout, read_only=True)))
+                    for each in (url, settings.database_url)
+                )
+                kept = KeptPages(database, verdicts if settings.enabled else None, wanted)
+                yield await self._write(slot, kept.read)
+
+    async def _write(self, slot: FeedSlot, read: Callable[[], list[Page]]) -> _Written:
+        count = 0
+        try:
+            while pages := await asyncio.to_thread(outages_of(self.crawler).survive, read):
+                for page in filter(slot.filter.accepts, pages):
+                    slot.start_exporting()
+                    cast("Any", slot.exporter).export_item(page)
+                    slot.itemcount += 1
+                    count += 1
+                    if slot.itemcount == slot.feed_options["batch_item_count"]:
+                        await self._store(slot)
+                        slot = self._next_batch(slot)
+            await self._store(slot)
+        except Exception as error:  # whatever a database, an exporter or a storage raises
+            _discard(slot)
+            self.crawler.stats.inc_value(f"feedexport/failed_count/{type(slot.storage).__name__}")
+            return slot, count, FeedError(f"feed {slot.uri} cannot be written: {_explain(error)}")
+        return slot, count, None
+
+    async def _store(self, slot: FeedSlot) -> None:
+        if not slot.itemcount and (slot.batch_id > 1 or not slot.store_empty):
+            return
+        slot.start_exporting()
+        slot.finish_exporting()
+        file = self._get_file(slot)
+        file.flush()
+        await ensure_awaitable(slot.storage.store(file))
+        logger.info("Stored %s feed (%d items) in: %s", slot.format, slot.itemcount, slot.uri)
+        self.crawler.stats.inc_value(f"feedexport/success_count/{type(slot.storage).__name__}")
+        await self.crawler.signals.send_catch_log_async(signals.feed_slot_closed, slot=slot)
+
+    def _next_batch(self, slot: FeedSlot) -> FeedSlot:
+        params = self._get_uri_params(slot.spider, slot.feed_options["uri_params"], slot)
+        uri = apply_uri_params(slot.uri_template, params)
+        return self._start_new_batch(slot.batch_id + 1, uri, slot.feed_options, slot.spider, slot.uri_template)
+
+    def _start_new_batch(
+        self, batch_id: int, uri: str, feed_options: dict[str, Any], spider: Spider, uri_template: str
+    ) -> FeedSlot:
+        slot = super()._start_new_batch(batch_id, uri, feed_options, spider, uri_template)
+        if isinstance(slot.storage, WholeFileStorage) and file_of(uri_template) in self._own:
+            slot.storage.replaces = True
+        return slot
+
+    @property
+    def _spider(self) -> Spider:
+        if self.crawler.spider is None:
+            raise RuntimeError("feeds belong to a crawl")
+        return self.crawler.spider
+
+    def _tell(self, slot: FeedSlot, error: FeedError, run: str) -> None:
+        command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
+        logger.error("%s; all pages are stored, write it again: %s", error, command)
+        if owns_the_process():
+            fail_at_the_end(self.crawler)
+        else:
+            CrawlStopper.of(self.crawler).fail(error)
+
+
+def _find_begun(settings: FrontierSettings) -> Begun | None:
+    with closing(Database(settings.database_url, settings.lock_timeout, read_only=True)) as database:
+        try:
+            require_file(database)
+        except DatabaseError:
+            return None
+        return find_begun(database, settings.run)
+
+
+def _fields_of(slot: FeedSlot) -> list[str]:
+    """Return the fields of a page that a feed holds."""
+    chosen = slot.feed_options["fields"]
+    return [field.name for field in fields(Page)] if chosen is None else list(chosen)
+
+
+def _explain(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    told = " ".join(str(error).split())
+    return told if isinstance(error, DedupError) else f"{type(error).__name__}: {told}"
+
+
+def _discard(slot: FeedSlot) -> None:
+    """Let go of the file of a feed that has failed."""
+    file = slot.file
+    if isinstance(file, PostProcessingManager):
+        file = file.file
+    if file is not None and not file.closed:
+        # What is still in a buffer on its way there would fail once more.
+        with Path(os.devnull).open("wb") as nothing:
+            os.dup2(nothing.fileno(), file.fileno())
+        with suppress(Exception):  # as it has before
+            slot.finish_exporting()
+        if isinstance(slot.file, PostProcessingManager):
+            slot.file.close()
+        if not isinstance(slot.storage, StdoutFeedStorage):
+            file.close()
+    if isinstance(slot.storage, WholeFileStorage):
+        slot.storage.discard()
