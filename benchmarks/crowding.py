@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.published import SCHEMES
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.portions import read_documents
 from dedup.report.evaluation.labelled import LabelledDocument, LabelledSet, read_set
 from dedup.report.evaluation.methods import analyse_documents
 from dedup.signature.batch import Texts, sign_texts
-from dedup.signature.schemes import DEFAULT, Scheme, find_scheme
+from dedup.signature.schemes import DEFAULT
+from dedup.signature.schemes import SCHEMES as OWN
 from dedup.signature.signature import BITS
 
 _STRETCHES = (16, 20, 26)
@@ -39,19 +41,20 @@ def run(*, data: list[Path], scheme: list[str] | None = None) -> list[dict[str, 
     Args:
         data: labelled sets, of which one text of each cluster counts as unrelated; or files and folders, as `dedup
             files` reads them, of which every text does.
-        scheme: the schemes, by names or FEATURES/WEIGHTS/HASH/BITS; by default the usual one.
+        scheme: the schemes, by names of this library or of `benchmarks.published`; by default the usual one.
 
     Returns:
         The figures.
 
     Raises:
-        DedupError: there is no such scheme, or nothing to read.
-        ValueError: a fingerprint has not 64 bits, or there are too few texts.
+        DedupError: there is nothing to read.
+        ValueError: there is no such scheme of 64 bits, or there are too few texts.
     """
-    schemes = [find_scheme(each) for each in scheme or [DEFAULT.spec]]
+    schemes = scheme or ["words"]
+    known = [*OWN, *(name for name, each in SCHEMES.items() if each.bits == BITS)]
     for each in schemes:
-        if each.bits != BITS:
-            raise ValueError(f"--scheme {each.spec}: expected a fingerprint of {BITS} bits")
+        if each not in known:
+            raise ValueError(f"--scheme {each}: expected {', '.join(known)}")
     figures = []
     for folder in data:
         sample = _sample_of(_read(folder))
@@ -125,14 +128,21 @@ def _sample_of(labelled: LabelledSet) -> _Sample:
     )
 
 
-def _measure(sample: _Sample, schemes: Sequence[Scheme]) -> dict[str, Any]:
+def _fingerprints(texts: Texts, name: str) -> NDArray[np.uint64]:
+    if name in OWN:
+        return sign_texts(texts, OWN[name]).rows["fingerprint"].astype(np.uint64)
+    every = (texts.bytes_of(place).decode() for place in range(len(texts.offsets) - 1))
+    return np.array([SCHEMES[name].fingerprint(text) for text in every], np.uint64)
+
+
+def _measure(sample: _Sample, schemes: Sequence[str]) -> dict[str, Any]:
     rows = {}
     for scheme in schemes:
-        fingerprints = sign_texts(sample.texts, scheme).rows["fingerprint"].astype(np.uint64)
-        rows[scheme.spec] = _crowds(fingerprints[sample.unrelated])
+        fingerprints = _fingerprints(sample.texts, scheme)
+        rows[scheme] = _crowds(fingerprints[sample.unrelated])
         if sample.are_copies.any() and not sample.are_copies.all():
             apart = np.bitwise_count(np.bitwise_xor(*fingerprints[sample.pairs].T)).astype(np.int64)
-            rows[scheme.spec] |= _separates(apart, sample.are_copies)
+            rows[scheme] |= _separates(apart, sample.are_copies)
     copies = int(sample.are_copies.sum())
     return {
         "set": sample.name,

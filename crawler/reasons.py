@@ -1,4 +1,4 @@
-"""Why a request brought no page, in one word."""
+"""Why a request led to no page, in one word."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def is_away(error: BaseException) -> bool:
 
 
 def reason_of(error: BaseException) -> tuple[str, str]:
-    """Return the reason for which a request brought no page, and a detail or ""."""
+    """Return why a request led to no page, and a detail or ""."""
     if isinstance(error, HttpError):
         return f"http_{error.response.status}", ""
     if isinstance(error, IgnoreRequest):

@@ -19,7 +19,6 @@ USER_AGENT = f"neardup/0.1 (+{CRAWLER_CONTACT})"
 # What a site asks for is honoured.
 ROBOTSTXT_OBEY = True
 CRAWLER_OBEY_META_ROBOTS = True
-CRAWLER_OBEY_REL_NOFOLLOW = True
 # Of servers on this machine, AutoThrottle alone decides, see docs/start.md.
 DOWNLOAD_DELAY = 1.0
 DOWNLOAD_DELAY_JITTER = 0.0

@@ -117,7 +117,7 @@ class Crawl:
                     ).is_duplicate
                     or belongs_to_cluster(similarity, self.settings)
                 ), "a member is unlike its leader"
-            is_wanted = is_comparable(sketch.tokens, schema.to_unsigned(row.fingerprint), self.settings)
+            is_wanted = is_comparable(sketch.tokens, self.settings)
             if row.text_digest is not None and sketch.tokens:
                 cluster = clusters.setdefault(bytes(row.text_digest), row.leader_id or row.id)
                 assert cluster == (row.leader_id or row.id), "one text is in two clusters"

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from scrapy.utils.misc import load_object
 
 import dedup
 from tests.commands import run_python
@@ -103,13 +102,6 @@ def test_importing_the_package_imports_nothing_else() -> None:
 def test_every_public_name_is_there(name: str) -> None:
     found = getattr(dedup, name)
     assert getattr(found, "__name__", name) == name
-
-
-@pytest.mark.parametrize(
-    "path", ["dedup.pipelines.NearDuplicatePipeline", "dedup.spidermiddlewares.DuplicateLinksMiddleware"]
-)
-def test_settings_may_name_components_as_ever(path: str) -> None:
-    assert load_object(path) is getattr(dedup, path.rpartition(".")[2])
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:

@@ -46,8 +46,8 @@ class PostgresqlServer:
         if not re.fullmatch("[a-z0-9_]+", name):
             raise ValueError(f"{name!r} cannot be the name of a database")
         with closing(psycopg.connect(self._server.get_uri(), autocommit=True)) as connection:
-            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
-            if known is None:
+            found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
+            if found is None:
                 connection.execute(f'CREATE DATABASE "{name}"')
         return str(self._server.get_uri(database=name))
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock, Thread
-from typing import IO
+from threading import Thread
 
 PROJECT = Path(__file__).resolve().parents[2]
-
-_SCREEN = Lock()
 
 
 def start_worker(
@@ -22,7 +19,6 @@ def start_worker(
     *,
     stdout: int | None = None,
     stderr: int | None = None,
-    environment: Mapping[str, str] | None = None,
     own_group: bool = False,
 ) -> subprocess.Popen[str]:
     """Start one worker of a crawl.
@@ -33,14 +29,13 @@ def start_worker(
         arguments: more of the command line of `scrapy crawl site`.
         stdout: where its standard output goes, as in `subprocess`.
         stderr: likewise.
-        environment: more environment variables.
         own_group: whether it is the first of a process group of its own, which Ctrl-C does not reach.
     """
     told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": run}
     return subprocess.Popen(  # noqa: S603 -- the user's own arguments
         [sys.executable, "-m", "scrapy", "crawl", "site", *arguments],
         cwd=PROJECT,
-        env={**os.environ, **told, **(environment or {})},
+        env={**os.environ, **told},
         stdout=stdout,
         stderr=stderr,
         text=True,
@@ -49,17 +44,13 @@ def start_worker(
 
 
 def crawl(database: str, run: str, workers: int, arguments: Sequence[str]) -> int:
-    """Crawl with so many workers at once; print what they log, and the summary at the end.
+    """Crawl with so many workers at once; print what they log, and the summary of the one that ends the run.
 
     Returns:
         The exit status: that of the first worker that failed, 0 if none did.
     """
-    processes = [
-        start_worker(database, run, arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(workers)
-    ]
-    outputs = [""] * workers
+    processes = [start_worker(database, run, arguments, stderr=subprocess.PIPE) for _ in range(workers)]
     threads = [Thread(target=_pass_on, args=(number, process)) for number, process in enumerate(processes, 1)]
-    threads += [Thread(target=_keep, args=(outputs, number, process)) for number, process in enumerate(processes)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -68,22 +59,9 @@ def crawl(database: str, run: str, workers: int, arguments: Sequence[str]) -> in
     for number, status in enumerate(statuses, 1):
         if status:
             print(f"worker {number} ended with status {status}", file=sys.stderr)
-    # Only the worker that ends the run has anything to say.
-    print("".join(outputs), end="", flush=True)
     return next((status for status in statuses if status), 0)
 
 
 def _pass_on(number: int, process: subprocess.Popen[str]) -> None:
-    for line in _lines(process.stderr):
-        with _SCREEN:
-            print(f"worker {number}: {line}", end="", file=sys.stderr, flush=True)
-
-
-def _keep(outputs: list[str], number: int, process: subprocess.Popen[str]) -> None:
-    outputs[number] = "".join(_lines(process.stdout))
-
-
-def _lines(stream: IO[str] | None) -> IO[str]:
-    if stream is None:
-        raise ValueError("the output of this process goes elsewhere")
-    return stream
+    for line in process.stderr or ():
+        print(f"worker {number}: {line}", end="", file=sys.stderr, flush=True)

@@ -48,12 +48,15 @@ class Command(BaseRunSpiderCommand):
             sys.exit(_WRONG_USE if isinstance(error, SettingsError) else _FAILURE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawler.failures import has_failed
+
         assert self.crawler_process is not None
         assert self.settings is not None
+        crawler = self._create_crawler(self._spider)
         with _demo_site(self.settings.getint("DEMO_PORT")):
-            self.crawler_process.crawl(self._create_crawler(self._spider), **opts.spargs)
+            self.crawler_process.crawl(crawler, **opts.spargs)
             self.crawler_process.start()
-        if self.crawler_process.bootstrap_failed:
+        if self.crawler_process.bootstrap_failed or has_failed(crawler):
             self.exitcode = _FAILURE
 
     def _take_over(self, name: str, opts: argparse.Namespace) -> None:

@@ -40,10 +40,8 @@ from crawler.warc.recording import find_target, is_warc, note_going_on
 from dedup.errors import DatabaseError, DedupError, SettingsError
 from dedup.sql.database import Database, require_file
 from dedup.stage.failures import (
-    CrawlStopper,
-    fail_at_the_end,
+    mark_failed,
     outages_of,
-    owns_the_process,
     read_item_settings,
     read_settings,
     refuse_to_start,
@@ -289,10 +287,7 @@ class Feeds(FeedExporter):
     def _tell(self, slot: FeedSlot, error: FeedError, run: str) -> None:
         command = command_to_export(self.crawler, run, slot.uri, slot.feed_options)
         logger.error("%s; all pages are stored, write it again: %s", error, command)
-        if owns_the_process():
-            fail_at_the_end(self.crawler)
-        else:
-            CrawlStopper.of(self.crawler).fail(error)
+        mark_failed(self.crawler, "feed_failed")
 
 
 def _find_begun(settings: FrontierSettings) -> Begun | None:

@@ -54,19 +54,12 @@ class Entry(NamedTuple):
     meta: str | None
 
 
-class Taken(NamedTuple):
+class TakenUrl(NamedTuple):
     """A URL that was taken from the frontier, to be fetched.
 
     Attributes:
         id: its row.
-        url: the URL.
-        kind: which of the spider's callbacks it is for.
-        depth: how many links from the start.
-        priority: the higher the sooner.
-        referrer: the page whose link led to it.
-        meta: as in `Entry`.
-        attempts: how many processes died with it.
-        host: its host.
+        attempts: how many processes died with it; the others are as in `Entry`.
     """
 
     id: int
@@ -119,7 +112,7 @@ def carried(request: Request) -> str | None:
     return json.dumps(kept, separators=(",", ":")) if kept else None
 
 
-def to_request(taken: Taken, spider: FrontierSpider) -> Request:
+def to_request(taken: TakenUrl, spider: FrontierSpider) -> Request:
     """Return the request for a URL that was taken."""
     request = spider.make_request(taken.kind, taken.url, taken.depth)
     request.priority = taken.priority

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from crawler.frontier.entries import Entry, Taken
+from crawler.frontier.entries import Entry, TakenUrl
 
 
 @dataclass
@@ -27,8 +27,8 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a worker stands at an exchange.
+class WorkerState:
+    """What a worker holds and knows at an exchange.
 
     Attributes:
         held: the rows that it has taken and not finished with.
@@ -50,8 +50,8 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """What an exchange brought.
+class ExchangeResult:
+    """What a worker gets at an exchange.
 
     Attributes:
         added: how many of the found URLs were new.
@@ -65,7 +65,7 @@ class Exchange:
     """
 
     added: int
-    taken: list[Taken]
+    taken: list[TakenUrl]
     is_left: bool
     given_up: list[str]
     lost: frozenset[int] = frozenset()
@@ -75,7 +75,7 @@ class Exchange:
 
 
 @dataclass(frozen=True)
-class Departure:
+class LeaveResult:
     """A run as a worker leaves it.
 
     Attributes:
@@ -95,7 +95,7 @@ class Departure:
     parked: Mapping[str, int] = field(default_factory=dict)
 
 
-class Opened(NamedTuple):
+class OpenResult(NamedTuple):
     """A run at the start of a process.
 
     Attributes:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, select, union_all, update
 
-from crawler.frontier.exchange import Standing
+from crawler.frontier.exchange import WorkerState
 from crawler.frontier.statements import COLUMNS, OF_RUN, is_in
 from crawler.frontier.table import SUSPECT, State, hosts, urls
 from dedup.sql.engines import insert_into
@@ -85,7 +85,7 @@ class HostLeases:
             connection.execute(self._add, rows)
 
     def tend(
-        self, connection: Connection, now: float, workers: int, held: Counter[str], standing: Standing
+        self, connection: Connection, now: float, workers: int, held: Counter[str], worker: WorkerState
     ) -> tuple[list[str], dict[str, float]]:
         """Let go of hosts, get others, and choose which ones to leave next.
 
@@ -96,7 +96,7 @@ class HostLeases:
             now: the time, in seconds since 1970.
             workers: how many workers there are.
             held: how many URLs of each host are under way here.
-            standing: how the worker stands: its delays and pauses.
+            worker: this worker: its delays and pauses.
 
         Returns:
             The hosts whose URLs may be taken; and of those that are new, the delay that others have learned.
@@ -104,7 +104,7 @@ class HostLeases:
         owned = connection.execute(_OWNED, self._names).all()
         self._leaving &= {row.host for row in owned}
         ended = [row for row in owned if not held[row.host] and (row.host in self._leaving or not row.has_queued)]
-        self._free(connection, now, {row.host: row.has_queued for row in ended}, standing)
+        self._free(connection, now, {row.host: row.has_queued for row in ended}, worker)
         own = {row.host: row.owned_since for row in owned if row not in ended and row.host not in self._leaving}
         share = self._share(connection, workers)
         unowned = connection.execute(_UNOWNED, {**self._names, "most": MOST_HOSTS}).all()
@@ -117,20 +117,20 @@ class HostLeases:
         self._leaving |= set(_choose_to_leave(own, share, held, now, is_another_waiting=is_waiting))
         return [host for host in own if host not in self._leaving], {row.host: row.delay for row in claimed}
 
-    def free_all(self, connection: Connection, now: float, standing: Standing) -> None:
+    def free_all(self, connection: Connection, now: float, worker: WorkerState) -> None:
         """Let go of all hosts."""
         owned = connection.execute(_OWNED, self._names).all()
-        self._free(connection, now, {row.host: row.has_queued for row in owned}, standing)
+        self._free(connection, now, {row.host: row.has_queued for row in owned}, worker)
 
     def free_of(self, connection: Connection, now: float, gone: Collection[str]) -> None:
         """Take the hosts of workers that have ended from them; others get them after the hosts' delay."""
         connection.execute(_FREE_OF_GONE, {**self._names, "gone": list(gone), "now": now})
 
-    def _free(self, connection: Connection, now: float, names: Mapping[str, bool], standing: Standing) -> None:
+    def _free(self, connection: Connection, now: float, names: Mapping[str, bool], worker: WorkerState) -> None:
         rows = []
         for name, is_open in names.items():
-            delay = standing.delays.get(name, self._delay(name))
-            free_from = now + max(delay, standing.pauses.get(name, 0.0))
+            delay = worker.delays.get(name, self._delay(name))
+            free_from = now + max(delay, worker.pauses.get(name, 0.0))
             rows.append(
                 {**self._names, "name": name, "still_open": int(is_open), "again_from": free_from, "learned": delay}
             )
@@ -156,28 +156,28 @@ def _choose_to_leave(
     return [oldest] if oldest is not None and now - own[oldest] > TURN_SECONDS else []
 
 
-def next_urls(connection: Connection, run: int, names: list[str], room: int, held: Counter[str]) -> list[Any]:
+def next_urls(connection: Connection, run: int, names: list[str], limit: int, held: Counter[str]) -> list[Any]:
     """Return what is to be fetched next from some hosts, no host crowding out the others.
 
     Args:
         connection: inside a writing transaction.
         run: the run's id.
         names: the hosts.
-        room: how many URLs at most.
+        limit: how many URLs at most.
         held: how many URLs of each host are under way already.
 
     Returns:
-        Rows with the columns of `Taken`, highest priority first, then the earliest found.
+        Rows with the columns of `TakenUrl`, highest priority first, then the earliest found.
     """
-    most = ceil((room + sum(held[name] for name in names)) / max(1, len(names)))
+    most = ceil((limit + sum(held[name] for name in names)) / max(1, len(names)))
     wanted = {name: most - held[name] for name in names if held[name] < most}
     if not wanted:
         return []
     values: dict[str, Any] = {"run": run}
-    for number, (name, limit) in enumerate(wanted.items()):
-        values |= {f"host_{number}": name, f"limit_{number}": min(limit, room)}
+    for number, (name, count) in enumerate(wanted.items()):
+        values |= {f"host_{number}": name, f"limit_{number}": min(count, limit)}
     rows = connection.execute(_next_of(len(wanted)), values).all()
-    return sorted(rows, key=lambda row: (-row.priority, row.id))[:room]
+    return sorted(rows, key=lambda row: (-row.priority, row.id))[:limit]
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 
-from crawler.frontier.entries import Taken
+from crawler.frontier.entries import TakenUrl
 from crawler.frontier.table import SUSPECT
 
 
@@ -19,7 +19,7 @@ class Ready:
 
     def __init__(self, *, turns: bool) -> None:
         self._turns = turns
-        self._taken: deque[Taken] = deque()
+        self._taken: deque[TakenUrl] = deque()
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -34,11 +34,11 @@ class Ready:
         """Whether several processes died with one of them."""
         return any(taken.attempts >= SUSPECT for taken in self._taken)
 
-    def add(self, taken: Iterable[Taken]) -> None:
+    def add(self, taken: Iterable[TakenUrl]) -> None:
         """Put URLs behind the others."""
         self._taken += taken
 
-    def next(self, under_way: Counter[str]) -> Taken:
+    def next(self, under_way: Counter[str]) -> TakenUrl:
         """Remove a URL and return it; there must be one.
 
         Args:

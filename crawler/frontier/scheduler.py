@@ -19,15 +19,14 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
 
 from crawler.frontier.entries import FrontierSpider, carried, to_entry, to_request
-from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
+from crawler.frontier.exchange import Changes, ExchangeResult, LeaveResult, OpenResult, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
 from crawler.frontier.pacing import Pacer
 from crawler.frontier.ready import Ready
 from crawler.frontier.returning import MOST_RETURNS, count_returns
-from crawler.frontier.settings import FrontierSettings
-from crawler.frontier.shared import SharedFrontierStore
+from crawler.frontier.settings import MAX_ATTEMPTS, FrontierSettings
 from crawler.frontier.store import FrontierStore
-from crawler.frontier.tracking import UnderWay
+from crawler.frontier.tracking import InFlight
 from crawler.frontier.unfinished import find_unfinished, save_options
 from crawler.output.skipping import skip
 from crawler.page import KIND
@@ -71,10 +70,10 @@ class FrontierScheduler(BaseScheduler):
     - Memory holds what is under way and at most `BATCH` URLs more, however many are queued. All
       database work is done in a thread, many changes in one transaction.
     - Order: the highest priority first, then the earliest found.
-    - A URL that `CRAWLER_MAX_ATTEMPTS` processes died with is given up.
-    - A run is forgotten when it finishes: a crawl of that name starts anew.
+    - A URL that `MAX_ATTEMPTS` processes died with is given up.
+    - A run is forgotten when it finishes: a crawl of that name starts again from nothing.
     - With `CRAWLER_SHARED_RUN` other processes crawl the run at the same time, see
-      `SharedFrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
+      `FrontierStore`. Who ends it gets the stats of all as its own, and so does who goes on with a run.
     - Of a host that is left alone nothing is handed out, see `Hosts`; what is ready of it goes back.
     - While a database server is away the crawl waits, for `DEDUP_OUTAGE_TIMEOUT` at the most.
     - Stats: `scheduler/enqueued`, `scheduler/dequeued`, `frontier/done_before`,
@@ -90,7 +89,7 @@ class FrontierScheduler(BaseScheduler):
         self._stopper = CrawlStopper.of(crawler)
         self._outages = outages_of(crawler)
         self._hosts = Hosts.of(crawler)
-        self._under_way = UnderWay(crawler)
+        self._in_flight = InFlight(crawler)
         self._ready = Ready(turns=settings.is_shared)
         self._valid_until = 0.0
         self._changes = Changes()
@@ -114,7 +113,9 @@ class FrontierScheduler(BaseScheduler):
         settings = self._settings
         try:
             self._database = Database(settings.database_url, settings.lock_timeout, writers=_FRONTIER_WRITERS)
-            self._store = self._join_run() if settings.is_shared else None
+            if settings.is_shared:
+                self._store = self._make_store(settings.run)
+                self._end_if_over(self._store)
         except DedupError as error:
             refuse_to_start(error)
 
@@ -155,7 +156,7 @@ class FrontierScheduler(BaseScheduler):
             return False
         if self._has_failed:
             return True
-        row = self._under_way.row_to_retry(request)
+        row = self._in_flight.row_to_retry(request)
         if KIND not in request.meta:
             told = (
                 f"{request.method} {plain(request.url)} was not made by make_request, and the frontier keeps no other"
@@ -171,7 +172,7 @@ class FrontierScheduler(BaseScheduler):
         return True
 
     def next_request(self) -> Request | None:
-        done = self._under_way.take_finished()
+        done = self._in_flight.take_finished()
         self._changes.done += done
         if resting := self._hosts.resting:
             self._changes.back += self._ready.remove(hosts=resting)
@@ -182,7 +183,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _may_take(self) -> bool:
         limit = self._crawler.get_item_pipeline(PageLimitPipeline)
-        if limit is not None and len(self._under_way) >= limit.room + MOST_IN_VAIN:
+        if limit is not None and len(self._in_flight) >= limit.remaining + MOST_IN_VAIN:
             return False
         if not self._ready or not self._settings.is_shared:
             return len(self._ready) > 0
@@ -190,9 +191,9 @@ class FrontierScheduler(BaseScheduler):
         return time.time() < self._valid_until
 
     def _take(self) -> Request:
-        taken = self._ready.next(self._under_way.hosts if self._settings.is_shared else Counter())
+        taken = self._ready.next(self._in_flight.hosts if self._settings.is_shared else Counter())
         request = to_request(taken, self._spider)
-        self._under_way.add(taken, request)
+        self._in_flight.add(taken, request)
         self._crawler.stats.inc_value("scheduler/dequeued")
         return request
 
@@ -205,11 +206,11 @@ class FrontierScheduler(BaseScheduler):
 
     async def _exchange(self) -> float | None:
         changes, self._changes = self._changes, Changes()
-        standing = self._standing()
-        room = BATCH - len(self._ready)
+        worker = self._worker_state()
+        limit = BATCH - len(self._ready)
         started = time.time()
         try:
-            result = await self._survive(partial(self._opened_store.exchange, changes, room), standing)
+            result = await self._survive(partial(self._opened_store.exchange, changes, limit), worker)
         except Exception as error:  # as above
             self._fail(error)
             return None
@@ -223,17 +224,17 @@ class FrontierScheduler(BaseScheduler):
         if result.taken or not self._is_left:
             self._wake_engine()
         seconds = RENEWAL_SECONDS if self._ready or not self._is_left else POLL_SECONDS
-        return min([seconds, *standing.pauses.values()])
+        return min([seconds, *worker.pauses.values()])
 
     async def _close(self, reason: str) -> None:
         try:
             if self._pacer is not None:
                 await self._pacer.close()
             if self._pacer is not None and not self._has_failed:
-                self._changes.done += self._under_way.take_finished()
+                self._changes.done += self._in_flight.take_finished()
                 is_finished = reason == "finished"
                 leave = partial(self._opened_store.leave, self._changes, is_finished=is_finished)
-                self._note_departure(await self._survive(leave, self._standing()))
+                self._note_end(await self._survive(leave, self._worker_state()))
         except Exception as error:  # as above; the crawl ends all the same, with status 1
             self._fail(error)
         finally:
@@ -241,9 +242,9 @@ class FrontierScheduler(BaseScheduler):
             if self._store is not None:
                 self._store.close()
 
-    def _open_store(self, run: str) -> Opened:
+    def _open_store(self, run: str) -> OpenResult:
         if self._store is None:
-            self._store = FrontierStore(self._database, run, self._settings.max_attempts, self._me)
+            self._store = self._make_store(run)
         opened = self._store.open()
         if not opened.is_over:
             save_options(self._database, run, RunOptions.of(self._crawler).dump())
@@ -251,20 +252,20 @@ class FrontierScheduler(BaseScheduler):
             self._unfinished = find_unfinished(self._database, self._me, but=run)
         return opened
 
-    def _join_run(self) -> SharedFrontierStore:
-        """Return the store of a run that others crawl too, or end the process if they have finished it."""
-        settings = self._settings
-        arguments = self._database, settings.run, settings.max_attempts, self._me
-        store = SharedFrontierStore(*arguments, delay=self._hosts.least_delay)
+    def _make_store(self, run: str) -> FrontierStore:
+        settings, delay = self._settings, self._hosts.least_delay
+        return FrontierStore(self._database, run, MAX_ATTEMPTS, self._me, is_shared=settings.is_shared, delay=delay)
+
+    def _end_if_over(self, store: FrontierStore) -> None:
+        """End the process if other workers have finished the run."""
         if store.is_over():
             store.close()
-            logger.info("run %s has finished already: nothing is left to do", settings.run)
+            logger.info("run %s has finished already: nothing is left to do", self._settings.run)
             raise SystemExit(0)
-        return store
 
-    def _standing(self) -> Standing:
-        held = frozenset(self._under_way.rows | self._ready.rows)
-        has_suspect = self._under_way.has_suspect or self._ready.has_suspect
+    def _worker_state(self) -> WorkerState:
+        held = frozenset(self._in_flight.rows | self._ready.rows)
+        has_suspect = self._in_flight.has_suspect or self._ready.has_suspect
         stats = self._crawler.stats.get_stats().items()
         counts: dict[str, float] = {
             name: value for name, value in stats if name.startswith(_COUNTED) and isinstance(value, int)
@@ -273,11 +274,11 @@ class FrontierScheduler(BaseScheduler):
         asked = self._crawler.engine.downloader.slots if self._settings.is_shared else ()
         delays = {host: self._hosts.least_delay(host) for host in asked}
         hosts = self._hosts
-        return Standing(
+        return WorkerState(
             held, has_suspect, delays=delays, counts=counts, pauses=hosts.pauses, parked=frozenset(hosts.parked)
         )
 
-    def _share(self, result: Exchange) -> None:
+    def _share(self, result: ExchangeResult) -> None:
         """Take note of what other workers of the run have, or are to have."""
         if not self._settings.is_shared:
             return
@@ -290,18 +291,18 @@ class FrontierScheduler(BaseScheduler):
             self._hosts.learn(host, delay)
         self._crawler.stats.set_value("frontier/kept_before", result.kept_elsewhere)
 
-    def _note_departure(self, departure: Departure) -> None:
+    def _note_end(self, result: LeaveResult) -> None:
         stats = self._crawler.stats
-        stats.set_value("frontier/left", departure.left)
-        stats.set_value("frontier/parked", departure.parked)
-        if departure.goes_on:
+        stats.set_value("frontier/left", result.left)
+        stats.set_value("frontier/parked", result.parked)
+        if result.goes_on:
             stats.set_value(RUN_GOES_ON, True)
             return
-        for name, count in departure.counts.items():
+        for name, count in result.counts.items():
             stats.set_value(name, count)
         if self._settings.is_shared:
-            stats.set_value("frontier/workers", departure.workers)
-            stats.set_value(_SECONDS, departure.seconds)
+            stats.set_value("frontier/workers", result.workers)
+            stats.set_value(_SECONDS, result.seconds)
 
     @property
     def _opened_store(self) -> FrontierStore:
@@ -311,7 +312,7 @@ class FrontierScheduler(BaseScheduler):
 
     def _name_given_up(self, urls: list[str]) -> None:
         for url in urls:
-            skip(self._crawler, url, "gave_up", f"{self._settings.max_attempts} processes ended while it was under way")
+            skip(self._crawler, url, "gave_up", f"{MAX_ATTEMPTS} processes ended while it was under way")
 
     def _fail(self, error: Exception) -> None:
         self._has_failed = True
@@ -326,10 +327,10 @@ class FrontierScheduler(BaseScheduler):
         if slot is not None:
             slot.nextcall.schedule()
 
-    async def _survive(self, work: Callable[[Standing], T], standing: Standing) -> T:
+    async def _survive(self, work: Callable[[WorkerState], T], worker: WorkerState) -> T:
         """Return what the work returns, in a thread, however long the database is away."""
-        again = replace(standing, is_after_outage=True)
-        return await self._in_thread(partial(self._outages.survive, partial(work, standing), partial(work, again)))
+        again = replace(worker, is_after_outage=True)
+        return await self._in_thread(partial(self._outages.survive, partial(work, worker), partial(work, again)))
 
     async def _in_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function)

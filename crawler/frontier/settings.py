@@ -11,6 +11,7 @@ from dedup.errors import SettingsError
 from dedup.stage.failures import read_settings, refuse_to_start
 
 MAX_ATTEMPTS = 5
+"""How many processes may end while a URL is under way before it is given up."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,12 @@ class FrontierSettings:
         database_url: where its tables are: `CRAWLER_DATABASE_URL`, the database of the pages.
         lock_timeout: seconds to wait for another writer: `DEDUP_LOCK_TIMEOUT`.
         run: name of the run: `DEDUP_RUN`; "" for one of its own.
-        max_attempts: how many processes may end while a URL is under way before it is given up:
-            `CRAWLER_MAX_ATTEMPTS`.
         is_shared: whether other processes crawl the same run at the same time: `CRAWLER_SHARED_RUN`.
     """
 
     database_url: str
     lock_timeout: float
     run: str
-    max_attempts: int
     is_shared: bool
 
     @classmethod
@@ -41,14 +39,7 @@ class FrontierSettings:
         """
         settings = read_settings(crawler)
         url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
-        given = crawler.settings.get("CRAWLER_MAX_ATTEMPTS", MAX_ATTEMPTS)
-        try:
-            attempts = int(given)
-        except (TypeError, ValueError):
-            attempts = 0
-        if attempts < 1:
-            refuse_to_start(SettingsError(f"CRAWLER_MAX_ATTEMPTS = {given!r}: expected a whole number above 0"))
         is_shared = read_switch(crawler, "CRAWLER_SHARED_RUN", default=False)
         if is_shared and not settings.run:
             refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
-        return cls(url, settings.lock_timeout, settings.run, attempts, is_shared)
+        return cls(url, settings.lock_timeout, settings.run, is_shared)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, func, literal, select, update
 
-from crawler.frontier.entries import Taken
+from crawler.frontier.entries import TakenUrl
 from crawler.frontier.table import SUSPECT, State, urls
 
 
@@ -21,22 +21,22 @@ def _attempts(comparison: str) -> Any:
 
 
 OF_RUN = urls.c.run_id == bindparam("run")
-COLUMNS = [urls.c[name] for name in Taken._fields]
+COLUMNS = [urls.c[name] for name in TakenUrl._fields]
+_OF_OTHER_HOSTS = urls.c.host.not_in(bindparam("but", expanding=True))
 NEXT = (
     select(*COLUMNS)
-    .where(OF_RUN, is_in(State.QUEUED), _attempts("<"))
+    .where(OF_RUN, is_in(State.QUEUED), _attempts("<"), _OF_OTHER_HOSTS)
     .order_by(urls.c.priority.desc(), urls.c.id)
-    .limit(bindparam("room"))
+    .limit(bindparam("limit"))
 )
-_OF_OTHER_HOSTS = urls.c.host.not_in(bindparam("but", expanding=True))
-NEXT_OF_OTHERS = NEXT.where(_OF_OTHER_HOSTS)
-NEXT_SUSPECT = (
+_SUSPECT = (
     select(*COLUMNS)
     .where(OF_RUN, is_in(State.QUEUED), _attempts(">="))
     .order_by(urls.c.attempts, urls.c.priority.desc(), urls.c.id)
     .limit(1)
 )
-NEXT_SUSPECT_OF_OTHERS = NEXT_SUSPECT.where(_OF_OTHER_HOSTS)
+NEXT_SUSPECT = _SUSPECT.where(_OF_OTHER_HOSTS)
+NEXT_SUSPECT_OF = _SUSPECT.where(urls.c.host.in_(bindparam("hosts", expanding=True)))
 OF_OTHERS = and_(OF_RUN, is_in(State.TAKEN), urls.c.worker != bindparam("me"))
 IS_LEFT = select(
     select(urls.c.id).where(OF_RUN, is_in(State.QUEUED)).exists().label("queued"),

@@ -11,32 +11,44 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
 
 from crawler.frontier import statements
-from crawler.frontier.entries import Taken
-from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
+from crawler.frontier.entries import TakenUrl
+from crawler.frontier.exchange import Changes, ExchangeResult, LeaveResult, OpenResult, WorkerState
+from crawler.frontier.hosts import HostLeases, next_urls
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
-from crawler.frontier.table import ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
+from crawler.frontier.table import QUEUED_BY_HOST, ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
 from dedup.ledger.runs.rows import register_rows
-from dedup.sql.database import Database
+from dedup.sql.database import Database, open_tables
 from dedup.sql.engines import insert_into
-from dedup.sql.table_sets import open_tables
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
 
-WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
+_WORKERS = select(workers).where(workers.c.run_id == bindparam("run"))
+_RUN = select(runs.c.started, runs.c.finished).where(runs.c.id == bindparam("run"))
+_ME = update(workers).where(workers.c.run_id == bindparam("run"), workers.c.name == bindparam("me"))
 
 
 class FrontierStore:
-    """The URLs of one run, as one worker sees them.
+    """The URLs of one run, as one worker sees them. `open` comes first.
 
-    Any number of workers, of any number of processes, can share a run: what one has taken no
-    other gets, until its lease ends or its process has. `open` comes first.
+    What one worker has taken no other gets, until its lease ends or its process has. A run of a single worker is
+    forgotten when it finishes. Where several workers crawl a run at the same time:
+
+    - A host belongs to one worker at a time: only this one takes its URLs, see `HostLeases`.
+    - A worker that says nothing for `LEASE_SECONDS`, or whose process on this machine is gone, has ended: others get
+      its hosts and URLs.
+    - The first worker that finds nothing left ends the run, and no other does. The run is remembered, so that a worker
+      that comes later has nothing to do.
+
+    The clock is that of the database, where it is a server. All methods raise `DatabaseError` where it fails.
 
     Args:
         database: where; the tables are made if they are not there.
         run: the run's name.
         most_attempts: a URL that so many processes died with is given up.
         worker: this worker's name.
+        is_shared: whether other workers crawl the run at the same time.
+        delay: returns the seconds between two requests to a host, as far as they are known here.
         has_ended: says of another worker, and of this one, by their names, whether the other is known to have ended.
         clock: seconds since 1970.
 
@@ -51,6 +63,8 @@ class FrontierStore:
         most_attempts: int,
         worker: str,
         *,
+        is_shared: bool = False,
+        delay: Callable[[str], float] = lambda host: 0.0,
         has_ended: Callable[[str, str], bool] = is_gone,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -58,42 +72,70 @@ class FrontierStore:
         self._name = run
         self._most_attempts = most_attempts
         self._me = worker
+        self._is_shared = is_shared
+        self._delay = delay
         self._has_ended = has_ended
         self._clock = clock
+        self._hosts: HostLeases | None = None
         self._renewal = 0.0
-        self._may_have_suspects = True
+        self._kept = 0
+        self._kept_unregistered = 0
         self._parked: frozenset[str] = frozenset()
-        statement = insert_into(urls, database.engine.dialect.name)
+        dialect = database.engine.dialect.name
+        statement = insert_into(urls, dialect)
         statement = statement.on_conflict_do_nothing(index_elements=[urls.c.run_id, urls.c.url_digest])
         # Only thus do both databases say how many were new.
         self._add = statement.returning(urls.c.host)
-        saying = insert_into(workers, database.engine.dialect.name)
+        saying = insert_into(workers, dialect)
         said = {name: saying.excluded[name] for name in ("lease_until", "kept", "counts")}
         self._say = saying.on_conflict_do_update(index_elements=[workers.c.run_id, workers.c.name], set_=said)
         open_tables(database, TABLES)
         register_rows(database, ROWS_OF_RUNS)
 
-    def open(self) -> Opened:
-        """Start the run of this name, or go on with it where it stopped.
+    def is_over(self) -> bool:
+        """Say whether the run of this name has finished; forget what is left of it if its last worker could not."""
+        with self._database.read() as connection:
+            finished = connection.execute(select(runs.c.finished).where(runs.c.name == self._name)).scalar()
+        if finished is not None:
+            self.forget()
+        return finished is not None
+
+    def open(self) -> OpenResult:
+        """Start the run of this name, join it, or go on with it where it stopped.
 
         What workers had taken that are not there any more is queued again, and what was parked.
-
-        Raises:
-            DatabaseError: the database cannot be written.
         """
-        self._forget_if_finished()
+        if not self._is_shared:
+            self.forget()
         with self._database.write() as connection:
+            self._use_clock_of(connection)
             self._run = self._open_run(connection)
-            self._renewal = self._clock() + RENEWAL_SECONDS
-            given_up = self._take_back(connection)
-            connection.execute(statements.UNPARK, {"run": self._run})
-            rows = connection.execute(statements.COUNTS, {"run": self._run})
-            counts = {state: (count, kept) for state, count, kept in rows}
+            if self._is_shared:
+                connection.exec_driver_sql(QUEUED_BY_HOST)
+                self._hosts = HostLeases(self._run, self._me, self._delay, self._database.engine.dialect.name)
+            is_over = self._has_finished(connection)
+            if not is_over:
+                self._renewal = self._clock() + RENEWAL_SECONDS
+                if not self._living(connection):
+                    connection.execute(statements.UNPARK, self._names)
+                    if self._hosts is not None:  # a single worker, which knows no hosts, may have begun it
+                        self._hosts.open_all(connection)
+                if self._is_shared:
+                    self._note_counts(connection, {}, 0)
+                # After an outage all leases have ended, and the others are about to renew theirs.
+                given_up = self._take_back(connection, is_expired=not self._is_shared)
+                rows = connection.execute(statements.COUNTS, self._names)
+                counts = {state: (count, int(kept)) for state, count, kept in rows}
+                registered = self._kept_elsewhere(connection)
+        if is_over:
+            self.forget()
+            return OpenResult(0, 0, 0, [], is_over=True)
         queued, _ = counts.get(State.QUEUED.value, (0, 0))
         done, kept = counts.get(State.DONE.value, (0, 0))
-        return Opened(queued, done, int(kept), given_up)
+        self._kept_unregistered = max(0, kept - registered)
+        return OpenResult(queued, done, kept, given_up)
 
-    def exchange(self, changes: Changes, room: int, standing: Standing | None = None) -> Exchange:
+    def exchange(self, changes: Changes, limit: int, worker: WorkerState | None = None) -> ExchangeResult:
         """Write what happened and take what comes next, in one transaction.
 
         It may be called again with the same where the connection was lost, whether the transaction was
@@ -101,95 +143,84 @@ class FrontierStore:
 
         Args:
             changes: what happened since the last time.
-            room: how many URLs to take at most.
-            standing: how the worker stands; None for one that holds nothing.
+            limit: how many URLs to take at most.
+            worker: this worker; None for one that holds nothing.
 
         Raises:
             OutageError: the server is away; whether anything was written is not known.
             DatabaseError: nothing was written and nothing taken.
         """
-        standing = standing or Standing()
+        worker = worker or WorkerState()
+        if self._is_shared and worker.is_after_outage:
+            self._renewal = self._clock() + RENEWAL_SECONDS  # as in `open`
         with self._database.write() as connection:
-            added = len(self._write(connection, changes, standing))
-            if standing.is_after_outage:
-                self._put_back_unknown(connection, standing.held)
-            self._note_counts(connection, standing.counts)
-            given_up = self._keep_leases(connection)
-            taken = self._next(connection, room, standing) if room else []
-            is_left = len(taken) >= room or self._is_left(connection)
-        return Exchange(added, taken, is_left, given_up)
+            if self._has_finished(connection):
+                return ExchangeResult(0, [], is_left=False, given_up=[], lost=worker.held)
+            added, kept = self._write(connection, changes, worker)
+            held, lost = self._compare(connection, worker)
+            given_up = self._keep_leases(connection, worker)
+            delays: dict[str, float] = {}
+            if self._hosts is None:
+                rows = self._next(connection, limit, worker)
+            else:
+                rows, delays = self._next_of_hosts(connection, self._hosts, limit, held, worker)
+            elsewhere = self._kept_elsewhere(connection) if self._is_shared else 0
+            if rows:
+                values = {"ids": [row.id for row in rows], "me": self._me, "until": self._clock() + LEASE_SECONDS}
+                connection.execute(statements.TAKE, values)
+            is_left = len(rows) >= limit or any(connection.execute(statements.IS_LEFT, self._names).one())
+        self._kept = kept
+        leaving = frozenset() if self._hosts is None else self._hosts.leaving
+        taken = [TakenUrl(*row) for row in rows]
+        return ExchangeResult(added, taken, is_left, given_up, lost, leaving, delays, elsewhere)
 
-    def leave(self, changes: Changes, standing: Standing, *, is_finished: bool) -> Departure:
-        """Write what happened at last, put back what is not done, and end the run if it is.
+    def leave(self, changes: Changes, worker: WorkerState, *, is_finished: bool) -> LeaveResult:
+        """Write what happened at last, put back what is not done, and end the run if nobody else does.
 
         Args:
             changes: what happened since the last exchange.
-            standing: how the worker stands.
-            is_finished: whether the worker ends because nothing was left to do.
-
-        Raises:
-            DatabaseError: the database cannot be written.
-        """
-        if standing.is_after_outage and self._has_ended_run():
-            self._forget_if_finished()
-            return Departure(0)
-        self.exchange(changes, 0, standing)
-        self.release()
-        left = self.count_left()
-        with self._database.read() as connection:
-            rows = connection.execute(WORKERS, {"run": self._run}).all()
-            parked = self._count_parked(connection)
-        if is_finished and not left:
-            self.finish()
-        return Departure(left, counts=sum_of_counts(rows) if len(rows) > 1 else {}, parked=parked)
-
-    def release(self) -> None:
-        """Put everything that this worker has taken and not done back into the queue.
-
-        Raises:
-            DatabaseError: the database cannot be written.
+            worker: this worker.
+            is_finished: whether it ends because nothing was left to do.
         """
         with self._database.write() as connection:
-            connection.execute(statements.RELEASE, {"run": self._run, "me": self._me})
+            has_finished = self._has_finished(connection)
+            if not has_finished:
+                self._write(connection, changes, worker)
+                connection.execute(statements.RELEASE, self._names)
+                if self._hosts is not None:
+                    self._hosts.free_all(connection, self._clock(), worker)
+            counted = connection.execute(statements.COUNT_PARKED, self._names)
+            parked = {host: int(count) for host, count in counted}
+            is_left = any(connection.execute(statements.IS_LEFT, self._names).one()) or bool(parked)
+            connection.execute(_ME.values(lease_until=None), self._names)
+            is_end = is_finished and not is_left
+            if not has_finished and is_end:
+                connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
+            if not has_finished and (is_end or not self._still_there(self._living(connection))):
+                connection.execute(_ME.values(has_closed=1), self._names)
+            run = connection.execute(_RUN, self._names).first()
+            rows = connection.execute(_WORKERS, self._names).all()
+        if not is_left:
+            self.forget()
+        has_closed = any(row.has_closed for row in rows if row.name == self._me)
+        return LeaveResult(
+            left=self.count_left() if is_left else 0,
+            goes_on=self._is_shared and not has_closed,
+            counts=_sum_of_counts(rows) if len(rows) > 1 else {},
+            workers=len(rows),
+            seconds=0.0 if run is None else self._clock() - run.started,
+            parked=parked,
+        )
 
     def count_left(self) -> int:
-        """Return how many URLs of the run are queued, taken or parked, by whomever.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return how many URLs of the run are queued, taken or parked, by whomever."""
         left = or_(*map(statements.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
         with self._database.read() as connection:
             query = select(func.count()).select_from(urls).where(statements.OF_RUN, left)
             return int(connection.execute(query, {"run": self._run}).scalar_one())
 
-    def finish(self) -> None:
-        """Forget the run and its URLs: nothing is left of it, and its name can be used again.
-
-        Raises:
-            DatabaseError: the database cannot be written.
-        """
-        with self._database.write() as connection:
-            connection.execute(update(runs).where(runs.c.id == self._run).values(finished=self._clock()))
-        self._forget_if_finished()
-
-    def close(self) -> None:
-        """Close the database."""
-        self._database.close()
-
-    def _has_ended_run(self) -> bool:
-        with self._database.read() as connection:
-            run = connection.execute(select(runs.c.finished).where(runs.c.id == self._run)).first()
-        return run is None or run.finished is not None
-
-    def _open_run(self, connection: Connection) -> int:
-        known = connection.execute(select(runs.c.id).where(runs.c.name == self._name)).scalar()
-        if known is None:
-            row = {"name": self._name, "started": self._clock()}
-            known = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
-        return int(known)
-
-    def _forget_if_finished(self) -> None:
+    def forget(self) -> None:
+        """Forget a run that has finished: its URLs, and all of it where it was not shared."""
         finished = select(runs.c.id).where(runs.c.name == self._name, runs.c.finished.is_not(None)).scalar_subquery()
         some = select(urls.c.id).where(urls.c.run_id == finished).limit(DELETED_AT_ONCE)
         deleted = 1
@@ -197,13 +228,39 @@ class FrontierStore:
             with self._database.write() as connection:
                 deleted = connection.execute(delete(urls).where(urls.c.id.in_(some))).rowcount
                 if not deleted:
-                    for table in (hosts, options, workers):
+                    for table in (hosts,) if self._is_shared else (hosts, options, workers):
                         connection.execute(delete(table).where(table.c.run_id == finished))
-                    connection.execute(delete(runs).where(runs.c.name == self._name, runs.c.finished.is_not(None)))
+                    if not self._is_shared:
+                        connection.execute(delete(runs).where(runs.c.id == finished))
 
-    def _write(self, connection: Connection, changes: Changes, standing: Standing) -> Sequence[str]:
-        """Write what happened; return the hosts of the URLs that were new."""
-        parked = standing.parked
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        return {"run": self._run, "me": self._me}
+
+    def _use_clock_of(self, connection: Connection) -> None:
+        if self._clock is time.time and not self._database.is_sqlite:
+            now = float(connection.execute(select(func.extract("epoch", func.clock_timestamp()))).scalar_one())
+            ahead = now - time.time()
+            self._clock = lambda: time.time() + ahead
+
+    def _open_run(self, connection: Connection) -> int:
+        run = connection.execute(select(runs.c.id).where(runs.c.name == self._name)).scalar()
+        if run is None:
+            row = {"name": self._name, "started": self._clock()}
+            run = connection.execute(insert(runs).values(row).returning(runs.c.id)).scalar_one()
+        return int(run)
+
+    def _has_finished(self, connection: Connection) -> bool:
+        run = connection.execute(_RUN, self._names).first()
+        return run is None or run.finished is not None
+
+    def _write(self, connection: Connection, changes: Changes, worker: WorkerState) -> tuple[int, int]:
+        """Write what happened; return how many URLs were new, and how many pages this worker has kept by now."""
+        parked = worker.parked
         added: Sequence[str] = ()
         if changes.found:
             new = {"run_id": self._run, "attempts": 0, "kept": 0}
@@ -219,64 +276,85 @@ class FrontierStore:
             self._put_back(connection, changes.back)
         if changes.done:
             connection.execute(statements.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
-        if new_ones := parked if standing.is_after_outage else parked - self._parked:
+        if new_ones := parked if worker.is_after_outage else parked - self._parked:
             connection.execute(statements.PARK, {"run": self._run, "parked": list(new_ones)})
         if parked and (rows_back := [*changes.back, *(row for row, _, _ in changes.again)]):
             connection.execute(statements.PARK_ROWS, {"run": self._run, "parked": list(parked), "ids": rows_back})
         self._parked = parked
-        return added
+        if self._hosts is not None:
+            self._hosts.open(connection, added)
+        kept = self._kept + sum(was_kept for _, was_kept in changes.done)
+        self._note_counts(connection, worker.counts, kept)
+        return len(added), kept
 
-    def _count_parked(self, connection: Connection) -> dict[str, int]:
-        return {host: int(count) for host, count in connection.execute(statements.COUNT_PARKED, {"run": self._run})}
-
-    def _note_counts(
-        self, connection: Connection, counts: Mapping[str, float], kept: int = 0, lease_until: float | None = None
-    ) -> None:
-        """Write how far this worker is; a single one has no lease of its own."""
+    def _note_counts(self, connection: Connection, counts: Mapping[str, float], kept: int) -> None:
+        """Write that this worker is there, and how far; a single one has no lease of its own."""
         row = {"run_id": self._run, "name": self._me, "has_closed": 0, "kept": kept, "counts": json.dumps(dict(counts))}
-        connection.execute(self._say, {**row, "lease_until": lease_until})
+        until = self._clock() + LEASE_SECONDS if self._is_shared else None
+        connection.execute(self._say, {**row, "lease_until": until})
 
     def _put_back(self, connection: Connection, rows: Sequence[int]) -> None:
         connection.execute(statements.PUT_BACK, [{"row": row, "me": self._me} for row in rows])
 
-    def _put_back_unknown(self, connection: Connection, held: frozenset[int]) -> None:
-        """Put back what this worker took in a transaction of which it does not know that it was committed."""
-        mine = connection.execute(statements.MY_ROWS, {"run": self._run, "me": self._me})
-        unknown = [row.id for row in mine if row.id not in held]
+    def _compare(self, connection: Connection, worker: WorkerState) -> tuple[Counter[str], frozenset[int]]:
+        """Put back what is this worker's without its knowledge; return what it holds by host, and what it has lost.
+
+        A single worker loses nothing, and after an outage alone does it not know what it has taken.
+        """
+        if not (self._is_shared or worker.is_after_outage):
+            return Counter(), frozenset()
+        mine = {row.id: row.host for row in connection.execute(statements.MY_ROWS, self._names)}
+        unknown = [row for row in mine if row not in worker.held]
         if unknown:
             self._put_back(connection, unknown)
+        return Counter(host for row, host in mine.items() if row in worker.held), worker.held - set(mine)
 
-    def _next(self, connection: Connection, room: int, standing: Standing) -> list[Taken]:
-        values = {"run": self._run, "but": list(standing.pauses)}
-        following, suspect = statements.NEXT, statements.NEXT_SUSPECT
-        if standing.pauses:
-            following, suspect = statements.NEXT_OF_OTHERS, statements.NEXT_SUSPECT_OF_OTHERS
-        rows = connection.execute(following, {**values, "room": room}).all()
-        if not standing.has_suspect and self._may_have_suspects:
-            suspects = connection.execute(suspect, values).all()
-            self._may_have_suspects = bool(suspects)
-            rows = [*suspects, *rows]
-        self._take(connection, rows)
-        return [Taken(*row) for row in rows]
-
-    def _take(self, connection: Connection, rows: Sequence[Any]) -> None:
-        if rows:
-            values = {"ids": [row.id for row in rows], "me": self._me, "until": self._clock() + LEASE_SECONDS}
-            connection.execute(statements.TAKE, values)
-
-    def _is_left(self, connection: Connection) -> bool:
-        left = connection.execute(statements.IS_LEFT, {"run": self._run, "me": self._me}).one()
-        # What is queued and was not taken can only be one of those, from another worker's hands perhaps.
-        self._may_have_suspects |= bool(left.queued)
-        return bool(left.queued or left.elsewhere)
-
-    def _keep_leases(self, connection: Connection) -> list[str]:
-        if self._clock() < self._renewal:
+    def _next(self, connection: Connection, limit: int, worker: WorkerState) -> list[Any]:
+        if not limit:
             return []
-        self._renewal = self._clock() + RENEWAL_SECONDS
-        self._may_have_suspects = True
-        connection.execute(statements.RENEW, {"run": self._run, "me": self._me, "until": self._clock() + LEASE_SECONDS})
-        return self._take_back(connection)
+        values = {"run": self._run, "but": list(worker.pauses)}
+        rows = list(connection.execute(statements.NEXT, {**values, "limit": limit}))
+        return rows if worker.has_suspect else [*connection.execute(statements.NEXT_SUSPECT, values), *rows]
+
+    def _next_of_hosts(
+        self, connection: Connection, leases: HostLeases, limit: int, held: Counter[str], worker: WorkerState
+    ) -> tuple[list[Any], dict[str, float]]:
+        """Return what comes next of this worker's hosts, and of those that are new the delay that others learned."""
+        names, delays = leases.tend(connection, self._clock(), len(self._living(connection)), held, worker)
+        names = [name for name in names if name not in worker.pauses]
+        if not limit or not names:
+            return [], delays
+        rows = next_urls(connection, self._run, names, limit, held)
+        if not worker.has_suspect:
+            rows = [*connection.execute(statements.NEXT_SUSPECT_OF, {"run": self._run, "hosts": names}), *rows]
+        return rows, delays
+
+    def _keep_leases(self, connection: Connection, worker: WorkerState) -> list[str]:
+        """Renew this worker's leases and take back what others have lost; return the URLs that were given up."""
+        given_up: list[str] = []
+        is_due = self._clock() >= self._renewal
+        if is_due or (self._is_shared and worker.is_after_outage):
+            connection.execute(statements.RENEW, {**self._names, "until": self._clock() + LEASE_SECONDS})
+        if is_due:
+            self._renewal = self._clock() + RENEWAL_SECONDS
+            given_up = self._take_back(connection)
+        if self._is_shared:
+            living = self._living(connection)
+            if living != self._still_there(living):
+                given_up += self._take_back(connection, is_expired=False)
+        return given_up
+
+    def _living(self, connection: Connection) -> list[str]:
+        """Return the names of the workers whose leases have not ended."""
+        rows = connection.execute(_WORKERS, self._names).all()
+        return [row.name for row in rows if row.lease_until is not None and row.lease_until >= self._clock()]
+
+    def _still_there(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if not self._has_ended(name, self._me)]
+
+    def _kept_elsewhere(self, connection: Connection) -> int:
+        rows = connection.execute(_WORKERS, self._names).all()
+        return self._kept_unregistered + sum(int(row.kept) for row in rows if row.name != self._me)
 
     def _take_back(self, connection: Connection, *, is_expired: bool = True) -> list[str]:
         """Queue what was taken by workers that have ended; give up what too many of them died with.
@@ -285,22 +363,32 @@ class FrontierStore:
             connection: inside a writing transaction.
             is_expired: whether the end of a lease counts as the end of its worker.
         """
-        values = {"run": self._run, "me": self._me}
-        others = connection.execute(select(urls.c.worker).where(statements.OF_OTHERS).distinct(), values).scalars()
+        others = connection.execute(select(urls.c.worker).where(statements.OF_OTHERS).distinct(), self._names).scalars()
         ended = [worker for worker in others if self._has_ended(worker, self._me)]
         latest = self._clock() if is_expired else 0.0
         lost = and_(statements.OF_OTHERS, or_(urls.c.lease_until < latest, urls.c.worker.in_(ended)))
         is_last = urls.c.attempts + 1 >= self._most_attempts
-        given_up = list(connection.execute(select(urls.c.url).where(lost, is_last), values).scalars())
+        given_up = list(connection.execute(select(urls.c.url).where(lost, is_last), self._names).scalars())
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):
             change = update(urls).where(lost, condition)
-            connection.execute(
-                change.values(state=state.value, attempts=urls.c.attempts + 1, **statements.FREE), values
-            )
+            change = change.values(state=state.value, attempts=urls.c.attempts + 1, **statements.FREE)
+            connection.execute(change, self._names)
+        if self._hosts is not None:
+            rows = connection.execute(_WORKERS, self._names).all()
+            gone = [row.name for row in rows if row.name != self._me and self._is_gone(row, is_expired=is_expired)]
+            if gone:
+                self._hosts.free_of(connection, self._clock(), gone)
+                of_gone = update(workers).where(workers.c.run_id == self._run, workers.c.name.in_(gone))
+                connection.execute(of_gone.values(lease_until=None))
         return given_up
 
+    def _is_gone(self, worker: Row[Any], *, is_expired: bool) -> bool:
+        if worker.lease_until is None:
+            return False
+        return (is_expired and worker.lease_until < self._clock()) or self._has_ended(worker.name, self._me)
 
-def sum_of_counts(rows: Sequence[Row[Any]]) -> dict[str, float]:
+
+def _sum_of_counts(rows: Sequence[Row[Any]]) -> dict[str, float]:
     """Return the stats of all workers of a run, added up."""
     counts: Counter[str] = Counter()
     for row in rows:

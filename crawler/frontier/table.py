@@ -7,8 +7,8 @@ from enum import StrEnum
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, MetaData, Table, Text
 
 from dedup.ledger.runs.rows import RowsOfRuns
+from dedup.sql.database import TableSet
 from dedup.sql.schema import Id
-from dedup.sql.table_sets import TableSet
 
 
 class State(StrEnum):

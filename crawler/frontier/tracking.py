@@ -9,7 +9,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
-from crawler.frontier.entries import Taken
+from crawler.frontier.entries import TakenUrl
 from crawler.frontier.table import SUSPECT
 from crawler.page import ROW, UNSETTLED, NotStored, OverLimit
 from dedup.stage.dropping import Undecided
@@ -18,13 +18,13 @@ from dedup.stage.dropping import Undecided
 _UNSETTLED = (NotStored, OverLimit, Undecided)
 
 
-class _OnItsWay(NamedTuple):
+class _HeldRequest(NamedTuple):
     request: Request
     is_suspect: bool
     host: str
 
 
-class UnderWay:
+class InFlight:
     """The requests that were handed to the engine and have not ended.
 
     The engine holds a request until nothing of it is left to do: it was redirected, or it failed
@@ -37,7 +37,7 @@ class UnderWay:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._rows: dict[int, _OnItsWay] = {}
+        self._rows: dict[int, _HeldRequest] = {}
         self._kept: set[int] = set()
         self._unsettled: set[int] = set()
         crawler.signals.connect(self.item_scraped, signals.item_scraped)
@@ -61,15 +61,15 @@ class UnderWay:
         """How many of these requests go to each host."""
         return Counter(row.host for row in self._rows.values())
 
-    def add(self, taken: Taken, request: Request) -> None:
+    def add(self, taken: TakenUrl, request: Request) -> None:
         """Remember a request that is handed to the engine now."""
-        self._rows[taken.id] = _OnItsWay(request, taken.attempts >= SUSPECT, taken.host)
+        self._rows[taken.id] = _HeldRequest(request, taken.attempts >= SUSPECT, taken.host)
 
     def row_to_retry(self, request: Request) -> int | None:
         """Return the row that a request is another try of, and let it end here; None if it is of none."""
         row: int = request.meta.get(ROW, 0)
-        known = self._rows.get(row)
-        if known is None or known.request.url != request.url:
+        held = self._rows.get(row)
+        if held is None or held.request.url != request.url:
             return None
         del self._rows[row]
         return row
@@ -79,7 +79,7 @@ class UnderWay:
         slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
         if slot is None:
             return []
-        ended = [row for row, known in self._rows.items() if known.request not in slot.inprogress]
+        ended = [row for row, held in self._rows.items() if held.request not in slot.inprogress]
         for row in ended:
             if self._rows.pop(row).request.meta.get(UNSETTLED):
                 self._unsettled.add(row)

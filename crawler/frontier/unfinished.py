@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, inspect, select
+from sqlalchemy import Connection, Row, delete, func, insert, inspect, select
 
 from crawler.frontier import statements
 from crawler.frontier.leases import is_gone
@@ -47,15 +47,12 @@ def find_unfinished(
         DatabaseError: the database cannot be read.
     """
     with database.read() as connection:
-        tables = set(inspect(connection).get_table_names())
-        if runs.name not in tables:
+        if not inspect(connection).has_table(runs.name):
             return []
-        query = select(runs.c.id, runs.c.name, runs.c.started).where(runs.c.finished.is_(None), runs.c.name != but)
-        if options.name in tables:
-            query = query.outerjoin(options, options.c.run_id == runs.c.id)
-            query = query.add_columns(options.c.options, options.c.saved)
-        rows = [row._asdict() for row in connection.execute(query)]
-        rows.sort(key=lambda row: (row.get("saved") or row["started"], row["id"]), reverse=True)
+        started = func.coalesce(options.c.saved, runs.c.started)
+        query = select(runs.c.id, runs.c.name, options.c.options).where(runs.c.finished.is_(None), runs.c.name != but)
+        query = query.outerjoin(options, options.c.run_id == runs.c.id).order_by(started.desc(), runs.c.id.desc())
+        rows = connection.execute(query).all()
         found = [_read(connection, row, lambda worker: has_ended(worker, me)) for row in rows]
     return [run for run in found if run.left]
 
@@ -89,8 +86,8 @@ def find_begun(database: Database, run: str) -> Begun | None:
     return None if row is None else Begun(*row)
 
 
-def _read(connection: Connection, row: Mapping[str, Any], has_ended: Callable[[str], bool]) -> UnfinishedRun:
-    of_run = {"run": row["id"]}
+def _read(connection: Connection, row: Row[Any, Any, Any], has_ended: Callable[[str], bool]) -> UnfinishedRun:
+    of_run = {"run": row.id}
     counts = {state: (count, kept) for state, count, kept in connection.execute(statements.COUNTS, of_run)}
     left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
     _, kept = counts.get(State.DONE.value, (0, 0))
@@ -99,4 +96,4 @@ def _read(connection: Connection, row: Mapping[str, Any], has_ended: Callable[[s
     )
     workers = connection.execute(leased.distinct(), of_run).scalars()
     is_under_way = any(not has_ended(worker) for worker in workers)
-    return UnfinishedRun(row["name"], row.get("options"), int(kept), left, is_under_way)
+    return UnfinishedRun(row.name, row.options, int(kept), left, is_under_way)

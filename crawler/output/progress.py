@@ -17,7 +17,7 @@ from crawler.output.skipping import PREFIX as SKIPPED
 from crawler.output.summary import DROPPED, count_kept, count_verdicts, summarise, take_verdicts_of_run
 from crawler.politeness.hosts import Hosts
 from dedup.progress import duration
-from dedup.stage.failures import fail_at_the_end
+from dedup.stage.failures import mark_failed
 from dedup.stage.pipelines import RUN_GOES_ON
 from dedup.terminal import write_lines
 
@@ -71,7 +71,7 @@ class Progress:
         was_anything = any(map(stats.get_value, ("crawler/fetched", "crawler/passed_over", RUN_GOES_ON)))
         if reason == "finished" and not was_anything and not is_continued:
             logger.error("nothing was fetched: %s", _why_nothing(self._crawler))
-            fail_at_the_end(self._crawler)
+            mark_failed(self._crawler, "nothing_fetched")
 
     def engine_stopped(self) -> None:
         stats = self._crawler.stats

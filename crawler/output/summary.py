@@ -196,8 +196,8 @@ def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
 
 
 def _address(url: str) -> Styled:
-    known = without_password(url)
-    return styled(readable(known), link=link_to(known))
+    shown = without_password(url)
+    return styled(readable(shown), link=link_to(shown))
 
 
 def _saved(stats: StatsCollector) -> str:

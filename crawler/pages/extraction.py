@@ -212,7 +212,7 @@ def _is_of(network_location: str, domains: tuple[str, ...], starts: tuple[tuple[
         host, port = host_and_port(network_location)
     except ValueError:
         return False
-    ports = {known for start, known in starts if start == host} or ports_for_all(starts)
+    ports = {port for start, port in starts if start == host} or ports_for_all(starts)
     return port in ports and any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 

@@ -61,7 +61,7 @@ class PageLimitPipeline:
         await self._settle(kept=0)
 
     @property
-    def room(self) -> int:
+    def remaining(self) -> int:
         """How many more pages may be kept."""
         return max(0, self._left - self._kept)
 

@@ -14,11 +14,12 @@ from scrapy.http import Response
 from crawler.failures import stopping
 from crawler.page import DESCRIBED, NOT_STORED, NotStored, Page, Unseen
 from crawler.pages.extraction import Description, describe_page
-from crawler.pages.revisits import Revisits, RevisitSettings
-from crawler.pages.store import PageStore, Settled
+from crawler.pages.revisits import Gone, Revisits
+from crawler.pages.store import KEPT_VERSIONS, PageStore, Settled
 from crawler.pages.visits import Visit
 from crawler.runs.naming import name_of_run
 from crawler.runtime.workers import Workers
+from crawler.switches import read_number
 from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
 from dedup.rules.decision import Decision
@@ -57,7 +58,8 @@ class StoragePipeline:
     def __init__(self, crawler: Crawler, settings: DedupSettings) -> None:
         self._crawler = crawler
         self._settings = settings
-        self._known = RevisitSettings.read(crawler)
+        self._gone = Gone.read(crawler)
+        self._kept_versions = read_number(crawler, "CRAWLER_KEEP_VERSIONS", KEPT_VERSIONS, least=0)
         self._stopper = CrawlStopper.of(crawler)
         self.revisits: Revisits | None = None
         self._under_way: dict[str, asyncio.Event] = {}
@@ -68,20 +70,24 @@ class StoragePipeline:
         crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
         return pipeline
 
+    @classmethod
+    def revisits_of(cls, crawler: Crawler) -> Revisits | None:
+        """Return the pages that the database of a crawl knows; None in a crawl that stores no pages."""
+        storage = crawler.get_item_pipeline(cls)
+        return None if storage is None else storage.revisits
+
     async def open_spider(self) -> None:
         url = self._crawler.settings.get("CRAWLER_DATABASE_URL") or self._settings.database_url
         try:
             database = Database(url, self._settings.lock_timeout)
-            self._store = await asyncio.to_thread(
-                PageStore, database, outages_of(self._crawler), self._known.kept_versions
-            )
+            self._store = await asyncio.to_thread(PageStore, database, outages_of(self._crawler), self._kept_versions)
         except DedupError as error:
             refuse_to_start(error)
         stage = self._crawler.get_item_pipeline(NearDuplicatePipeline)
         if stage is not None:
             # Now, and not with the first page: URLs and feeds belong to the run from the start.
             await stage.open_run()
-        self.revisits = Revisits(self._crawler, self._store, self._known.gone)
+        self.revisits = Revisits(self._crawler, self._store, self._gone)
         self._saving = MicroBatcher(self._store.settle, self._settings.batch_size, BATCH_PATIENCE)
         self._restoring = MicroBatcher(self._restore_all, self._settings.batch_size)
 

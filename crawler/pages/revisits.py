@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from scrapy.crawler import Crawler
 
 from crawler.failures import stopping
-from crawler.pages.store import KEPT_VERSIONS, PageStore
+from crawler.pages.store import PageStore
 from crawler.pages.versions import Reason
 from crawler.pages.visits import Target, Visit
 from crawler.runs.naming import name_of_run
@@ -30,44 +29,20 @@ class Gone(StrEnum):
     """What becomes of a stored page whose address answers 404 or 410.
 
     KEEP changes nothing. MARK notes in the page's row since when it is gone, DELETE takes the row
-    away; with both the page leaves the index, and its duplicates are decided anew.
+    away; with both the page leaves the index, and its duplicates are decided again.
     """
 
     KEEP = "keep"
     MARK = "mark"
     DELETE = "delete"
 
-
-@dataclass(frozen=True)
-class RevisitSettings:
-    """What a crawl is told about pages that are known.
-
-    Attributes:
-        gone: what becomes of a page that is gone: `CRAWLER_GONE`.
-        kept_versions: how many earlier versions of a page are kept: `CRAWLER_KEEP_VERSIONS`.
-    """
-
-    gone: Gone
-    kept_versions: int
-
     @classmethod
-    def read(cls, crawler: Crawler) -> RevisitSettings:
-        """Read the settings of a crawl.
-
-        Raises:
-            SystemExit: one of them cannot be used; see `refuse_to_start`.
-        """
+    def read(cls, crawler: Crawler) -> Gone:
+        """Return what `CRAWLER_GONE` says; what is none of these ends the crawl before it begins."""
         policy = crawler.settings.get("CRAWLER_GONE", Gone.MARK)
-        if policy not in set(Gone):
-            refuse_to_start(SettingsError(f"CRAWLER_GONE = {policy!r}: expected one of {', '.join(Gone)}"))
-        given = crawler.settings.get("CRAWLER_KEEP_VERSIONS", KEPT_VERSIONS)
-        try:
-            versions = int(given)
-        except (TypeError, ValueError):
-            versions = -1
-        if versions < 0:
-            refuse_to_start(SettingsError(f"CRAWLER_KEEP_VERSIONS = {given!r}: expected a whole number from 0 up"))
-        return cls(Gone(policy), versions)
+        if policy not in set(cls):
+            refuse_to_start(SettingsError(f"CRAWLER_GONE = {policy!r}: expected one of {', '.join(cls)}"))
+        return cls(policy)
 
 
 class Revisits:
@@ -117,10 +92,10 @@ class Revisits:
             for stored in (True, False):
                 last: int | None = 0
                 while last is not None:
-                    known = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
-                    for visit in known:
+                    visits = await asyncio.to_thread(self._store.find_known, last, _BATCH, seen_before, stored=stored)
+                    for visit in visits:
                         yield visit
-                    last = known[-1].id if len(known) == _BATCH else None
+                    last = visits[-1].id if len(visits) == _BATCH else None
 
     def find_undecided(self, after: int, *, of_this_run: bool) -> tuple[int, list[Visit]]:
         """Return pages whose content has to be seen again: what they were copies of has changed or is gone.
@@ -142,23 +117,23 @@ class Revisits:
         return 0, []
 
     async def note_gone(self, urls: Sequence[str]) -> None:
-        """Do with pages that are gone what `CRAWLER_GONE` says; those that were not known are passed over."""
+        """Do with pages that are gone what `CRAWLER_GONE` says; those that no crawl has seen are passed over."""
         if self._gone is Gone.KEEP:
             return
         with stopping(self._stopper):
             cleaned = [clean(url) for url in urls]
-            known = list(await asyncio.to_thread(self._store.find_visits, cleaned))
-            known += await asyncio.to_thread(self._store.find_moving, cleaned)
-            known = list(dict.fromkeys(known))
-            if not known:
+            pages = list(await asyncio.to_thread(self._store.find_visits, cleaned))
+            pages += await asyncio.to_thread(self._store.find_moving, cleaned)
+            pages = list(dict.fromkeys(pages))
+            if not pages:
                 return
-            await self._let_go(known)
+            await self._let_go(pages)
             if self._gone is Gone.MARK:
-                await asyncio.to_thread(self._store.mark, known, self._run)
+                await asyncio.to_thread(self._store.mark, pages, self._run)
             else:
-                await asyncio.to_thread(self._store.take_away, known, Reason.GONE, self._run)
-            self._crawler.stats.inc_value("crawler/gone", len(known))
-            for url in known:
+                await asyncio.to_thread(self._store.take_away, pages, Reason.GONE, self._run)
+            self._crawler.stats.inc_value("crawler/gone", len(pages))
+            for url in pages:
                 logger.info("gone %s: %s", url, "marked" if self._gone is Gone.MARK else "deleted")
 
     async def note_moving(self, urls: Sequence[str], target: str, seen_since: float) -> None:

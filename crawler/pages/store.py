@@ -18,10 +18,9 @@ from crawler.pages.versions import Reason, Versions
 from crawler.pages.visits import ROWS_OF_RUNS, TABLES, Target, Visit
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import register_rows
-from dedup.sql.database import Database
+from dedup.sql.database import Database, open_tables
 from dedup.sql.engines import insert_into
 from dedup.sql.outages import Outages
-from dedup.sql.table_sets import open_tables
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,6 +68,8 @@ def _whole(method: Callable[Concatenate[PageStore, P], R]) -> Callable[Concatena
 class PageStore:
     """Pages in a database.
 
+    All methods raise `DatabaseError` where it fails; of a transaction that fails nothing is written.
+
     Args:
         database: where; the tables are made if they are not there.
         outages: what outages of the database are survived with.
@@ -100,9 +101,6 @@ class PageStore:
 
         Returns:
             For each of them the pages that redirect to it and were not taken away yet.
-
-        Raises:
-            DatabaseError: nothing of it was written.
         """
         latest = {key_digest(each.visit.url): each for each in settled}
         rows = [{"gone": None, **each.page, "url_digest": digest} for digest, each in latest.items() if each.page]
@@ -137,74 +135,46 @@ class PageStore:
 
     @_whole
     def restore(self, url: str) -> tuple[Mapping[str, Any], bytes | None] | None:
-        """Return text and metadata of the stored page with this URL, and the digest of the bytes seen last.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return text and metadata of the stored page with this URL, and the digest of the bytes seen last."""
         with self._database.read() as connection:
             row = connection.execute(self._restore, {"digest": key_digest(url)}).mappings().first()
-            known = visits.find(connection, [url]).get(url)
-        return None if row is None else (dict(row), None if known is None else known.body_digest)
+            visit = visits.find(connection, [url]).get(url)
+        return None if row is None else (dict(row), None if visit is None else visit.body_digest)
 
     @_whole
     def read_html(self, url: str) -> bytes | None:
-        """Return the bytes of the stored page with this URL, as they were seen last.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return the bytes of the stored page with this URL, as they were seen last."""
         with self._database.read() as connection:
             html = connection.execute(_HTML, {"digest": key_digest(url)}).scalar()
         return None if html is None else zlib.decompress(html)
 
     @_whole
     def find_visits(self, urls: Sequence[str]) -> dict[str, Visit]:
-        """Return what is known of those of the pages that were seen and are not gone, by URL.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return what is known of those of the pages that were seen and are not gone, by URL."""
         with self._database.read() as connection:
             return visits.find(connection, urls)
 
     @_whole
     def find_known(self, after: int, most: int, seen_before: float, *, stored: bool) -> list[Visit]:
-        """Return pages that are not gone, see `visits.find_known`.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return pages that are not gone, see `visits.find_known`."""
         with self._database.read() as connection:
             return visits.find_known(connection, after, most, seen_before, stored=stored)
 
     @_whole
     def note_moving(self, urls: Sequence[str], target: str, run: str, seen_since: float) -> Target:
-        """Note that pages redirect for good to another address, see `visits.note_moving`.
-
-        Raises:
-            DatabaseError: nothing of it was written.
-        """
+        """Note that pages redirect for good to another address, see `visits.note_moving`."""
         with self._database.write() as connection:
             return visits.note_moving(connection, urls, target, run, seen_since)
 
     @_whole
     def find_moving(self, targets: Sequence[str]) -> list[str]:
-        """Return the pages that redirect to one of these for good and were not taken away yet.
-
-        Raises:
-            DatabaseError: the database cannot be read.
-        """
+        """Return the pages that redirect to one of these for good and were not taken away yet."""
         with self._database.read() as connection:
             return [url for moving in visits.find_moving(connection, targets).values() for url in moving]
 
     @_whole
     def mark(self, urls: Sequence[str], run: str) -> None:
-        """Note that pages are gone; they stay stored.
-
-        Raises:
-            DatabaseError: nothing of it was written.
-        """
+        """Note that pages are gone; they stay stored."""
         rows = [{"digest": key_digest(url), "since": datetime.now(UTC)} for url in urls]
         with self._database.write() as connection:
             connection.execute(_MARK, rows)
@@ -212,11 +182,7 @@ class PageStore:
 
     @_whole
     def take_away(self, urls: Sequence[str], reason: Reason, run: str) -> None:
-        """Remove pages that are not there any more from the stored ones; what they held is kept as a version.
-
-        Raises:
-            DatabaseError: nothing of it was written.
-        """
+        """Remove pages that are not there any more from the stored ones; what they held is kept as a version."""
         with self._database.write() as connection:
             self._versions.take_away(connection, [key_digest(url) for url in urls], reason)
             visits.leave(connection, urls, time.time(), run)

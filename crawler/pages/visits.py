@@ -25,9 +25,9 @@ from sqlalchemy import (
 from crawler.pages.tables import metadata, pages
 from dedup.ledger.document_rows import key_digest
 from dedup.ledger.runs.rows import RowsOfRuns
+from dedup.sql.database import TableSet
 from dedup.sql.engines import insert_into
 from dedup.sql.schema import Id
-from dedup.sql.table_sets import TableSet
 
 
 class Target(Enum):

@@ -17,13 +17,13 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawler.politeness.rules import FASTER_AFTER, Patience, faster, is_this_machine, read_retry_after, slower
-from crawler.switches import read_above_0
+from crawler.switches import read_number
 from dedup.display import plain
 from dedup.progress import duration
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 600
+PATIENCE = 600.0
 """The default of `CRAWLER_HOST_PATIENCE`."""
 
 FAILED = "failed"
@@ -106,10 +106,8 @@ class Hosts:
             SystemExit: CRAWLER_HOST_PATIENCE cannot be used; see `refuse_to_start`.
         """
         if crawler not in _of_crawls:
-            seconds = read_above_0(
-                "CRAWLER_HOST_PATIENCE", crawler.settings.get("CRAWLER_HOST_PATIENCE", PATIENCE), float
-            )
-            _of_crawls[crawler] = cls(Patience(seconds), _usual_delay(crawler))
+            patience = Patience(read_number(crawler, "CRAWLER_HOST_PATIENCE", PATIENCE))
+            _of_crawls[crawler] = cls(patience, _usual_delay(crawler))
         return _of_crawls[crawler]
 
     def __getitem__(self, host: str) -> Host:
@@ -134,8 +132,8 @@ class Hosts:
 
     def least_delay(self, host: str) -> float:
         """Return the least seconds between two requests to a host."""
-        known = self._hosts[host]
-        return max(self._usual(host), known.crawl_delay, known.learnt)
+        state = self._hosts[host]
+        return max(self._usual(host), state.crawl_delay, state.learnt)
 
     def note_answer(self, host: str, seconds: float, *, is_page: bool) -> None:
         """Note that a host has answered as it should.
@@ -145,17 +143,17 @@ class Hosts:
             seconds: since it was asked.
             is_page: whether for a page, not for robots.txt.
         """
-        known, asked = self._hosts[host], self._clock() - seconds
-        known.is_known = True
-        known.answered = max(known.answered, asked)
+        state, asked = self._hosts[host], self._clock() - seconds
+        state.is_known = True
+        state.answered = max(state.answered, asked)
         if not is_page:
             return
-        known.served = max(known.served, asked)
-        if asked >= known.paused_until:  # what was under way before says nothing of now
-            known.failing_since, known.strikes, known.pauses = 0.0, 0, 0
-        known.pages += 1
-        if known.learnt and known.pages >= FASTER_AFTER:
-            known.learnt, known.pages = faster(known.learnt), 0
+        state.served = max(state.served, asked)
+        if asked >= state.paused_until:  # what was under way before says nothing of now
+            state.failing_since, state.strikes, state.pauses = 0.0, 0, 0
+        state.pages += 1
+        if state.learnt and state.pages >= FASTER_AFTER:
+            state.learnt, state.pages = faster(state.learnt), 0
 
     def note_failure(
         self, host: str, why: str, asked_for: float | None = None, *, answers: bool = True, of_page: int = 0
@@ -169,34 +167,34 @@ class Hosts:
             answers: whether it has said so itself; one that has never said anything is not waited for.
             of_page: how often it has failed to serve the same page while it served others; 0 if that is not so.
         """
-        known, now = self._hosts[host], self._clock()
-        known.is_known |= answers
+        state, now = self._hosts[host], self._clock()
+        state.is_known |= answers
         if host in self._parked:
             return
-        if now < known.paused_until:  # this was under way
+        if now < state.paused_until:  # this was under way
             if asked_for is not None:
-                known.paused_until = max(known.paused_until, now + self._patience.pause(1, asked_for, 0))
+                state.paused_until = max(state.paused_until, now + self._patience.pause(1, asked_for, 0))
             return
         if not of_page:
-            known.failing_since = known.failing_since or now
-            known.pauses += 1
-        is_hopeless = not known.is_known
-        if is_hopeless or (not of_page and now - known.failing_since >= self._patience.seconds):
+            state.failing_since = state.failing_since or now
+            state.pauses += 1
+        is_hopeless = not state.is_known
+        if is_hopeless or (not of_page and now - state.failing_since >= self._patience.seconds):
             self._parked[host] = why
-            how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - known.failing_since)}"
+            how_long = "has never answered" if is_hopeless else f"has failed for {duration(now - state.failing_since)}"
             logger.warning("%s %s (%s): what is left of it waits for `scrapy continue`", plain(host), how_long, why)
             return
-        seconds = self._patience.pause(of_page or known.pauses, asked_for, self._chance())
-        known.paused_until = now + seconds
+        seconds = self._patience.pause(of_page or state.pauses, asked_for, self._chance())
+        state.paused_until = now + seconds
         self._paused.add(host)
         level = logging.WARNING if seconds >= _LONG_PAUSE else logging.INFO
         logger.log(level, "%s is left alone for %.3g s: %s", plain(host), seconds, why)
 
     def slow_down(self, host: str, delay: float) -> None:
         """Let a host be asked more slowly than with a delay, with which it has served pages until it was too fast."""
-        known = self._hosts[host]
-        if known.pages:
-            known.learnt, known.pages = slower(max(delay, self.least_delay(host))), 0
+        state = self._hosts[host]
+        if state.pages:
+            state.learnt, state.pages = slower(max(delay, self.least_delay(host))), 0
 
     def learn(self, host: str, delay: float) -> None:
         """Take over what another worker has learnt of a host."""

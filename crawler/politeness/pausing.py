@@ -96,22 +96,22 @@ class PausingMiddleware:
             # At once it would be refused again.
             request.meta["dont_retry"] = request.meta.get("dont_retry", False) or is_sent_away
             return None
-        known = self._hosts[host]
+        state = self._hosts[host]
         times, before = request.meta.get(FAILED, (0, 0.0))
-        serves_others = bool(times) and known.served > before
+        serves_others = bool(times) and state.served > before
         # Where robots.txt fails, a host may serve pages at another port.
-        if not times or (known.answered if is_page else known.served) > before:
+        if not times or (state.answered if is_page else state.served) > before:
             times += 1  # else nothing has changed since
             request.meta[FAILED] = (times, time.time())
         may_be_of_page = is_page and not is_sent_away and serves_others
         if times >= MOST_FAILURES or (may_be_of_page and times > self._retries):
             request.meta["dont_retry"] = True
             return None
-        known.strikes += 1
+        state.strikes += 1
         if status == _TOO_MANY_REQUESTS and times == 1 and host not in self._hosts.resting:
             slot = self._crawler.engine.downloader.slots.get(host)
             self._hosts.slow_down(host, slot.delay if slot else 0.0)
-        if is_sent_away or not is_page or known.strikes >= _STRIKES:
+        if is_sent_away or not is_page or state.strikes >= _STRIKES:
             of_page = times if serves_others else 0
             self._hosts.note_failure(host, why, asked_for, answers=status is not None, of_page=of_page)
             self._call_back(host)

@@ -75,15 +75,15 @@ class ObeyedRobotsMiddleware(RobotsTxtMiddleware):
     async def _rules_of(self, request: Request) -> RobotParser:
         url = urlparse_cached(request)
         origin = f"{url.scheme}://{url.netloc.rpartition('@')[2]}"
-        known = self._fetched.get(origin)
+        fetched = self._fetched.get(origin)
         latest = max(time.time() - _A_DAY, self._hosts[host_of(request)].paused_until)
-        if known is None or (known.rules.done() and known.asked < latest):
-            known = self._fetched[origin] = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
+        if fetched is None or (fetched.rules.done() and fetched.asked < latest):
+            fetched = self._fetched[origin] = _Fetched(asyncio.create_task(self._fetch(origin, request)), time.time())
         try:
             # Others wait for it, too.
-            return await asyncio.shield(known.rules)
+            return await asyncio.shield(fetched.rules)
         except IgnoreRequest:
-            if self._fetched.get(origin) is known:
+            if self._fetched.get(origin) is fetched:
                 del self._fetched[origin]
             raise
 

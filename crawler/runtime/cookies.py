@@ -58,15 +58,15 @@ class OfflineCookiesMiddleware(CookiesMiddleware):
 
 def _bound(jar: CookieJar, host: str) -> None:
     """Take out of a jar what is too much, now that a host may have put something there."""
-    known = jar._cookies  # noqa: SLF001 -- going through a jar goes through all domains
+    cookies_of = jar._cookies  # noqa: SLF001 -- going through a jar goes through all domains
     for domain in {host, f".{host}", *potential_domain_matches(host), *potential_domain_matches(f"{host}.local")}:
-        of_domain = [cookie for paths in known.get(domain, {}).values() for cookie in paths.values()]
+        of_domain = [cookie for paths in cookies_of.get(domain, {}).values() for cookie in paths.values()]
         kept = set(map(id, _smallest(of_domain, lambda cookie: len(cookie.name) + len(cookie.value or "") + 1)))
         for cookie in of_domain:
             if id(cookie) not in kept:
                 jar.clear(cookie.domain, cookie.path, cookie.name)
-    while len(known) > MOST_DOMAINS:
-        jar.clear(next(iter(known)))
+    while len(cookies_of) > MOST_DOMAINS:
+        jar.clear(next(iter(cookies_of)))
 
 
 def _smallest(cookies: Sequence[T], size: Callable[[T], int]) -> list[T]:

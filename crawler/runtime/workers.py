@@ -8,7 +8,7 @@ from typing import Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-from crawler.switches import read_above_0
+from crawler.switches import read_number
 from dedup.errors import SettingsError
 from dedup.stage.failures import close_when_forced
 from dedup.warming import prepare_crawl
@@ -31,17 +31,8 @@ class Workers:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        settings = crawler.settings
-        workers = settings.get("CRAWLER_WORKERS")
-        workers = (os.cpu_count() or 1) if workers is None else workers
-        seconds = settings.get("CRAWLER_EXTRACTION_TIMEOUT", 30)
-        extension = cls(
-            WorkerPool(
-                read_above_0("CRAWLER_WORKERS", workers, int),
-                read_above_0("CRAWLER_EXTRACTION_TIMEOUT", seconds, float),
-                _PRELOAD,
-            )
-        )
+        workers = read_number(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1)
+        extension = cls(WorkerPool(workers, read_number(crawler, "CRAWLER_EXTRACTION_TIMEOUT", 30.0), _PRELOAD))
         close_when_forced(extension.pool)
         # Before anything is fetched: loading takes a second.
         prepare_crawl()

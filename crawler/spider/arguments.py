@@ -14,7 +14,7 @@ from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
 from dedup.rules.memory import SECONDS
 
-KNOWN = (
+NAMES = (
     "url",
     "urls_file",
     "sitemap",
@@ -77,9 +77,9 @@ class SiteArguments:
         Raises:
             ArgumentError: an argument is unknown or wrong, or none says where to start.
         """
-        unknown = sorted(set(arguments) - set(KNOWN))
+        unknown = sorted(set(arguments) - set(NAMES))
         if unknown:
-            raise ArgumentError(f"unknown argument {unknown[0]!r}; there are {', '.join(KNOWN)}")
+            raise ArgumentError(f"unknown argument {unknown[0]!r}; there are {', '.join(NAMES)}")
         urls = _split_urls(arguments.get("url", "")) + _read_urls_file(arguments.get("urls_file", ""))
         for url in urls:
             _check_url("url", url)
@@ -204,10 +204,10 @@ def _number(name: str, text: str | None, least: int) -> int | None:
 
 
 def _flag(name: str, text: str) -> bool:
-    known = _WORDS.get(text.strip().lower())
-    if known is None:
+    flag = _WORDS.get(text.strip().lower())
+    if flag is None:
         raise ArgumentError(f"{name} {text!r} is neither true nor false")
-    return known
+    return flag
 
 
 def _age(name: str, text: str | None) -> float | None:

@@ -20,7 +20,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from crawler.page import RESOURCE, STATIC
 from crawler.pages.charsets import content_type_of
-from crawler.switches import read_above_0
+from crawler.switches import read_number
 from dedup.errors import DedupError, SettingsError
 from dedup.rules.setting_values import from_json
 from dedup.stage.failures import refuse_to_start
@@ -52,7 +52,7 @@ _ARGUMENTS = (
 _PAGES_AT_ONCE = 2
 _PAGES_OF_A_BROWSER = 200
 _MEMORY_OF_A_PROCESS = 1_500 * 1024 * 1024
-_SECONDS = 60
+_SECONDS = 60.0
 _MOST_CACHED = 64 * 1024 * 1024
 _DATA = ("xhr", "fetch")
 _PASSED_ON = ("content-type", "access-control-allow-origin", "access-control-allow-credentials")
@@ -96,7 +96,7 @@ class Browser:
     It gets the page as it was fetched. What the page asks for is fetched as pages are, by Scrapy: robots.txt, inner
     addresses and the limits of bodies hold for it, and only GET is done. Scripts and styles are fetched once; pictures,
     fonts and films never. A page has `CRAWLER_RENDERING_TIMEOUT` seconds (60), `MOST_REQUESTS` requests, and 256 MB for
-    its objects; two are rendered at once, and the browser begins anew after 200.
+    its objects; two are rendered at once, and the browser is started again after 200.
 
     Stats: `crawler/rendered`, `crawler/rendering_failed`, `crawler/rendering_requests`.
     """
@@ -106,7 +106,7 @@ class Browser:
         self._modes = modes
         self._path = path
         self._seconds = seconds
-        self._room = asyncio.Semaphore(_PAGES_AT_ONCE)
+        self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
         self._starting = asyncio.Lock()
         self._playwright: Playwright | None = None
         self._chromium: Chromium | None = None
@@ -125,8 +125,7 @@ class Browser:
                 path = _find_browser(path)
         except SettingsError as error:
             refuse_to_start(error)
-        seconds = crawler.settings.get("CRAWLER_RENDERING_TIMEOUT", _SECONDS)
-        browser = cls(crawler, modes, path, read_above_0("CRAWLER_RENDERING_TIMEOUT", seconds, float))
+        browser = cls(crawler, modes, path, read_number(crawler, "CRAWLER_RENDERING_TIMEOUT", _SECONDS))
         crawler.signals.connect(browser.close, signals.spider_closed)
         return browser
 
@@ -145,7 +144,7 @@ class Browser:
         """
         from playwright.async_api import Error  # noqa: PLC0415 -- an extra
 
-        async with self._room:
+        async with self._slots:
             try:
                 async with asyncio.timeout(self._seconds):
                     html = await self._render(response)

@@ -77,7 +77,7 @@ class ConditionalMiddleware:
     async def process_request(self, request: Request) -> Response | None:
         if not self._is_recrawl or request.meta.get(KIND) != PAGE:
             return None
-        revisits = self._revisits
+        revisits = StoragePipeline.revisits_of(self._crawler)
         visit = None if revisits is None else await revisits.find(request.url)
         if revisits is None or visit is None or not await self._holds(visit, request):
             return None
@@ -93,7 +93,7 @@ class ConditionalMiddleware:
         return None
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        revisits = self._revisits
+        revisits = StoragePipeline.revisits_of(self._crawler)
         if revisits is None or not is_page(request.meta.get(KIND)):
             return response
         visit = request.meta.get(LAST_VISIT)
@@ -103,9 +103,9 @@ class ConditionalMiddleware:
         if response.status in _FOR_GOOD and location:
             target = urljoin(request.url, safe_url_string(location))
             olds = [request.url, *_moved_from(request)]
-            known = [old for old in olds if await revisits.find(old)]
-            if known and target not in olds:
-                await revisits.note_moving(known, target, self._seen_since)
+            visited = [old for old in olds if await revisits.find(old)]
+            if visited and target not in olds:
+                await revisits.note_moving(visited, target, self._seen_since)
         return response
 
     async def _holds(self, visit: Visit, request: Request) -> bool:
@@ -121,11 +121,6 @@ class ConditionalMiddleware:
         # A process can end between verdict and storage: what is neither a copy nor stored has to be seen in full.
         is_whole = visit.is_stored or await dedup.was_dropped(visit.url)
         return is_whole and await dedup.knows_bytes(visit.body_digest, visit.url)
-
-    @property
-    def _revisits(self) -> Revisits | None:
-        storage = self._crawler.get_item_pipeline(StoragePipeline)
-        return None if storage is None else storage.revisits
 
 
 async def _as_seen(

@@ -29,8 +29,8 @@ def add_defaults(settings: BaseSettings, module: str) -> None:
 def _add_components(settings: BaseSettings, name: str, components: dict[str, int | None]) -> None:
     if (settings.getpriority(name) or 0) > SETTINGS_PRIORITIES["spider"]:
         return  # the command line says them all
-    known = settings.getdict(name)
-    classes = {load_object(each) for each in known}
+    before = settings.getdict(name)
+    classes = {load_object(each) for each in before}
     new = {path: order for path, order in components.items() if load_object(path) not in classes}
     # Above the project's: Scrapy applies those of the project once more, and they are all in here.
-    settings.set(name, {**known, **new}, priority="spider")
+    settings.set(name, {**before, **new}, priority="spider")

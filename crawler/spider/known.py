@@ -17,7 +17,7 @@ from crawler.spider.arguments import SiteArguments
 from crawler.spider.conditional import NOT_MODIFIED
 
 
-class KnownPages:
+class RevisitPlan:
     """The pages that the database knows and that are in the scope of a crawl.
 
     Args:
@@ -36,10 +36,9 @@ class KnownPages:
     @property
     def revisits(self) -> Revisits | None:
         """What the database knows; None in a crawl that stores no pages."""
-        storage = self._crawler.get_item_pipeline(StoragePipeline)
-        return None if storage is None else storage.revisits
+        return StoragePipeline.revisits_of(self._crawler)
 
-    async def find_old(self) -> AsyncIterator[Visit]:
+    async def find_due(self) -> AsyncIterator[Visit]:
         """Yield the pages that a re-crawl visits again: all, or those older than `max_age`."""
         if self.revisits is None or not self._arguments.recrawl:
             return
@@ -76,9 +75,9 @@ class KnownPages:
 
     async def prepare_moving(self, response: Response) -> None:
         """Let the index forget what has moved to a page, before that is decided."""
-        # Others are looked at once they are settled; only for pages that are decided anew this makes a difference.
-        is_anew = self._arguments.recrawl and NOT_MODIFIED not in response.flags
-        if self.revisits is not None and (is_anew or "redirect_urls" in response.meta):
+        # Others are looked at once they are settled; only for pages that are decided again this makes a difference.
+        is_decided_again = self._arguments.recrawl and NOT_MODIFIED not in response.flags
+        if self.revisits is not None and (is_decided_again or "redirect_urls" in response.meta):
             await self.revisits.prepare_moving(response.url)
 
     def _is_wanted(self, visit: Visit) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
@@ -31,7 +31,7 @@ from crawler.spider.browser import Browser, JavaScript, RenderingError
 from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, is_known_duplicate
 from crawler.spider.defaults import add_defaults
 from crawler.spider.items import make_page
-from crawler.spider.known import KnownPages
+from crawler.spider.known import RevisitPlan
 from crawler.spider.recent import RecentUrls
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
@@ -79,7 +79,7 @@ class SiteSpider(Spider):
     - Text and links come from a worker process, in one parse; bytes that the database has seen
       before are not extracted again.
     - `CRAWLER_OBEY_META_ROBOTS` (on): pages with noindex are not stored, links of pages with
-      nofollow are not followed. `CRAWLER_OBEY_REL_NOFOLLOW` (on): nor are links with rel=nofollow.
+      nofollow are not followed, nor are links with rel=nofollow.
     - `given` are its arguments as they stood on the command line.
     - Pages that hold nothing are skipped, by the reason: see `SoftErrors` (`CRAWLER_SOFT_404`), `SeriesOfAddresses`,
       and those that JavaScript would have to write; with `CRAWLER_JAVASCRIPT` a `Browser` does.
@@ -90,14 +90,13 @@ class SiteSpider(Spider):
     name = "site"
     soft_errors: SoftErrors
     browser: Browser
-    archives: Archives | None = None
 
     def __init__(
         self,
         arguments: SiteArguments,
         rules: LinkRules,
         scheme: Scheme,
-        known: KnownPages,
+        revisits: RevisitPlan,
         *,
         obey_meta_robots: bool,
     ) -> None:
@@ -111,7 +110,7 @@ class SiteSpider(Spider):
         # Making a Request and its fingerprint costs more than everything else about a link, and
         # most links of a page have been seen on another one.
         self._scheduled = RecentUrls()
-        self._known = known
+        self._revisits = revisits
         self.series = SeriesOfAddresses()
         self._sitemaps: Counter[str] = Counter()
         self._has_told_of_shells = False
@@ -142,24 +141,23 @@ class SiteSpider(Spider):
             arguments = SiteArguments.parse(given)
         except SettingsError as error:
             refuse_to_start(error)
+        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
         rules = LinkRules(
             arguments.allowed_domains,
             tuple({host_and_port(urlsplit(url).netloc): None for url in arguments.urls + arguments.sitemaps}),
             arguments.follow,
             arguments.ignore,
-            obey_nofollow=read_switch(crawler, "CRAWLER_OBEY_REL_NOFOLLOW", default=True),
+            obey_nofollow=obey_meta_robots,
             robot=own_name(crawler.settings["ROBOTSTXT_USER_AGENT"] or crawler.settings["USER_AGENT"]),
         )
-        obey_meta_robots = read_switch(crawler, "CRAWLER_OBEY_META_ROBOTS", default=True)
         scheme = find_scheme(read_settings(crawler).scheme)
-        known = KnownPages(crawler, arguments, rules)
-        spider = super().from_crawler(crawler, arguments, rules, scheme, known, obey_meta_robots=obey_meta_robots)
+        revisits = RevisitPlan(crawler, arguments, rules)
+        is_of_archives = arguments.warc and not cls._is_tried_out()
+        kind = cls._reading_archives(crawler, arguments) if is_of_archives else cls
+        spider: Self = super(SiteSpider, kind).from_crawler(
+            crawler, arguments, rules, scheme, revisits, obey_meta_robots=obey_meta_robots
+        )
         spider.given = given
-        if arguments.warc:
-            try:
-                spider.archives = Archives(crawler, arguments.warc)
-            except SettingsError as error:
-                refuse_to_start(error)
         spider.browser = Browser.from_crawler(crawler)
         is_web = not arguments.warc and not cls._is_tried_out()
         asks = read_switch(crawler, "CRAWLER_SOFT_404", default=True) and is_web
@@ -169,6 +167,15 @@ class SiteSpider(Spider):
         crawler.signals.connect(spider.visit_undecided, signals.spider_idle)
         return spider
 
+    @classmethod
+    def _reading_archives(cls, crawler: Crawler, arguments: SiteArguments) -> type[Self]:
+        """Return this class, which may be a user's, with what is different where pages stand in WARC files."""
+        try:
+            own = {"name": cls.name, "archives": Archives(crawler, arguments.warc)}
+        except SettingsError as error:
+            refuse_to_start(error)
+        return cast("type[Self]", type(cls.__name__, (_ArchiveReading, cls), own))
+
     async def log_in(self) -> None:
         """Do nothing; a subclass can log in here, by `self.crawler.engine.download_async`.
 
@@ -177,18 +184,9 @@ class SiteSpider(Spider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the requests that the crawl starts with."""
-        if self.archives is not None:
-            async for url, place in self.archives.find_pages():
-                if isinstance(place, str):
-                    skip(self.crawler, url, "damaged_record", place)
-                elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
-                    request = self.make_request(ARCHIVED, url)
-                    request.meta[PLACE] = place
-                    yield request
-            return
         for request in self._starts(PAGE, self.arguments.urls):
             yield request
-        async for visit in self._known.find_old():
+        async for visit in self._revisits.find_due():
             # Before what is new, which may be what they have moved to.
             yield self.make_request(PAGE, visit.url, visit.depth).replace(priority=1)
         for request in self._starts(SITEMAP, self.arguments.sitemaps):
@@ -259,7 +257,7 @@ class SiteSpider(Spider):
         self._count(response)
         if is_known_duplicate(response):
             if not is_passed_over:
-                await self._known.prepare_moving(response)
+                await self._revisits.prepare_moving(response)
                 yield make_page(response, response.meta[LAST_VISIT].body_digest, Extraction(), depth=depth)
             return
         if not isinstance(response, HtmlResponse) or not response.body.strip() or response.body.startswith(_NOT_HTML):
@@ -272,10 +270,10 @@ class SiteSpider(Spider):
         if why_none is not None:
             skip(self.crawler, response.url, why_none, read.problem or "", request=response.request)
             if why_none in ("noindex", NOT_FOUND):
-                await self._known.note_gone([response.url])
+                await self._revisits.note_gone([response.url])
                 nofollow |= why_none == NOT_FOUND
         elif not is_passed_over:
-            await self._known.prepare_moving(response)
+            await self._revisits.prepare_moving(response)
             self._tell_problem(read)
             if self._is_tried_out():
                 read.extraction.signature = None  # which these commands cannot print
@@ -286,15 +284,6 @@ class SiteSpider(Spider):
                 self.series.note(response.url, read.extraction.text, links, self._is_new)
             for request in self._follow(links, depth + 1):
                 yield request
-
-    async def parse_archived(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
-        """Yield the page of a WARC file; pages are analysed at the same time, and decided one after the other."""
-        try:
-            async for page in self.parse(response, depth):
-                yield page
-        finally:
-            if self.archives is not None and response.request is not None:
-                self.archives.leave(response.request)
 
     def _count(self, response: Response) -> None:
         self.crawler.stats.inc_value("crawler/passed_over" if PASSED_OVER in response.flags else "crawler/fetched")
@@ -321,8 +310,6 @@ class SiteSpider(Spider):
             if rendered is not response:
                 extraction, problem = await self._extract(rendered, with_text=True, with_links=with_links)
                 response, body_digest = rendered, digest(rendered.body)
-        if self.archives is not None and response.request is not None:
-            await self.archives.wait_for_turn(response.request)
         return _Read(response, body_digest, extraction, problem)
 
     async def _render(self, response: HtmlResponse) -> HtmlResponse:
@@ -356,24 +343,20 @@ class SiteSpider(Spider):
     async def skip_failed(self, failure: Failure) -> None:
         """Count and name what could not be fetched; a page that is gone is dealt with as `CRAWLER_GONE` says."""
         request: Request = failure.request  # type: ignore[attr-defined]  # Scrapy sets it
-        if self.archives is not None:
-            self.archives.leave(request)
         error = failure.value or Exception()
         skip(self.crawler, request.url, *reason_of(error), request=request)
         is_gone = isinstance(error, HttpError) and error.response.status in _GONE
         if is_gone and is_page(request.meta.get(KIND)):
-            await self._known.note_gone([request.url, *request.meta.get("redirect_urls", [])])
+            await self._revisits.note_gone([request.url, *request.meta.get("redirect_urls", [])])
 
     def visit_undecided(self) -> None:
-        """Fetch what has to be fetched once more before the crawl is over, see `KnownPages.find_undecided`.
+        """Fetch what has to be fetched once more before the crawl is over, see `RevisitPlan.find_undecided`.
 
         Raises:
             DontCloseSpider: there is something.
         """
-        if self.archives is not None:
-            return  # which have no more of them
         # Nothing else goes on, so that nothing has to wait for the database.
-        kind, visits = self._known.find_undecided()
+        kind, visits = self._revisits.find_undecided()
         for visit in visits:
             self.crawler.engine.crawl(self.make_request(kind, visit.url, visit.depth))
         if visits:
@@ -428,11 +411,7 @@ class SiteSpider(Spider):
             url: the URL.
             depth: how many links from the start; of a sitemap, how many sitemaps.
         """
-        callbacks: dict[str, Callable[..., Any]] = {
-            SITEMAP: self.parse_sitemap,
-            ROBOTS: self.parse_robots,
-            ARCHIVED: self.parse_archived,
-        }
+        callbacks: dict[str, Callable[..., Any]] = {SITEMAP: self.parse_sitemap, ROBOTS: self.parse_robots}
         # Known pages are requested like those that a crawl starts with, and are none: their links are held back.
         meta = {KIND: kind, "depth": depth}
         return Request(
@@ -452,3 +431,41 @@ class SiteSpider(Spider):
         """Name a page that redirects to where it came from again and again."""
         if redirected_from := request.meta.get("redirect_urls"):
             skip(self.crawler, redirected_from[0], "redirect_loop", request.url, request=request)
+
+
+class _ArchiveReading(SiteSpider):
+    """What is different where pages stand in WARC files, see `SiteSpider._reading_archives`.
+
+    They are analysed at the same time, decided in the order of the files, and not asked for once more.
+    """
+
+    name = ""  # else Scrapy would list it beside the other
+    archives: Archives
+
+    async def start(self) -> AsyncIterator[Request]:
+        async for url, place in self.archives.find_pages():
+            if isinstance(place, str):
+                skip(self.crawler, url, "damaged_record", place)
+            elif self.rules.matches(url) and (not self.allowed_domains or self.rules.is_on_site(url)):
+                request = self.make_request(ARCHIVED, url)
+                request.meta[PLACE] = place
+                yield request
+
+    async def parse(self, response: Response, depth: int = 0) -> AsyncIterator[Page | Request]:
+        try:
+            async for page in super().parse(response, depth):
+                yield page
+        finally:
+            self.archives.leave(cast("Request", response.request))
+
+    async def _read(self, response: HtmlResponse, *, with_links: bool) -> _Read:
+        read = await super()._read(response, with_links=with_links)
+        await self.archives.wait_for_turn(cast("Request", response.request))
+        return read
+
+    async def skip_failed(self, failure: Failure) -> None:
+        self.archives.leave(failure.request)  # type: ignore[attr-defined]  # Scrapy sets it
+        await super().skip_failed(failure)
+
+    def visit_undecided(self) -> None:
+        pass

@@ -14,7 +14,7 @@ from dedup.report.html.writing import write_changes_in_any_format, write_in_any_
 from dedup.report.output import open_output
 from dedup.report.queries import open_report
 from dedup.report.render import Format, followed, format_of, selection_for
-from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_of, usual_database
+from dedup.sql.database import USUAL_DATABASE, Database, open_existing_database, url_or_usual
 from dedup.warming import SIGNATURES
 
 ABOUT = (
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     output_format = _format(options)
     selection = _selection(options, selection_for(output_format))
     _require_one_view(options)
-    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
+    with closing(open_existing_database(url_or_usual(options.database))) as database:
         if options.watch:
             # A twentieth of a second, for a terminal alone.
             from dedup.report.watching import watch  # noqa: PLC0415

@@ -113,8 +113,7 @@ def _run(methods: list[Method], sets: list[LabelledSet], processes: int | None) 
 
 
 def _pipeline(name: str, values: Mapping[str, str]) -> Pipeline:
-    settings, scheme = make_settings(values)
-    return Pipeline(name, settings, scheme)
+    return Pipeline(name, make_settings(values))
 
 
 def _object(methods: list[Method], results: list[list[SetResult]], pooled: list[SetResult]) -> dict[str, Any]:

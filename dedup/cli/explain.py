@@ -26,8 +26,8 @@ from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_n
 from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
 from dedup.report.output import open_output
 from dedup.rules.settings import RuleSettings
-from dedup.signature.schemes import Scheme
-from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, usual_database
+from dedup.signature.schemes import find_scheme
+from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
 from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Its pages are explained by the scheme and the table design that it was made with",
     )
     parser.add_argument("--encoding", metavar="NAME", help=ENCODING_HELP)
-    parser.add_argument("--bits", action="store_true", help="show fingerprints, shared keys and features, too")
+    parser.add_argument("--bits", action="store_true", help="show fingerprints and shared keys, too")
     add_settings_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -98,20 +98,20 @@ def _width(text: str | None) -> int:
 def _explain_pair(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
     found = [_find(name, options.database or "", options.encoding or "") for name in options.documents]
     made_with = next((each.made_with for each in found if isinstance(each, StoredPage)), None)
-    settings, scheme = _settings(given, made_with)
+    settings = _settings(given, made_with)
+    scheme = find_scheme(settings.scheme)
     a, b = (each.side if isinstance(each, StoredPage) else each.side(scheme) for each in found)
-    return explain(a, b, settings, scheme)
+    return explain(a, b, settings)
 
 
 def _explain_dropped(options: argparse.Namespace, given: Mapping[str, str]) -> Explanation:
-    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
+    with closing(open_existing_database(url_or_usual(options.database))) as database:
         dropped = find_dropped(database, options.dropped)
-    settings, _ = _settings(given, dropped.made_with)
-    return explain_dropped(dropped, settings)
+    return explain_dropped(dropped, _settings(given, dropped.made_with))
 
 
-def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> tuple[RuleSettings, Scheme]:
-    """Make settings and scheme; what a database was made with holds for its pages."""
+def _settings(given: Mapping[str, str], made_with: MadeWith | None) -> RuleSettings:
+    """Make settings; what a database was made with holds for its pages."""
     if made_with is None:
         return make_settings(given)
     settings = {"tables": str(made_with.tables), **given}

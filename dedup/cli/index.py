@@ -153,7 +153,7 @@ def _settings(database: Database, given: Mapping[str, str]) -> RuleSettings:
     mode = mode_of(database)
     if given.get("mode", mode) != mode:
         raise InputError(f"--mode {plain(given['mode'])}: database {database.name} was made with {mode}; leave it out")
-    return make_settings({**with_scheme_of(given, scheme, database.name), "mode": mode})[0]
+    return make_settings({**with_scheme_of(given, scheme, database.name), "mode": mode})
 
 
 def _add_info(parser: argparse.ArgumentParser) -> None:

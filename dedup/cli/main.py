@@ -32,13 +32,11 @@ _COMMANDS = {
     "spark": "do what files does on a cluster, by a job of Spark",
     "runs": "list the runs of a database, or take one back",
     "release": "let pages that were dropped wrongly be stored after all",
-    "upgrade": "upgrade a database that an earlier version made",
     "warm-up": "compile now, such as when an image is made",
     "completion": "let the Tab key complete commands and options",
 }
 _FOR_RESEARCH = {
     "evaluate": "precision and recall on labelled pairs of documents",
-    "lookups": "speed, size and recall of the published look-ups",
 }
 
 
@@ -55,8 +53,7 @@ Near-duplicates: drop and explain them.
 """
 _RESEARCH = f"""\
 for research:
-{_listed(_FOR_RESEARCH)}
-  --scheme    of explain and evaluate: published ways of making a simhash"""
+{_listed(_FOR_RESEARCH)}"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

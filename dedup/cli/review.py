@@ -25,7 +25,7 @@ from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
 from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
-from dedup.sql.database import Database, url_of, usual_database
+from dedup.sql.database import Database, url_or_usual
 from dedup.terminal import write_lines
 
 _LAST_PORT = 65_535
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.follow and (options.all_runs or options.host):
         raise SettingsError("--follow shows one run as a whole: leave out --all-runs and --host")
     selection = selected(options, selection_for(Format.HTML))
-    with closing(Follower(lambda: url_of(options.database or usual_database()), options.run)) as follower:
+    with closing(Follower(lambda: url_or_usual(options.database), options.run)) as follower:
         try:
             database = follower.database
         except DatabaseError as error:

@@ -21,7 +21,7 @@ from dedup.sql.database import (
     open_existing_database,
     require_file,
     url_of,
-    usual_database,
+    url_or_usual,
 )
 from dedup.terminal import NEAR, WARNING, styled, width_of, write_lines
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    with closing(open_existing_database(url_of(options.database or usual_database()))) as database:
+    with closing(open_existing_database(url_or_usual(options.database))) as database:
         found = read_runs(database)
     with open_output("") as stream:
         if options.json:
@@ -77,9 +77,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _cancel(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
-        database = stack.enter_context(
-            closing(open_existing_database(url_of(options.database or usual_database()), read_only=False))
-        )
+        database = stack.enter_context(closing(open_existing_database(url_or_usual(options.database), read_only=False)))
         others = [stack.enter_context(closing(Database(url_of(url)))) for url in options.also]
         for other in others:
             require_file(other)

@@ -10,11 +10,7 @@ from dedup.display import plain
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
-from dedup.signature.schemes import Scheme, find_scheme, with_dictionary
-from dedup.signature.signature import BITS
-
-DEFAULT_SCHEME = RuleSettings().scheme
-"""The scheme where none is given."""
+from dedup.signature.schemes import Scheme, find_scheme
 
 _RULES = {each.name for each in fields(RuleSettings)}
 _OF_CRAWLS = {each.name for each in fields(DedupSettings)} - _RULES
@@ -31,9 +27,7 @@ def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
         help="a rule, such as min_jaccard=.6: docs/settings.md; may be given again",
     )
     group.add_argument("--mode", metavar="MODE", help="checked, or paper: the rule of the paper")
-    group.add_argument(
-        "--scheme", metavar="NAME", help="how signatures are made: docs/how-a-page-is-decided.md; default: words"
-    )
+    group.add_argument("--scheme", metavar="NAME", help="words, or pairs: Chinese without a dictionary; default: words")
     group.add_argument("--dictionary", metavar="FILE", help="Chinese words besides jieba's; only:FILE: in their place")
 
 
@@ -72,7 +66,7 @@ def with_scheme_of(values: Mapping[str, str], scheme: Scheme, database: str) -> 
     Raises:
         InputError: another scheme is asked for.
     """
-    if values.keys() & {"scheme", "dictionary"} and (other := make_settings(values)[1]) != scheme:
+    if values.keys() & {"scheme", "dictionary"} and (other := find_scheme(make_settings(values).scheme)) != scheme:
         raise InputError(
             f"scheme {plain(values.get('scheme', other.spec))}: database {database} was made with {scheme.spec}, and "
             "signatures of two schemes cannot be compared: leave the scheme out, or give files or texts"
@@ -80,24 +74,11 @@ def with_scheme_of(values: Mapping[str, str], scheme: Scheme, database: str) -> 
     return {**values, "scheme": scheme.spec, "dictionary": NO_OTHER_DICTIONARY}
 
 
-def make_settings(values: Mapping[str, str]) -> tuple[RuleSettings, Scheme]:
-    """Make settings of what `read_settings_options` returns, and the scheme, of any width, that goes with them."""
-    scheme = find_scheme(with_dictionary(values.get("scheme", DEFAULT_SCHEME), values.get("dictionary", "")))
-    given = {f"DEDUP_{name.upper()}": value for name, value in values.items()}
-    # Here fingerprints of any width are compared, though the tables hold but one.
-    if scheme.bits != BITS:
-        del given["DEDUP_SCHEME"]
-    return RuleSettings.read(given.get), scheme
+def make_settings(values: Mapping[str, str]) -> RuleSettings:
+    """Make settings of what `read_settings_options` returns."""
+    return RuleSettings.read({f"DEDUP_{name.upper()}": value for name, value in values.items()}.get)
 
 
 def rule_settings(options: argparse.Namespace) -> RuleSettings:
-    """Make settings of the options for documents that are looked up in tables.
-
-    Raises:
-        SettingsError: the fingerprints of the scheme are of another width.
-    """
-    given = read_settings_options(options)
-    settings, scheme = make_settings(given)
-    if scheme.bits != BITS:
-        raise SettingsError(f"--scheme {given['scheme']}: expected a scheme of {BITS} bits")
-    return settings
+    """Make settings of the options."""
+    return make_settings(read_settings_options(options))

@@ -30,7 +30,6 @@ from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import Thresholds
 from dedup.rules.verification import fewest_tokens, keys_of
-from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import Sketch
 
 JOINS = "joins"
@@ -254,7 +253,6 @@ class CorpusDeduplicator:
         self._source = words or WordSource()
         self._is_paper = settings.mode is Mode.PAPER
         self._fewest_tokens = fewest_tokens(settings)
-        self._without_features = np.uint64(find_scheme(settings.scheme).without_features)
         self._needed = Thresholds.of(settings)
         self._table = DocumentTable(folder, lengths)
         self._keys = KeyMap(keys_of(settings))
@@ -329,7 +327,6 @@ class CorpusDeduplicator:
         signatures = batch.signatures.rows
         numbers, originals = self._table.reserve(signatures["digest"], np.logical_or(*signatures["digest"].T))
         comparable = signatures["tokens"] >= self._fewest_tokens
-        comparable &= signatures["fingerprint"] != self._without_features
         entered = np.flatnonzero(numbers != NULL)
         has_words = comparable[entered] & (not self._is_paper)
         kept = batch.kept_words(entered)

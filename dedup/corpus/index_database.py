@@ -257,7 +257,7 @@ def _add(row: Any, leader: int | None, settings: RuleSettings, table: DocumentTa
     if number is not None:
         return number
     is_paper = settings.mode is Mode.PAPER
-    indexed = is_comparable(sketch.tokens, fingerprint, settings) and not (is_paper and leader is not None)
+    indexed = is_comparable(sketch.tokens, settings) and not (is_paper and leader is not None)
     if indexed and not deflated and not is_paper:
         raise DatabaseError(
             f"database {database}: the words of {row.key!r} are not stored; give the min_tokens of its crawl"

@@ -213,9 +213,7 @@ def _add(source: SavedIndex, table: DocumentTable) -> None:
             leader = None if document.leader_id is None else int(numbers[document.leader_id])
             leader = _leader(document, leader, table, settings)
             # In the paper's mode no duplicate is indexed; this may be none any more.
-            indexed = document.indexed or (
-                leader is None and is_comparable(document.sketch.tokens, document.fingerprint, settings)
-            )
+            indexed = document.indexed or (leader is None and is_comparable(document.sketch.tokens, settings))
             found = table.add(
                 document.key,
                 document.text_digest,
@@ -282,7 +280,7 @@ class Query:
         Args:
             signature: that of the text, by the scheme of the index.
         """
-        if is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
+        if is_comparable(signature.sketch.tokens, self._settings):
             found = self._near(signature)
         else:
             # Such texts do not stand in the index: they are compared exactly.

@@ -202,8 +202,4 @@ def _notes(tally: Tally) -> str:
         notes.append(f"{tally.says_more:,} near that say{'s' * (tally.says_more == 1)} more")
     if tally.wordless:
         notes.append(f"{counted(tally.wordless, 'document')} without words")
-    if tally.featureless:
-        notes.append(
-            f"{counted(tally.featureless, 'document')} without features of this scheme, compared exactly alone"
-        )
     return f"   {', '.join(notes)}" if notes else ""

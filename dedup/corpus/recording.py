@@ -22,7 +22,6 @@ from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
 from dedup.corpus.state import Checkpoint, Tally
 from dedup.rules.decision import Decision
-from dedup.signature.schemes import find_scheme
 
 KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 """The columns of kept documents that do not all come from one kind of Parquet file."""
@@ -241,7 +240,6 @@ class Recorder:
 
     def __init__(self, job: Job, folder: Path, saved: Checkpoint | None) -> None:
         self.tally = Tally() if saved is None else saved.tally
-        self._without_features = find_scheme(job.settings.scheme).without_features
         self._paths = job.outputs
         self._outputs: dict[str, Output] = {}
         resume_at = {} if saved is None else saved.outputs
@@ -268,7 +266,7 @@ class Recorder:
         for place, reason in signatures.unanalysed.items():
             self.tally.count_unanalysed(batch.source_of(place), reason)
         is_new = np.ones(len(batch), np.bool_)
-        tokens, fingerprints = signatures.rows["tokens"], signatures.rows["fingerprint"]
+        tokens = signatures.rows["tokens"]
         for place, decision, leader in related:
             row = {**related_row(batch.keys[place], decision), "source": batch.source_of(place)}
             self._write("report", row)
@@ -283,7 +281,6 @@ class Recorder:
             is_new[place] = False
             self.tally.count_duplicate(decision, has_words=bool(tokens[place]))
             self._write("dropped", row)
-        self.tally.featureless += int(np.count_nonzero((tokens > 0) & (fingerprints == self._without_features)))
         if "kept" in self._outputs:
             self._write_kept(batch, np.flatnonzero(is_new))
         is_new[list(signatures.unanalysed)] = False

@@ -43,7 +43,6 @@ class Tally:
         rejected: how many lines, rows, records and rests of files were no documents.
         unanalysed: how many could not be analysed, or killed their worker process; they are kept.
         wordless: how many have no words; they are kept, unless their pages are the same to the byte.
-        featureless: how many have words but none that the scheme makes a feature of; they are compared exactly.
         text_bytes: bytes of all texts in UTF-8.
         saved_bytes: bytes of the texts that were dropped.
         lost_bytes: bytes of what near-duplicates that were dropped say and nothing that was kept does.
@@ -63,7 +62,6 @@ class Tally:
     rejected: int = 0
     unanalysed: int = 0
     wordless: int = 0
-    featureless: int = 0
     text_bytes: int = 0
     saved_bytes: int = 0
     lost_bytes: int = 0

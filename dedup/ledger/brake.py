@@ -21,6 +21,8 @@ from dedup.rules.settings import Brake, DedupSettings
 from dedup.sql.engines import insert_into
 from dedup.sql.schema import brakes, hosts
 
+JUDGED_AFTER = 200
+"""Once so many documents of a host were decided, their share of duplicates is looked at."""
 _HOSTS_REMEMBERED = 10_000
 _COUNTS = select(hosts.c.documents, hosts.c.duplicates).where(
     hosts.c.run_id == bindparam("run"), hosts.c.host == bindparam("name")
@@ -139,9 +141,7 @@ class Brakes:
 
     def _is_over(self, counts: Counts) -> bool:
         settings = self._settings
-        return (
-            counts.documents >= settings.brake_after and counts.duplicates > settings.max_drop_share * counts.documents
-        )
+        return counts.documents >= JUDGED_AFTER and counts.duplicates > settings.max_drop_share * counts.documents
 
     def _raise(self, connection: Connection, run_id: int, alarm: Alarm) -> None:
         if (run_id, alarm.kind, alarm.name) in self._told:

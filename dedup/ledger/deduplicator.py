@@ -302,7 +302,7 @@ class Deduplicator:
             within = place_of(space, each.variant)
             document = self._scoped(each, within)
             signature = document.signature
-            if signature and is_comparable(signature.sketch.tokens, signature.fingerprint, self._settings):
+            if signature and is_comparable(signature.sketch.tokens, self._settings):
                 comparable.append(len(arriving))
                 looked.append(Looked(signature.fingerprint, signature.bands, self.scopes.mask(document.key, within)))
             arriving.append(Arriving.of(document, space, plain_class))

@@ -6,7 +6,6 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 
-from dedup.display import plain
 from dedup.ledger import document_rows
 from dedup.ledger.batch import Batch
 from dedup.ledger.cluster_joins import Joining
@@ -18,7 +17,7 @@ from dedup.rules.matcher import MOST_PASSED_ON, Asked, Candidate, Matcher
 from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
-from dedup.rules.verification import fewest_tokens, has_features
+from dedup.rules.verification import fewest_tokens
 from dedup.signature.sketch import Sketch
 from dedup.sql.schema import to_unsigned
 
@@ -42,7 +41,6 @@ class OriginalFinder:
         self.settings = settings
         self.joining = joining
         self._matcher = Matcher(settings)
-        self._has_said_without_features = False
         # By classes of items: those of this process, and those that had the text of an earlier one, by this.
         self._items: Counter[str] = Counter()
         self._equal: dict[str, Counter[int]] = {}
@@ -72,23 +70,10 @@ class OriginalFinder:
             return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
-        if not has_features(signature.fingerprint, self.settings):
-            self._say_without_features(identity.key)
-            return NOTHING_ALIKE
         known = _KnownDocuments(self, batch, identity, own_id)
         asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
         assert content.keys is not None
         return self._matcher.find(asked, known.candidates(content.keys), known)
-
-    def _say_without_features(self, key: str) -> None:
-        if not self._has_said_without_features:
-            self._has_said_without_features = True
-            logger.warning(
-                "dedup: scheme '%s' finds no feature in the text of %s, which is therefore compared exactly and in no "
-                "other way, as all such texts are (said once); DEDUP_SCHEME = 'words' suits all languages",
-                self.settings.scheme,
-                plain(key),
-            )
 
     def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
         """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""

@@ -2,7 +2,7 @@
 
 Three things hold after every write, whatever came before:
 
-- every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough, and with features)
+- every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough)
   stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
   paper's mode: only originals do);
 - the words of these texts are stored (in the paper's mode: none are);
@@ -120,7 +120,7 @@ class DocumentStore:
         return self._is_comparable(content) and not (match and self._settings.mode is Mode.PAPER)
 
     def _is_comparable(self, content: Content | StoredDocument) -> bool:
-        return is_comparable(content.sketch.tokens, content.fingerprint, self._settings)
+        return is_comparable(content.sketch.tokens, self._settings)
 
     def _leave_old_content(
         self, connection: Connection, known: StoredDocument, place: str, content: Content, *, leads_still: bool

@@ -12,7 +12,6 @@ class Rule(StrEnum):
     SAME_BYTES = "the pages have no text, and their bytes are the same"
     SAME_SHORT_TEXT = "the texts are the same, but too short, or had by too many, to say that one is a copy"
     TOO_SHORT = "a text has too few tokens for anything but an exact comparison, and the texts are not the same"
-    NO_FEATURES = "the scheme finds no feature in a text: only the same text is a copy, and the texts are not the same"
     TOO_FAR = "the fingerprints differ in more than 3 bits, and mode is paper"
     NO_KEY = "the documents share no key: no band, and no prefix of a table with fingerprints within 3 bits"
     FAR_FROM_LEADER = "too far from the leader of the cluster: neither leader_jaccard nor leader_containment is reached"
@@ -69,7 +68,6 @@ _PLAIN = {
     Rule.SAME_BYTES: "the same file",
     Rule.SAME_SHORT_TEXT: "the same few words",
     Rule.TOO_SHORT: "too short to compare",
-    Rule.NO_FEATURES: "nothing to compare",
     Rule.TOO_FAR: "fingerprints far apart",
     Rule.NO_KEY: "nothing in common",
     Rule.FAR_FROM_LEADER: "too far from its cluster",

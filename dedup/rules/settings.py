@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from dedup.errors import SettingsError
 from dedup.index.design import TableDesign
@@ -20,7 +20,6 @@ from dedup.rules.scope import Scope
 from dedup.rules.setting_values import to_bool, to_float, to_int, to_parsed, to_word
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import find_scheme, with_dictionary
-from dedup.signature.signature import BITS
 
 MAX_SECONDS = 86_400.0
 _BY_CAUTION: Any = None
@@ -61,50 +60,36 @@ class RuleSettings:
         mode: `checked` or `paper`.
         tables: the table design, "N choose R", with N - R of 3 at least; longer prefixes are for more documents.
         min_tokens: texts with fewer tokens are compared exactly.
-        short_tokens: texts with fewer tokens are compared by words and pairs of words; in the paper's mode exactly.
-        short_jaccard: the least Jaccard similarity of such texts; their numbers must be the same.
-        caution: `careful`, `balanced` or `eager`: sets the limits from `min_jaccard` to `max_lost` that are not set
-            themselves.
+        caution: `careful`, `balanced` or `eager`: sets the limits that follow, those not set themselves, and others.
         min_jaccard: a candidate is a match if the Jaccard similarity of its shingles reaches this,
-        min_containment: or if its containment reaches this, and the length ratio the next one.
-        min_length_ratio: the least length ratio of a match by containment.
+        min_containment: or if its containment reaches this, and the texts are not too unlike in length.
         max_replaced: the most short stretches replaced by unlike ones, of 100 tokens, noise not counted.
-        max_rewritten: the largest share of the shorter text in long stretches that were rewritten.
-        max_added: the largest share of the shorter text that one text alone has in its middle, where words were
-            replaced.
-        max_swapped: the most words replaced by the same other ones throughout, of 100 tokens.
-        min_numbers: the least share of their numbers that two texts have in common if numbers differ, .1 more if
-            words do, too; 0: numbers and sibling addresses do not count.
         max_lost: the longest stretch of tokens, found in no stored document, that may be lost with a
             near-duplicate: a number, `none` for any, or a share of the original and its bounds, such as `0.2
             20-50`.
         max_compared: of texts with more tokens only how much they share is compared, not how they differ; 0: no
             limit.
-        leader_jaccard: a match found by another member must reach this Jaccard similarity with the cluster's
-            leader,
-        leader_containment: or this containment.
     """
+
+    # Of texts with fewer tokens words and pairs of words are compared, not shingles of three, and must be shared to
+    # this extent; in the paper's mode they are compared exactly.
+    short_tokens: ClassVar = 64
+    short_jaccard: ClassVar = 0.7
+    # A match found by another member must reach one of these with the leader of the cluster.
+    leader_jaccard: ClassVar = 0.4
+    leader_containment: ClassVar = 0.7
 
     scheme: str = "words"
     dictionary: str = ""
     mode: Mode = Mode.CHECKED
     tables: TableDesign = field(default_factory=lambda: TableDesign(5, 2))
     min_tokens: int = 20
-    short_tokens: int = 64
-    short_jaccard: float = 0.7
     caution: Caution = Caution.BALANCED
     min_jaccard: float = _BY_CAUTION
     min_containment: float = _BY_CAUTION
-    min_length_ratio: float = _BY_CAUTION
     max_replaced: float = _BY_CAUTION
-    max_rewritten: float = _BY_CAUTION
-    max_added: float = _BY_CAUTION
-    max_swapped: float = _BY_CAUTION
-    min_numbers: float = _BY_CAUTION
     max_lost: LostLimit = _BY_CAUTION
     max_compared: int = 20_000
-    leader_jaccard: float = 0.4
-    leader_containment: float = 0.7
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> Self:
@@ -127,20 +112,47 @@ class RuleSettings:
             # A number stays as it was written: 1 is not 1.0 where settings are stored.
             if value is not _BY_CAUTION and not (each.type in _NUMBERS and isinstance(value, int | float)):
                 object.__setattr__(self, each.name, _converted(each, value))
-        for name, limit in LIMITS[self.caution]._asdict().items():
+        for name, limit in _given_by(self.caution).items():
             if getattr(self, name) is _BY_CAUTION:
                 object.__setattr__(self, name, limit)
-        bits = _bits_of("DEDUP_SCHEME", self.scheme)
-        _require(bits == BITS, "scheme", self.scheme, f"a scheme of {BITS} bits, not {bits}: the tables hold no others")
+        try:
+            find_scheme(self.scheme)
+        except SettingsError as error:
+            raise SettingsError(f"DEDUP_SCHEME = {self.scheme!r}: {error}") from None
         object.__setattr__(self, "scheme", with_dictionary(self.scheme, self.dictionary))
         # From here on the scheme names the words; a copy of these settings reads no file again.
         object.__setattr__(self, "dictionary", NO_OTHER_DICTIONARY if self.dictionary else "")
-        for name in _SHARES:
+        for name in ("min_jaccard", "min_containment"):
             _require(0 <= getattr(self, name) <= 1, name, getattr(self, name), "a number from 0 to 1")
         _require(self.tables.radius >= RADIUS, "tables", str(self.tables), "'N choose R' with N - R of 3 at least")
-        for name in ("max_replaced", "max_added", "max_swapped", "min_tokens", "short_tokens"):
+        for name in ("max_replaced", "min_tokens"):
             _require(getattr(self, name) >= 0, name, getattr(self, name), "at least 0")
         _require(0 <= self.max_compared <= 500_000, "max_compared", self.max_compared, "0 to 500,000 tokens")
+
+    @property
+    def min_length_ratio(self) -> float:
+        """The least share of the longer text's tokens that the shorter one has in a match by containment."""
+        return LIMITS[self.caution].min_length_ratio
+
+    @property
+    def max_rewritten(self) -> float:
+        """Another thing if more than this share of the shorter text is in long stretches that were rewritten."""
+        return LIMITS[self.caution].max_rewritten
+
+    @property
+    def max_added(self) -> float:
+        """Another thing if words gave way, and more than this share of the shorter text stands in one alone."""
+        return LIMITS[self.caution].max_added
+
+    @property
+    def max_swapped(self) -> float:
+        """Another thing if more of 100 tokens gave way to the same other ones throughout."""
+        return LIMITS[self.caution].max_swapped
+
+    @property
+    def min_numbers(self) -> float:
+        """Another thing if numbers gave way, and the two texts share less than this of all their numbers."""
+        return LIMITS[self.caution].min_numbers
 
 
 @dataclass(frozen=True)
@@ -161,8 +173,7 @@ class DedupSettings(RuleSettings):
         swap_keeper: whether a better copy that comes later is passed on in place of the former keeper.
         brake: what happens beyond the next two limits: `warn`, `stop` (drop no more there), `off`.
         max_cluster: the most members of a cluster; 0: no limit.
-        max_drop_share: the largest share of a host's documents that may be duplicates in a run,
-        brake_after: once so many of them were decided.
+        max_drop_share: the largest share of a host's documents that may be duplicates in a run, once 200 were decided.
         memory: what a new document is compared with: `for ever`, all; `run`, its own run; a time such as `30d` (s,
             m, h, d, w), what was seen since so long before the run.
         mark_only: whether duplicates are marked and passed on.
@@ -181,7 +192,6 @@ class DedupSettings(RuleSettings):
     brake: Brake = Brake.WARN
     max_cluster: int = 1000
     max_drop_share: float = 0.9
-    brake_after: int = 200
     memory: Memory = field(default_factory=lambda: FOR_EVER)
     mark_only: bool = False
     batch_size: int = 50
@@ -194,7 +204,6 @@ class DedupSettings(RuleSettings):
         _require(0 <= self.outage_timeout <= MAX_SECONDS, "outage_timeout", self.outage_timeout, "0 to 86,400 seconds")
         # A database takes so many values in a statement and no more.
         _require(1 <= self.batch_size <= 5_000, "batch_size", self.batch_size, "1 to 5,000 documents")
-        _require(self.brake_after >= 1, "brake_after", self.brake_after, "at least 1")
         _require(self.max_cluster >= 0, "max_cluster", self.max_cluster, "at least 0")
 
 
@@ -206,9 +215,15 @@ def with_changes(settings: S, **changes: Any) -> S:
 
     Those that are given stay: in the changes, or before, which is told by their being other than the caution's.
     """
-    limits = LIMITS[settings.caution]._asdict() if "caution" in changes else {}
+    limits = _given_by(settings.caution) if "caution" in changes else {}
     following = {name: _BY_CAUTION for name, limit in limits.items() if getattr(settings, name) == limit}
     return replace(settings, **(following | changes))
+
+
+def _given_by(caution: Caution) -> dict[str, Any]:
+    """Return the limits of a caution that are settings, too."""
+    limits = LIMITS[caution]._asdict()
+    return {each.name: limits[each.name] for each in fields(RuleSettings) if each.name in limits}
 
 
 def _require(holds: bool, name: str, value: object, expected: str) -> None:
@@ -220,13 +235,6 @@ def _converted(setting: Field[Any], value: Any) -> Any:
     return _CONVERTERS[str(setting.type)](f"DEDUP_{setting.name.upper()}", value)
 
 
-def _bits_of(name: str, value: str) -> int:
-    try:
-        return find_scheme(value).bits
-    except SettingsError as error:
-        raise SettingsError(f"{name} = {value!r}: {error}") from None
-
-
 def _to_design(name: str, value: Any) -> TableDesign:
     try:
         return TableDesign.parse(str(value))
@@ -235,10 +243,6 @@ def _to_design(name: str, value: Any) -> TableDesign:
 
 
 _NUMBERS = ("int", "float")
-_SHARES = (
-    *("min_jaccard", "min_containment", "min_length_ratio", "short_jaccard", "max_rewritten"),
-    *("min_numbers", "leader_jaccard", "leader_containment"),
-)
 _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "bool": to_bool,
     "int": to_int,

@@ -12,7 +12,6 @@ from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, alike_by, may_be_alike
 from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
-from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import SHINGLE_WORDS, Similarity, Sketch
 
 _RULES = {
@@ -34,24 +33,14 @@ def keys_of(settings: RuleSettings) -> Keys:
 
 def fewest_tokens(settings: RuleSettings) -> int:
     """Return how many tokens a text must have to be compared in any other way than exactly."""
-    # Without a check, a fingerprint of few words is no proof of anything; without a shingle all share their bands.
-    return settings.short_tokens if settings.mode is Mode.PAPER else max(settings.min_tokens, SHINGLE_WORDS)
+    # Without a check, a fingerprint of few words is no proof of anything; without a pair of words all have the same
+    # fingerprint, and without a shingle all share their bands.
+    return max(settings.short_tokens, 2) if settings.mode is Mode.PAPER else max(settings.min_tokens, SHINGLE_WORDS)
 
 
-def has_features(fingerprint: int, settings: RuleSettings) -> bool:
-    """Say whether a fingerprint is made of anything: without features all texts have the same one."""
-    return fingerprint != find_scheme(settings.scheme).without_features
-
-
-def is_comparable(tokens: int, fingerprint: int, settings: RuleSettings) -> bool:
-    """Say whether a text can be a near-duplicate; if not, it is compared exactly and in no other way.
-
-    Args:
-        tokens: how many it has.
-        fingerprint: its fingerprint, 64 bits, unsigned.
-        settings: how many tokens it must have, and the scheme.
-    """
-    return tokens >= fewest_tokens(settings) and has_features(fingerprint, settings)
+def is_comparable(tokens: int, settings: RuleSettings) -> bool:
+    """Say whether a text of so many tokens can be a near-duplicate; if not, it is compared exactly."""
+    return tokens >= fewest_tokens(settings)
 
 
 def is_worth_checking(a: Sketch, b: Sketch, similarity: Similarity, settings: RuleSettings) -> bool:

@@ -1,4 +1,4 @@
-"""The way of texts to their signatures, by any scheme: one kernel, for texts of all scripts."""
+"""The way of texts to their signatures: one kernel, for texts of all scripts."""
 
 # Compiled functions take nothing by name.
 # ruff: noqa: PLR0917
@@ -19,16 +19,14 @@ from dedup.signature.character_folding import COMBINING, folding
 from dedup.signature.characters import HAN, character_classes
 from dedup.signature.hashes import hashes_of_words, murmur3_of_bigrams, murmur3_of_tokens
 from dedup.signature.minhash import count_distinct, shingle_hashes, write_minima
-from dedup.signature.normalise import clean, normalise
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
 from dedup.signature.signature import BITS, Signature, digest
 from dedup.signature.simhash import distinct, fold_equal
 from dedup.signature.sketch import BANDS, Sketch
-from dedup.signature.sums import fingerprint_of, sums_of
 from dedup.signature.text_folding import find_combining, fold_text, room_for
 from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
-from dedup.signature.tokens import Tokens
 from dedup.signature.word_lists import JIEBA, Vocabulary
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.batch.SIGNATURE`.
@@ -46,9 +44,6 @@ def analyse(text: str, scheme: Scheme | None = None) -> Signature:
     rows, normalised, words = _signed(_alone(text), scheme, with_words=True)
     fingerprint, minima, shingles, tokens, numbers = _BEFORE_BANDS.unpack_from(rows.data)
     packed_words = words.tobytes()
-    if not scheme.is_compiled:
-        sums = sums_of(scheme.weighted(clean(text), Tokens.of_words(packed_words)), scheme)
-        fingerprint = fingerprint_of(sums, scheme.tie)
     sketch = Sketch(minima, numbers, tokens, shingles)
     return Signature(digest(normalised.data), fingerprint, sketch, rows[0, _BANDS:].view(np.uint64), packed_words)
 
@@ -103,7 +98,6 @@ def _signed(
         needed, normalised, words = _sign(
             texts.data,
             texts.offsets,
-            scheme.tie,
             refused,
             scheme.segmenter,
             with_words,
@@ -157,7 +151,6 @@ def _combined(texts: Texts, stretches: NDArray[np.int64]) -> Texts:
 def _sign(
     data: NDArray[np.uint8],
     offsets: NDArray[np.int64],
-    tie: int,
     refused: int,
     segmenter: bool,
     with_words: bool,
@@ -192,7 +185,7 @@ def _sign(
             return HAN, normalised[:0], words[:0]
         edges = find_edges(own, kinds, size, seen, han, kana, trie, weights)
         if with_rows:
-            _write_row(own, edges, kinds, size, tie, rows[text])
+            _write_row(own, edges, kinds, size, rows[text])
         end += size
         if with_words:
             word_end += join_tokens(own, edges, words[word_end:])
@@ -206,7 +199,6 @@ def _write_row(
     edges: NDArray[np.int32],
     kinds: NDArray[np.uint8],
     size: int,
-    tie: int,
     row: NDArray[np.int64],
 ) -> None:
     """Write the signature of a normalised text, but for its digest, by the edges of its tokens."""
@@ -215,7 +207,7 @@ def _write_row(
     shingles = shingle_hashes(hashes)
     fingerprint = np.uint64(0)
     for bit in range(BITS):
-        fingerprint |= np.uint64(sums[bit] > 0 or (sums[bit] == 0 and tie)) << np.uint64(bit)
+        fingerprint |= np.uint64(sums[bit] > 0) << np.uint64(bit)
     row[_FINGERPRINT] = signed(fingerprint)
     write_minima(shingles, row[_MINIMA:_COUNTS], row[_BANDS:])
     row[_COUNTS] = len(hashes) << 32 | count_distinct(shingles)

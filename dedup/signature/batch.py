@@ -25,7 +25,7 @@ SIGNATURE = np.dtype(
         ("bands", "<u8", BANDS),
     ]
 )
-"""A signature with a fingerprint of 64 bits; see `dedup.signature.signature.Signature` and `.sketch.Sketch`."""
+"""A signature; see `dedup.signature.signature.Signature` and `.sketch.Sketch`."""
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -84,10 +84,10 @@ def sign_texts(texts: Texts, scheme: Scheme, *, with_words: bool = False) -> Sig
 
     Args:
         texts: any texts, in valid UTF-8.
-        scheme: the way to make them, with fingerprints of 64 bits.
+        scheme: the way to make them.
         with_words: whether their words are wanted.
     """
-    if scheme.is_compiled and is_in_use():
+    if is_in_use():
         from dedup.signature.analysis import analyse_texts  # noqa: PLC0415 -- loads the compiler
 
         return analyse_texts(texts, scheme, with_words=with_words)

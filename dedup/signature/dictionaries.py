@@ -97,15 +97,6 @@ def read_user_words(path: str, base: str = "") -> str:
     return _register_changes(changed, theirs, path)
 
 
-def read_stop_words(path: str) -> str:
-    """Read words that are no keywords, one a line; return the name of the word list.
-
-    Raises:
-        SettingsError: the file cannot be read.
-    """
-    return register("\n".join(sorted({line for _, line in _lines(path) if line})).encode())
-
-
 def _lines(path: str) -> Iterator[tuple[str, str]]:
     """Yield where each line stands, and the line without what surrounds it."""
     try:

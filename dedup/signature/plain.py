@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.signature.dictionaries import tokenizer_of
-from dedup.signature.normalise import clean, normalise
+from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.signature import Signature, digest
 from dedup.signature.sketch import (
@@ -29,7 +29,6 @@ from dedup.signature.sketch import (
     SHINGLE_WORDS,
     Sketch,
 )
-from dedup.signature.sums import fingerprint_of, sums_of
 from dedup.signature.tokens import Tokens, is_chinese
 
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
@@ -46,9 +45,8 @@ def analyse_plainly(text: str, scheme: Scheme | None = None) -> Signature:
     tokens, have_digits = _tokenise(normalise(text), scheme)
     parts = tokens.parts()
     hashes = _hashes_of(parts)
-    sums = _sums_of_bigrams(hashes) if scheme.is_compiled else sums_of(scheme.weighted(clean(text), tokens), scheme)
     sketch, bands = make_sketch(hashes, hashes[have_digits])
-    return Signature(digest(tokens.data), fingerprint_of(sums, scheme.tie), sketch, bands, b"\n".join(parts))
+    return Signature(digest(tokens.data), _fingerprint_of(hashes), sketch, bands, b"\n".join(parts))
 
 
 def plain_bands_of(words: bytes) -> NDArray[np.uint64]:
@@ -61,12 +59,12 @@ def _hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
     return np.array([mmh3.hash64(token, signed=False)[0] for token in tokens], np.uint64)
 
 
-def _sums_of_bigrams(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Add up the distinct pairs of neighbouring tokens, each with the weight 1; see `dedup.signature.sums.fold`."""
+def _fingerprint_of(hashes: NDArray[np.uint64]) -> int:
+    """Return the signs of the sums of the distinct pairs of neighbouring tokens; see `dedup.signature.simhash`."""
     bigrams = np.unique(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
     ones = np.unpackbits(bigrams.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
-    sums: NDArray[np.int64] = 2 * ones.sum(axis=0, dtype=np.int64) - len(bigrams)
-    return sums
+    sums = 2 * ones.sum(axis=0, dtype=np.int64) - len(bigrams)
+    return int.from_bytes(np.packbits(sums > 0, bitorder="little").tobytes(), "little")
 
 
 def _murmur3_of_pairs(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:

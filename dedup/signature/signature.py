@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dedup.signature.schemes import Scheme
 
 BITS = 64
-"""The width of a fingerprint of the default scheme, and of a word that wider ones consist of."""
+"""The width of a fingerprint."""
 
 DIGEST_BYTES = 16
 
@@ -29,8 +29,7 @@ class Signature:
 
     Attributes:
         text_digest: 16 bytes, equal for texts that are equal once normalised.
-        fingerprint: the simhash of the scheme, by default 64 bits of the distinct pairs of neighbouring tokens;
-            unsigned.
+        fingerprint: the simhash of the distinct pairs of neighbouring tokens, 64 bits, unsigned.
         sketch: the sketch of the shingles of three tokens.
         bands: a number for each band of minima of these shingles, see `dedup.signature.minhash`, shape (24,).
         words: the tokens themselves in UTF-8, a line feed between them; empty where they are not
@@ -57,7 +56,7 @@ def make_signature(text: str, scheme: Scheme | None = None) -> Signature:
         scheme: the way to make it, of `dedup.signature.schemes`; by default `words`.
 
     Returns:
-        The signature; by default that of a text without any pair of tokens has fingerprint 0.
+        The signature; that of a text without any pair of tokens has fingerprint 0.
     """
     return _analyser(is_compiled=is_in_use())(text, scheme)
 

@@ -1,4 +1,8 @@
-"""The fingerprint of distinct features that weigh the same, in compiled code; see `sums.py`."""
+"""The fingerprint: the signs of sums of the hashes of distinct features that weigh the same, in compiled code.
+
+M. Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002, section 3;
+used on web pages by G. S. Manku, A. Jain, A. Das Sarma, WWW 2007, section 2.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ _GROUP = 8
 
 @compiled
 def fold_equal(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Add up features bit by bit as `dedup.signature.sums.fold` does where every weight is 1, in a tenth of the time.
+    """Add up features bit by bit: one more where the hash has 1, one less where it has 0.
 
     Words are added as 64 adders side by side would do it: three of them become one of ones and one of twos.
     So only every eighth word, of eights, is spread out and counted. H. Warren, "Hacker's Delight", 5-1.

@@ -1,4 +1,4 @@
-"""Word lists of users, dictionaries and stop words, by what is in them.
+"""Word lists of users, by what is in them.
 
 A scheme names a list by a digest of its content: two schemes are the same where their words are. The content
 is stored with every index and given to every worker process, neither of which needs the file.
@@ -21,8 +21,7 @@ _lists: dict[str, bytes] = {}
 class Vocabulary(NamedTuple):
     """The Chinese words that a text is cut into.
 
-    They are looked for in runs of Han: a word with letters or digits in it (T恤) is none here, though it is a
-    keyword to jieba.
+    They are looked for in runs of Han: a word with letters or digits in it (T恤) is none here.
 
     Attributes:
         base: name of the word list that stands in the place of jieba's dictionary; empty: that.

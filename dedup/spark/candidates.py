@@ -26,7 +26,6 @@ from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.settings import RuleSettings
 from dedup.rules.thresholds import Thresholds, may_be_alike
 from dedup.rules.verification import fewest_tokens, keys_of
-from dedup.signature.schemes import find_scheme
 from dedup.signature.sketch import MINIMA, Sketch, compare, containment_of, jaccard_of
 from dedup.spark.signing import MEMBERSHIPS, arrow_schema, numbers, rows_of, unsigned
 from dedup.spark.steps import Steps
@@ -39,8 +38,7 @@ _FIRST = (*DIGEST, "id", "key", "tokens")
 
 def is_comparable(settings: RuleSettings) -> Column:
     """Return whether a content can be a near-duplicate, as `dedup.rules.verification.is_comparable` says."""
-    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
-    return (f.col("tokens") >= fewest_tokens(settings)) & (f.col("fingerprint") != without)
+    return f.col("tokens") >= fewest_tokens(settings)
 
 
 def contents_of(signed: DataFrame, equal: DataFrame) -> DataFrame:

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -32,7 +31,6 @@ from dedup.report.html.model import MOST_ROWS
 from dedup.rules.decision import Verdict
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
-from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import digest
 from dedup.spark import hadoop
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
@@ -75,16 +73,13 @@ class Written:
 
 def result_of(written: Written, settings: RuleSettings) -> Result:
     """Count what was written."""
-    without = int(np.uint64(find_scheme(settings.scheme).without_features).astype(np.int64))
     size = f.sum(f.octet_length("text"))
-    has_features = f.col("fingerprint") != without
     counted = (
         f.count("*"),
         f.count_if(f.col("tokens") == 0),
-        f.count_if((f.col("tokens") > 0) & ~has_features),
         f.count("reason"),
     )
-    [(documents, wordless, featureless, texts)] = written.signed.agg(*counted).collect()
+    [(documents, wordless, texts)] = written.signed.agg(*counted).collect()
     [(text_bytes, pages)] = written.documents.agg(size, f.count("reason")).collect()
     unanalysed = texts + pages
     [(kept, kept_bytes)] = written.kept.agg(f.count("*"), size).collect()
@@ -111,7 +106,6 @@ def result_of(written: Written, settings: RuleSettings) -> Result:
         rejected=rejected,
         unanalysed=unanalysed,
         wordless=wordless - unanalysed,
-        featureless=featureless,
         text_bytes=text_bytes or 0,
         saved_bytes=(text_bytes or 0) - (kept_bytes or 0),
         lost_bytes=near["lost_bytes"] if near else 0,

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from sqlalchemy import Connection, MetaData, insert, select
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from dedup.errors import DatabaseError, IncompatibleDatabaseError, LockedError, OutageError
-from dedup.sql import schema, versions
-from dedup.sql.engines import parse_url, postgresql_engine, shown_url, sqlite_engine
+from dedup.sql import schema
+from dedup.sql.engines import insert_into, parse_url, postgresql_engine, shown_url, sqlite_engine
 from dedup.sql.outages import is_outage
 
 DEDUP_WRITERS = 0x6E656172
@@ -22,12 +23,19 @@ LOADING = "loading"
 """What the index is called, among the properties of a database, of which only a part has been loaded."""
 
 # What a scheme says of the word lists that it depends on; the version is another where there are any.
-_WORD_LISTS = re.compile(r"^\d+:|:(stop|only|dict)=[0-9a-f]+")
+_WORD_LISTS = re.compile(r"^\d+:|:(only|dict)=[0-9a-f]+")
 
 # The settings that other properties are taken from.
 _SETTINGS = {"table design": "DEDUP_TABLES", "scope": "DEDUP_SCOPE", "mode": "DEDUP_MODE"}
 
 _OF_PROJECT = ".scrapy/dedup/*.db"
+
+# What the version of the tables is called among the properties of a database.
+_VERSION = "schema"
+_OTHER_VERSION = (
+    f"made by another version of this program (this one has tables of version {schema.SCHEMA_VERSION}): begin anew, in "
+    "a new database, or install that one"
+)
 
 # Words of the drivers' messages, and what a user can do.
 _LOCKED = ("locked", "lock timeout")
@@ -153,7 +161,7 @@ def open_dedup_database(  # noqa: PLR0917
             found = read_properties(connection)
             if not found:
                 schema.metadata.create_all(connection)
-                found = {versions.NAME: str(versions.CURRENT), **wanted}
+                found = {_VERSION: str(schema.SCHEMA_VERSION), **wanted}
                 stored = found | ({"word lists": word_lists} if word_lists else {})
                 rows = [{"name": name, "value": value} for name, value in stored.items()]
                 connection.execute(insert(schema.properties), rows)
@@ -164,6 +172,49 @@ def open_dedup_database(  # noqa: PLR0917
     return database
 
 
+class TableSet(NamedTuple):
+    """Tables of others in a database, such as those of a crawler.
+
+    Attributes:
+        name: what they are called together.
+        metadata: the tables.
+    """
+
+    name: str
+    metadata: MetaData
+
+
+_sets_metadata = MetaData()
+_sets = Table(
+    "dedup_table_sets",
+    _sets_metadata,
+    Column("name", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+    comment="which version the tables of others have, by the name of the set",
+)
+
+
+def open_tables(database: Database, tables: TableSet) -> None:
+    """Make the tables of a set if they are not there.
+
+    Raises:
+        DatabaseError: the database cannot be reached or written.
+        IncompatibleDatabaseError: another version of this program has made them.
+    """
+    with database.write() as connection:
+        has_table, found = connection.dialect.has_table, None
+        if has_table(connection, _sets.name):
+            found = connection.scalar(select(_sets.c.version).where(_sets.c.name == tables.name))
+        if found == schema.SCHEMA_VERSION:
+            return
+        if found is not None or any(has_table(connection, name) for name in tables.metadata.tables):
+            raise IncompatibleDatabaseError(f"the {tables.name} of database {database.name} were {_OTHER_VERSION}")
+        _sets_metadata.create_all(connection)
+        tables.metadata.create_all(connection)
+        insert_set = insert_into(_sets, connection.dialect.name).values(name=tables.name, version=schema.SCHEMA_VERSION)
+        connection.execute(insert_set.on_conflict_do_nothing())
+
+
 def url_of(name: str) -> str:
     """Return the URL of a database that a command names by a URL or as an SQLite file."""
     return name if "://" in name else f"sqlite:///{name}"
@@ -171,6 +222,11 @@ def url_of(name: str) -> str:
 
 USUAL_DATABASE = "crawl.db, or that of the Scrapy project that is here"
 """Which database commands read that are given none, for their help."""
+
+
+def url_or_usual(name: str | None) -> str:
+    """Return the URL of the database that a command names, or of the one that it reads where it names none."""
+    return url_of(name or usual_database())
 
 
 def usual_database() -> str:
@@ -222,7 +278,8 @@ def read_properties(connection: Connection) -> dict[str, str]:
 
 
 def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> None:
-    versions.require_current(name, found.get(versions.NAME))
+    if found.get(_VERSION) != str(schema.SCHEMA_VERSION):
+        raise IncompatibleDatabaseError(f"database {name} was {_OTHER_VERSION}")
     if LOADING in found and LOADING not in wanted:
         raise IncompatibleDatabaseError(
             f"database {name} holds a part of an index: repeat `dedup index load`, which goes on, or name another one"
@@ -235,7 +292,7 @@ def _require_same(name: str, found: dict[str, str], wanted: dict[str, str]) -> N
         if key in _SETTINGS:
             way_out = f"set {_SETTINGS[key]} = {found.get(key)!r}, or name another database"
         elif _WORD_LISTS.sub("", value) == _WORD_LISTS.sub("", str(found.get(key))):
-            way_out = "set DEDUP_DICTIONARY and stop words to those that it was made with, or name another database"
+            way_out = "set DEDUP_DICTIONARY to that which it was made with, or name another database"
         else:
             way_out = "fingerprints of two schemes cannot be compared: name another database"
         raise IncompatibleDatabaseError(

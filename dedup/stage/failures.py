@@ -1,16 +1,15 @@
-"""How a crawl ends that does not end well: one line, a status that is not 0, no process left behind."""
+"""How a crawl ends that does not end well: one line, in order, no process left behind."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary, ref
 
-from scrapy import signals
-from scrapy.crawler import Crawler, CrawlerProcessBase
+from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings, Settings
 from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.log import configure_logging
@@ -28,50 +27,28 @@ from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
 
+FAILED = "dedup/failed"
+"""The stat of a crawl that has not succeeded: why, in one word."""
+
 
 def refuse_to_start(error: DedupError) -> NoReturn:
     """Let a crawl fail before it has begun, with one line in the log.
 
-    A process that is there for this crawl alone ends, as the `scrapy` command does. In any other the
-    crawl fails, which Scrapy reports to whoever has started it, and nothing else is touched.
+    The `scrapy` command ends. In any other program the crawl fails, which Scrapy reports to whoever has started it.
 
     Raises:
-        SystemExit: the process ends; with status 2 for a wrong setting, 1 for anything else.
-        DedupError: it goes on; the error itself.
+        SystemExit: the command ends; with status 2 for a wrong setting, 1 for anything else.
+        DedupError: the error itself, where it is no command.
     """
     logger.error("%s", error)
-    if owns_the_process():
+    if is_command():
         raise SystemExit(exit_status(error))
     raise error.with_traceback(None) from None
 
 
-def refuse_to_open(crawler: Crawler, error: DedupError) -> None:
-    """Let a crawl fail of which a component cannot be opened, with one line in the log.
-
-    As `refuse_to_start`, but where Scrapy opens components: one that raises an error there makes others fail with
-    tracebacks when they are closed. So where the process goes on, the error is raised when all are open, before the
-    first request. The component is closed like the others.
-    """
-    try:
-        refuse_to_start(error)
-    except DedupError:
-        CrawlStopper.of(crawler).fail(error)
-
-
-def owns_the_process() -> bool:
-    """Say whether the process is there for the crawl that calls this, and for no other.
-
-    So it is where a `CrawlerProcess` runs a single crawl, as the `scrapy` command does. A
-    `CrawlerRunner` is part of something larger.
-    """
-    frame = inspect.currentframe()
-    while frame is not None:
-        process = frame.f_locals.get("self")
-        if isinstance(process, CrawlerProcessBase):
-            # It has none at all as long as it is being made.
-            return len(getattr(process, "crawlers", ())) <= 1
-        frame = frame.f_back
-    return False
+def is_command() -> bool:
+    """Say whether this process is the `scrapy` command."""
+    return "scrapy.cmdline" in sys.modules
 
 
 def check_early(settings: BaseSettings) -> None:
@@ -91,7 +68,7 @@ def check_early(settings: BaseSettings) -> None:
         if is_enabled:
             require_report(dedup_settings)
     except DedupError as error:
-        if owns_the_process():
+        if is_command():
             configure_logging(Settings(settings))  # which its process does a moment later
         refuse_to_start(error)
 
@@ -125,19 +102,12 @@ def read_item_settings(crawler: Crawler) -> ItemSettings:
         refuse_to_start(error)
 
 
-def fail_at_the_end(crawler: Crawler) -> None:
-    """Let the `scrapy` command end with status 1 once its crawl is over, however that ends; other processes go on.
+def mark_failed(crawler: Crawler, reason: str) -> None:
+    """Note in the stats that a crawl has not succeeded, from which commands of the crawler take their exit status.
 
-    Scrapy itself ends with 0 whatever components have logged, but with 1 after a crawl that has no
-    spider. (SystemExit in the event loop would leave threads behind that the process waits for.)
+    Scrapy itself ends with 0 whatever components have logged.
     """
-    if not owns_the_process():
-        return
-
-    def forget_spider() -> None:
-        crawler.spider = None
-
-    crawler.signals.connect(forget_spider, signals.engine_stopped, weak=False)
+    crawler.stats.set_value(FAILED, reason)
 
 
 def close_when_forced(pool: WorkerPool) -> None:
@@ -164,18 +134,11 @@ def _call_when_forced(function: Callable[[], None]) -> None:
 
 
 class CrawlStopper:
-    """Stops a running crawl once something has failed for good.
-
-    The crawl is closed in order, so that all that is done is kept. Then a process that is there for this crawl alone
-    ends with status 1, and in any other the crawl fails with the error: a crawl that could not write what it found has
-    not succeeded.
-    """
+    """Stops a running crawl once something has failed for good: it is closed in order, and all that is done is kept."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = ref(crawler)
         self._closing: asyncio.Task[None] | None = None
-        self._error: DedupError | None = None
-        crawler.signals.connect(self.spider_opened, signals.spider_opened)
 
     @classmethod
     def of(cls, crawler: Crawler) -> CrawlStopper:
@@ -190,29 +153,8 @@ class CrawlStopper:
         if self._closing is not None or crawler is None:
             return
         logger.error("%s; the crawl stops, what is stored so far is kept", error)
-        if owns_the_process():
-            fail_at_the_end(crawler)
-        else:
-            self.fail(error)
+        mark_failed(crawler, reason)
         self._closing = asyncio.create_task(crawler.engine.close_spider_async(reason=reason))
-
-    def fail(self, error: DedupError) -> None:
-        """Let the crawl fail with the error, at once if it has not begun, else when it is closed."""
-        self._error = error
-
-    def spider_opened(self) -> None:
-        """Handle the signal: see to it that the crawl can be let fail."""
-        engine = cast("Crawler", self._crawler()).engine
-        start = engine.start_async
-
-        async def start_or_fail(**options: Any) -> None:
-            if self._error is None:
-                await start(**options)
-            if self._error is not None:
-                raise self._error.with_traceback(None) from None
-
-        # Scrapy awaits it until the crawl is over, and has no other way to let a crawl fail.
-        engine.start_async = start_or_fail  # type: ignore[method-assign]
 
 
 _stoppers: WeakKeyDictionary[Crawler, CrawlStopper] = WeakKeyDictionary()

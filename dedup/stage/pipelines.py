@@ -24,10 +24,9 @@ from dedup.stage.examiner import Examiner
 from dedup.stage.failures import (
     CrawlStopper,
     close_when_forced,
-    fail_at_the_end,
+    mark_failed,
     read_item_settings,
     read_settings,
-    refuse_to_open,
     refuse_to_start,
     require_asyncio,
 )
@@ -129,7 +128,7 @@ class NearDuplicatePipeline:
             self._is_open = True
         except DedupError as error:
             if not self._lets_pass(error):
-                refuse_to_open(self._crawler, error)
+                refuse_to_start(error)
 
     async def open_run(self) -> None:
         """Begin the run now, and not with the first item; its name is the stat `dedup/run`."""
@@ -178,7 +177,7 @@ class NearDuplicatePipeline:
         error = await asyncio.to_thread(write_report_of_run, self.settings, run)
         if error is not None:
             logger.error("no report: %s; write it later: scrapy duplicates -o %s", error, self.settings.report)
-            fail_at_the_end(self._crawler)
+            mark_failed(self._crawler, "no_report")
 
     async def process_item(self, item: Any) -> Any:
         response, turn = self._origins.response_of(item), self._origins.turn_of(item)
@@ -242,7 +241,7 @@ class NearDuplicatePipeline:
         """Say whether a page of these bytes was analysed before, in this run or an earlier one.
 
         A spider that asks this first can pass an item with neither text nor signature, only with
-        the digest in the field that DEDUP_BODY_DIGEST_FIELD names, and save the extraction.
+        the digest in the field `body_digest`, and save the extraction.
 
         Args:
             body_digest: `dedup.signature.signature.digest` of the page's bytes.

@@ -27,7 +27,7 @@ _BEFORE_LOADING = 2_000
 
 
 class ItemSigner:
-    """Makes documents of items: of long texts in a thread, of HTML and by published schemes in worker processes.
+    """Makes documents of items: of long texts in a thread, of HTML in worker processes.
 
     Compiled code is loaded where many texts are signed.
     """
@@ -110,8 +110,6 @@ class ItemSigner:
         self._texts += 1
         if self._texts == _BEFORE_LOADING:
             Thread(target=prepare_crawl, daemon=True).start()
-        if not self._scheme.is_compiled:
-            return await self._workers.run(make_signature, text, self._scheme)
         if len(text) <= _AT_ONCE:
             return make_signature(text, self._scheme)
         return await asyncio.to_thread(make_signature, text, self._scheme)

@@ -51,7 +51,7 @@ def test_labelled_sets_and_plain_files_are_measured(tmp_path: Path, capsys: pyte
     labelled = write_set(tmp_path / "set", documents, pairs)
     plain = tmp_path / "plain.jsonl"
     plain.write_text("".join(json.dumps({"text": text}) + "\n" for text in [*texts.values(), copy]), encoding="utf-8")
-    specs = ["words/count/mmh3/64", "words/one/mmh3/64"]
+    specs = ["words", "counted-words"]
     first, second = run(data=[labelled, plain], scheme=specs)
     assert (first["unrelated"], first["copies"], first["others"]) == (6, 1, 1)
     assert (second["unrelated"], second["copies"]) == (7, 0)
@@ -62,5 +62,5 @@ def test_labelled_sets_and_plain_files_are_measured(tmp_path: Path, capsys: pyte
 
 
 def test_wider_fingerprints_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected a fingerprint of 64 bits"):
-        run(data=[tmp_path], scheme=["words/count/mmh3/128"])
+    with pytest.raises(ValueError, match="--scheme python128: expected words, pairs, counted-words, bigrams64"):
+        run(data=[tmp_path], scheme=["python128"])

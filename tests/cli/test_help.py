@@ -8,7 +8,6 @@ from pkgutil import iter_modules
 import pytest
 
 import dedup.cli
-from dedup.signature.schemes import named_schemes
 from tests.commands import run_dedup
 
 _NO_COMMANDS = {"main", "settings_options"}
@@ -20,7 +19,7 @@ def test_every_command_is_listed_and_what_is_for_research_at_the_end(tmp_path: P
     modules = {each.name for each in iter_modules(dedup.cli.__path__)} - _NO_COMMANDS
     assert set(listed) == {name.replace("_", "-") for name in modules}
     assert listed[:3] == ["files", "explain", "duplicates"]
-    assert listed[-2:] == ["evaluate", "lookups"]
+    assert listed[-1] == "evaluate"
     assert shown.index("for research:") < shown.index("  evaluate")
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -34,4 +33,3 @@ def test_options_of_how_documents_are_decided_come_last_and_in_few_lines(command
         "--scheme",
         "--dictionary",
     ]
-    assert not {name for name in named_schemes() if name in shown} - {"words", "go"}

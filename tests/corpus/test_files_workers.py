@@ -170,7 +170,7 @@ def test_a_second_interrupt_in_the_middle_of_writing_saves_nothing_that_is_half_
 
 def test_a_word_list_that_a_process_does_not_know_makes_no_document_empty() -> None:
     with pytest.raises(SettingsError, match="0123456789abcdef"):
-        sign(["a", "b"], "words:dict=0123456789abcdef/count/mmh3/64", with_words=False)
+        sign(["a", "b"], "word-bigrams:dict=0123456789abcdef/one/mmh3/64", with_words=False)
 
 
 def test_a_document_that_memory_is_too_small_for_is_named_and_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

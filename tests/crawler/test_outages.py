@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from sqlalchemy import Connection, text
 
-from crawler.frontier.shared import SharedFrontierStore
+from crawler.frontier.store import FrontierStore
 from dedup.errors import DatabaseError, OutageError
 from dedup.sql import outages as outages_module
 from dedup.sql.database import Database
@@ -243,4 +243,4 @@ def test_commits_of_which_nothing_is_heard_count_once(
     assert ask(sqlite_url, "SELECT outcome FROM dedup_runs") == [{"outcome": "finished"}]
     if is_shared:
         with closing(Database(sqlite_url)) as database:
-            assert SharedFrontierStore(database, "x", 5, "late").is_over()
+            assert FrontierStore(database, "x", 5, "late", is_shared=True).is_over()

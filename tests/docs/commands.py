@@ -20,7 +20,7 @@ from scrapy.settings import Settings
 import crawler.commands
 import dedup.stage.commands
 from benchmarks.__main__ import BENCHMARKS
-from crawler.spider.arguments import KNOWN
+from crawler.spider.arguments import NAMES
 from dedup.cli.main import main
 from tests.docs.pages import ROOT
 from tests.docs.settings_table import known_settings
@@ -100,7 +100,7 @@ def _check_scrapy(arguments: list[str]) -> None:
     if unknown:
         raise WrongCommandError(f"scrapy {name} has no option {unknown[0]}")
     for argument in getattr(read, "spargs", None) or []:
-        if argument.partition("=")[0] not in KNOWN:
+        if argument.partition("=")[0] not in NAMES:
             raise WrongCommandError(f"the spider has no argument {argument}")
     for setting in read.set:
         _require_variable(setting.partition("=")[0])

@@ -83,6 +83,10 @@ def crawler_settings() -> tuple[tuple[str, object], ...]:
                     found[name] = found.get(name) if default is None else default
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_switch":
                 found[ast.literal_eval(node.args[1])] = ast.literal_eval(node.keywords[0].value)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "read_number":
+                # What depends on the machine is none.
+                is_own = isinstance(node.args[2], ast.BoolOp)
+                found[ast.literal_eval(node.args[1])] = None if is_own else f"{_value_of(node.args[2], path):g}"
     project = vars(import_module("settings.default"))
     return tuple((name, project.get(name, default)) for name, default in found.items())
 
@@ -96,9 +100,12 @@ def _read_call(call: ast.Call, path: Path) -> tuple[str, object]:
     if len(call.args) == 1:
         is_flag = isinstance(call.func, ast.Attribute) and call.func.attr == "getbool"
         return name, False if is_flag else None
+    return name, _value_of(call.args[1], path)
+
+
+def _value_of(expression: ast.expr, path: Path) -> Any:
     module = import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    expression = compile(ast.Expression(call.args[1]), str(path), "eval")
-    return name, eval(expression, dict(vars(module)))
+    return eval(compile(ast.Expression(expression), str(path), "eval"), dict(vars(module)))
 
 
 def _section(settings: type[Any]) -> re.Pattern[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.spider.arguments import KNOWN
+from crawler.spider.arguments import NAMES
 from tests.docs.pages import DECISIONS, EXAMPLES, LANGUAGES, PAGES, ROOT, blocks_of, code_of, prose_of, read
 
 # The words of a page, of those of docs/ together, of what is only looked up.
@@ -87,6 +87,6 @@ def test_every_dependency_is_listed() -> None:
     assert {name for name in needed - {project["name"]} if name not in rows} == set()
 
 
-@pytest.mark.parametrize("argument", KNOWN)
+@pytest.mark.parametrize("argument", NAMES)
 def test_every_argument_of_the_spider_is_listed(argument: str) -> None:
     assert re.search(rf"^\|[^|]*`{argument}`[^|]*\|", read(ROOT / "docs" / "start.md"), re.MULTILINE)

@@ -26,7 +26,6 @@ from tests.texts import document
 pytestmark = pytest.mark.slow
 
 SIGNATURE = make_signature(document(60, "brake"))
-NEVER = 10**9
 
 
 class Shelf:
@@ -48,6 +47,11 @@ class Shelf:
             return {row.host: (row.documents, row.duplicates) for row in rows}
 
 
+@pytest.fixture(autouse=True)
+def judge_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dedup.ledger.brake.JUDGED_AFTER", 4)
+
+
 @pytest.fixture
 def start(database_url: str) -> Iterator[Callable[..., Shelf]]:
     shelves: list[Shelf] = []
@@ -65,8 +69,8 @@ def copies(shelf: Shelf, start: int, end: int, host: str = "trap.example") -> li
     return [shelf.see(f"http://{host}/{number}").outcome.kept for number in range(start, end)]
 
 
-CLUSTER = {"max_cluster": 4, "brake_after": NEVER}
-HOST = {"max_cluster": 0, "max_drop_share": 0.75, "brake_after": 4}
+CLUSTER = {"max_cluster": 4, "max_drop_share": 1.0}
+HOST = {"max_cluster": 0, "max_drop_share": 0.75}
 KEPT = Kept.BRAKE
 
 
@@ -91,9 +95,9 @@ def test_where_the_brake_stops_dropping_what_is_over_the_limit_is_kept_with_its_
 
 
 def test_without_a_limit_or_with_the_brake_off_nothing_is_told(start: Callable[..., Shelf]) -> None:
-    shelf = start(max_cluster=0, max_drop_share=1.0, brake_after=1, brake="stop")
+    shelf = start(max_cluster=0, max_drop_share=1.0, brake="stop")
     assert copies(shelf, 0, 6) == [None] * 6
-    off = start(max_cluster=1, max_drop_share=0.0, brake_after=1, brake="off")
+    off = start(max_cluster=1, max_drop_share=0.0, brake="off")
     assert copies(off, 6, 9) == [None] * 3
     assert shelf.deduplicator.take_alarms() + off.deduplicator.take_alarms() == []
     assert shelf.counts() == {"trap.example": (6, 5)}
@@ -165,7 +169,7 @@ def test_what_is_rolled_back_was_not_counted(start: Callable[..., Shelf], monkey
 
 
 def test_the_report_names_what_is_over_a_limit_and_what_was_kept(start: Callable[..., Shelf]) -> None:
-    shelf = start(max_cluster=4, max_drop_share=0.75, brake_after=4, brake="stop")
+    shelf = start(max_cluster=4, max_drop_share=0.75, brake="stop")
     copies(shelf, 0, 7)
     with open_report(shelf.deduplicator.database, Selection()) as report:
         assert {(each.kind, each.name) for each in report.over_limit} == {

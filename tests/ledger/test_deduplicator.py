@@ -23,6 +23,7 @@ from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, L
 from dedup.index.design import TableDesign
 from dedup.index.keys import RADIUS
 from dedup.ledger.deduplicator import Deduplicator
+from dedup.rules.cautions import LIMITS, Caution
 from dedup.rules.decision import Decision, Verdict
 from dedup.rules.documents import Document
 from dedup.rules.rule import Rule
@@ -32,7 +33,7 @@ from dedup.rules.verification import belongs_to_cluster, check
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.signature import Signature, digest, distance
 from dedup.signature.sketch import Similarity, compare
-from dedup.sql import schema, versions
+from dedup.sql import schema
 from dedup.sql.database import Database, open_dedup_database, open_existing_database
 from tests.deciding import Crawl, empty, signature_of
 from tests.texts import ENGLISH, all_pairs, chinese, chinese_words, document, edited, extended, filled_in, form, jaccard
@@ -107,12 +108,12 @@ def test_a_chinese_text_with_a_few_words_changed_is_a_near_duplicate(crawl: Craw
     assert crawl.see("c", chinese(chinese_words(300, "other"))).verdict is NEW
 
 
-def test_a_copy_without_its_second_half_is_a_near_duplicate_by_a_setting(start: Callable[..., Crawl]) -> None:
+def test_a_copy_without_its_second_half_is_a_near_duplicate_by_caution(start: Callable[..., Crawl]) -> None:
     original = document(400, 2)
     copy = " ".join(original.split()[:190])
     assert jaccard(original, copy) < DedupSettings().min_jaccard
-    for least, verdict in ((0.45, NEAR), (0.5, SIMILAR)):
-        crawl = start(min_length_ratio=least)
+    for caution, verdict in ((Caution.EAGER, NEAR), (Caution.BALANCED, SIMILAR)):
+        crawl = start(caution=caution)
         empty(crawl)
         crawl.see("a", original)
         assert crawl.see("b", copy).verdict is verdict
@@ -191,10 +192,8 @@ def test_a_member_is_loosely_like_its_leader(jaccard: float, containment: float,
 
 def test_the_check_has_settings() -> None:
     assert alike_by(0.5, 0.6, 0.2, DedupSettings(min_jaccard=0.5)) == BY_JACCARD
-    assert alike_by(0.5, 0.6, 0.2, DedupSettings(min_containment=0.6, min_length_ratio=0.2)) == BY_CONTAINMENT
-    similarity = Similarity(jaccard=0.5, containment=0.6, length_ratio=0.2)
-    assert not belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51))
-    assert belongs_to_cluster(similarity, DedupSettings(leader_jaccard=0.51, leader_containment=0.6))
+    assert alike_by(0.5, 0.6, 0.2, DedupSettings(min_containment=0.6)) == NOT_ALIKE
+    assert alike_by(0.5, 0.6, 0.6, DedupSettings(min_containment=0.6)) == BY_CONTAINMENT
 
 
 FORM = form(400, 25, "form")
@@ -247,8 +246,9 @@ def test_of_texts_that_are_too_long_to_be_compared_word_by_word_it_counts_how_mu
     crawl.assert_consistent()
 
 
-def test_more_may_be_replaced_by_a_setting(start: Callable[..., Crawl]) -> None:
-    crawl = start(max_replaced=10, min_numbers=0)
+def test_more_may_be_replaced_by_a_setting(start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LIMITS, Caution.BALANCED, LIMITS[Caution.BALANCED]._replace(min_numbers=0))
+    crawl = start(max_replaced=10)
     crawl.see("a", FORM)
     assert crawl.see("b", filled_in(FORM)).verdict is NEAR
 
@@ -1095,9 +1095,7 @@ def test_another_mode_is_refused_with_the_setting_that_fits(database_url: str, m
 def make_newer(url: str) -> None:
     database = open_dedup_database(url, DEFAULT.name, "3 choose 1")
     with database.write() as connection:
-        connection.execute(
-            update(schema.properties).where(schema.properties.c.name == versions.NAME).values(value="999")
-        )
+        connection.execute(update(schema.properties).where(schema.properties.c.name == "schema").values(value="999"))
         connection.execute(text("DROP TABLE dedup_verdicts"))
     database.close()
 
@@ -1111,8 +1109,8 @@ def test_a_newer_schema_is_refused(database_url: str) -> None:
         with pytest.raises(IncompatibleDatabaseError) as caught:
             attempt()
         message = one_line(caught)
-        assert "schema version '999'" in message
-        assert "install the version" in message
+        assert "another version of this program" in message
+        assert "install that one" in message
 
 
 def test_a_newer_schema_is_left_as_it_is(database_url: str) -> None:

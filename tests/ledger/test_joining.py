@@ -328,8 +328,11 @@ def test_of_clusters_that_were_joined_one_copy_stays(start: Callable[..., Crawl]
             assert shelf.stored == {longest}
 
 
-def test_what_the_brake_keeps_does_not_take_its_own_place(start: Callable[..., Crawl]) -> None:
-    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP, brake_after=2, max_drop_share=0.1)
+def test_what_the_brake_keeps_does_not_take_its_own_place(
+    start: Callable[..., Crawl], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dedup.ledger.brake.JUDGED_AFTER", 2)
+    crawl = start(swap_keeper=True, keeper="longest", brake=Brake.STOP, max_drop_share=0.1)
     shelf = Shelf(crawl)
     shelf.see(A, FIRST, 8)
     # A better copy than the leader of its cluster, until it changes.

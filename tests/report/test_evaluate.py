@@ -80,16 +80,16 @@ def test_settings_and_exact_measures_are_compared_in_one_run(labelled: Path) -> 
         *(
             "--json",
             "--with",
-            "min_jaccard=0,max_replaced=100,max_rewritten=1",
+            "caution=eager,min_jaccard=0,max_replaced=100",
             "--with",
-            "scheme=python128",
+            "scheme=pairs,mode=paper",
         ),
     )
     assert done.returncode == 0, done.stderr
     compared = {each["method"]: each["all"] for each in json.loads(done.stdout)["compared"]}
     assert {name: each["true_positives"] for name, each in compared.items()} == {
-        "with min_jaccard=0,max_replaced=100,max_rewritten=1": 2,
-        "with scheme=python128": 1,
+        "with caution=eager,min_jaccard=0,max_replaced=100": 2,
+        "with scheme=pairs,mode=paper": 1,
     }
 
 

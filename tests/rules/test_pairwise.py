@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dedup import DedupSettings, Mode, Signature, Verdict, find_scheme, make_signature
+from dedup import DedupSettings, Mode, Signature, Verdict, make_signature
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.cautions import Caution
 from dedup.rules.documents import Document
@@ -96,7 +96,7 @@ def test_the_words_of_long_texts_are_not_compared() -> None:
 
 
 def test_a_part_of_a_text_is_contained_in_it() -> None:
-    decision = decided(TEXT, HALF, min_length_ratio=0.5)
+    decision = decided(TEXT, HALF, caution="eager")
     assert decision.rule is Rule.CONTAINMENT
     assert decision.similarity.containment > 0.9
 
@@ -163,12 +163,11 @@ def test_the_order_of_two_texts_makes_no_difference() -> None:
         assert PairDecider(DedupSettings()).decide(first, second) == PairDecider(DedupSettings()).decide(second, first)
 
 
-def test_other_widths_are_compared_without_tables() -> None:
-    first, second = make_signature(TEXT), make_signature(TEXTS["4 edits"])
-    decider = PairDecider(DedupSettings(), find_scheme("words/log/xxh3/128"))
-    decision = decider.decide(first, second)
-    assert (decision.rule, decision.tables, decider.radius) == (Rule.JACCARD, (), 6)
-    assert decision.bands
+def test_texts_without_a_pair_of_words_all_have_the_same_fingerprint_and_are_not_compared() -> None:
+    first, second = make_signature("harbour"), make_signature("mountain")
+    assert first.fingerprint == second.fingerprint == 0
+    decision = PairDecider(DedupSettings(mode="paper")).decide(first, second)
+    assert decision.rule is Rule.TOO_SHORT
 
 
 # Texts that somebody has made to look like a stranger's page.

@@ -37,7 +37,7 @@ def test_any_texts(texts: list[str]) -> None:
     same(texts, "words")
 
 
-@pytest.mark.parametrize("scheme", ["words", "pairs", "bigrams64", "words/count/mmh3/64/tie1", "words/log/mmh3/64"])
+@pytest.mark.parametrize("scheme", ["words", "pairs"])
 def test_any_scheme(scheme: str) -> None:
     same([ENGLISH, CHINESE, "", "lone \ud800", ENGLISH + CHINESE, "\u304b\u3099"], scheme)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dedup.signature.analysis import analyse, bands_of
 from dedup.signature.plain import analyse_plainly, plain_bands_of
-from dedup.signature.schemes import find_scheme, named_schemes
+from dedup.signature.schemes import SCHEMES, find_scheme
 from dedup.signature.signature import Signature
 from tests.texts import CHINESE, ENGLISH
 
@@ -38,9 +38,7 @@ def test_any_text(text: str) -> None:
         assert (bands.dtype, bands.tolist()) == (compiled.bands.dtype, compiled.bands.tolist())
 
 
-@pytest.mark.parametrize(
-    "scheme", [*named_schemes(), "words/log/xxh3/128/tie1", "pair-bigrams/log/mmh3/64", "words/count/mmh3/64"]
-)
+@pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("text", ["", ENGLISH, CHINESE, ENGLISH + CHINESE + "日本語のテキスト 2024"])
 def test_any_scheme(scheme: str, text: str) -> None:
     assert parts(analyse_plainly(text, find_scheme(scheme))) == parts(analyse(text, find_scheme(scheme)))

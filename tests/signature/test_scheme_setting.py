@@ -15,8 +15,8 @@ from tests.texts import chinese, chinese_words, document, edited
 STORY = chinese(chinese_words(300))
 
 
-@pytest.mark.parametrize("scheme", ["words", "pairs", "yanyiwu", "words/log/xxh3/64"])
-def test_near_duplicates_are_found_by_any_scheme_of_64_bits(scheme: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["words", "pairs"])
+def test_near_duplicates_are_found_by_any_scheme(scheme: str, tmp_path: Path) -> None:
     deduplicator = Deduplicator(DedupSettings(database_url=f"sqlite:///{tmp_path / 'dedup.db'}", scheme=scheme))
     text = document(400)
     texts = [text, edited(text, 2), document(400, "other")]

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.signature.normalise import normalise
-from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, digest, make_signature
 from dedup.signature.tokens import tokenise
 from tests.texts import CHINESE, ENGLISH
@@ -70,11 +69,6 @@ def test_scheme_2_never_changes_for_chinese() -> None:
     )
 
 
-@pytest.mark.parametrize(("text", "fingerprint"), [(ENGLISH, "608f3ccdc98b0e19"), (CHINESE, "3d021009d174dbb4")])
-def test_counted_words_have_the_fingerprints_that_they_had_as_scheme_1(text: str, fingerprint: str) -> None:
-    assert f"{make_signature(text, find_scheme('words/count/mmh3/64')).fingerprint:016x}" == fingerprint
-
-
 @pytest.mark.slow
 def test_signatures_are_the_same_in_processes_with_other_hash_seeds() -> None:
     processes = [
@@ -99,7 +93,6 @@ def hash_of_pair(*tokens: str) -> int:
 
 def test_murmur_hash_is_the_published_one() -> None:
     assert mmh3.hash64("foo") == (-2129773440516405919, 9128664383759220103)
-    assert make_signature("foo", find_scheme("words/count/mmh3/64")).fingerprint == -2129773440516405919 % 2**64
     # The only feature of two words.
     assert make_signature("foo bar").fingerprint == hash_of_pair("foo", "bar")
 

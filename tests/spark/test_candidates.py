@@ -20,7 +20,7 @@ from tests.spark.test_verdicts import SPREAD, set_in
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 COUNT = 400
-SETTINGS = RuleSettings(short_tokens=64, min_tokens=3)
+SETTINGS = RuleSettings(min_tokens=3)
 
 
 def documents() -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def found_one_by_one(made: list[dict[str, Any]], first: int) -> dict[int, list[i
     of_key: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     found, read, offered = {}, 0, 0
     for place, asked in enumerate(made):
-        if not is_comparable(asked["tokens"], asked["fingerprint"], SETTINGS):
+        if not is_comparable(asked["tokens"], SETTINGS):
             continue
         own = keys.of(np.array([asked["fingerprint"]], np.uint64), asked["bands"][np.newaxis])[0]
         shared = [(number, of_key[number, value][:MOST_READ]) for number, value in enumerate(own.tolist())]

@@ -196,20 +196,6 @@ def test_spiders_of_one_process_share_a_database(project: Project) -> None:
     assert sum(verdict == "new" for _, verdict in project.verdicts()) == 3
 
 
-def test_spider_that_cannot_run_does_not_end_those_beside_it(project: Project) -> None:
-    project.write("shop/commands/__init__.py", "")
-    project.write("shop/commands/crawlall.py", COMMAND)
-    project.write("shop/settings.py", SETTINGS + "COMMANDS_MODULE = 'shop.commands'\n")
-    wrong = (
-        "\n\nclass WrongSpider(ShopSpider):\n    name = 'wrong'\n    custom_settings = {'DEDUP_MIN_TOKENS': 'wide'}\n"
-    )
-    project.write("shop/spiders/__init__.py", SPIDER + wrong)
-    result = project.scrapy("crawlall", accidents=True)
-    assert "DEDUP_MIN_TOKENS = 'wide': expected a whole number" in result.errors
-    assert len(project.runs()) == 2
-    assert result.stderr.count("Spider closed (finished)") == 2
-
-
 # Commands that are no crawl
 
 

@@ -45,15 +45,12 @@ class Method(Protocol):
 
 
 class Pipeline:
-    """The decision that the pipeline makes: keys and check.
+    """The decision that the pipeline makes: keys and check."""
 
-    The scheme, of any width, is that of the settings unless another one is given.
-    """
-
-    def __init__(self, name: str, settings: RuleSettings, scheme: Scheme | None = None) -> None:
+    def __init__(self, name: str, settings: RuleSettings) -> None:
         self.name = name
-        self.scheme = scheme or find_scheme(settings.scheme)
-        self._decider = PairDecider(settings, self.scheme)
+        self.scheme = find_scheme(settings.scheme)
+        self._decider = PairDecider(settings)
 
     def decide(self, first: AnalysedDocument, second: AnalysedDocument) -> tuple[bool, str]:
         """Return the decision, and the rule that gave it."""

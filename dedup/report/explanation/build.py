@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from dedup.report.explanation.contents import (
     Exact,
     ExplainedDocument,
     Explanation,
-    Feature,
     Keys,
     Missed,
     WordComparison,
@@ -24,34 +23,32 @@ from dedup.rules.pairwise import PairDecider, PairDecision
 from dedup.rules.rule import Rule
 from dedup.rules.settings import RuleSettings
 from dedup.rules.word_comparison import WordDifference, has_same_numbers, short_similarity
-from dedup.signature.normalise import clean
-from dedup.signature.schemes import Scheme
+from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import Similarity, compare
 from dedup.signature.tokens import Tokens
 
-_FEATURES = 10
 _NEEDS_WORDS = {Rule.NO_KEY, Rule.NOT_ALIKE}
 
 
-def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explanation:
+def explain(a: Side, b: Side, settings: RuleSettings) -> Explanation:
     """Explain what becomes of the second document where the first is all that is known."""
-    decision = decide(a, b, settings, scheme)
+    scheme = find_scheme(settings.scheme)
+    decision = decide(a, b, settings)
     first, second = _tokens(a, scheme), _tokens(b, scheme)
     differing = a.signature.fingerprint ^ b.signature.fingerprint
     exact, words = exact_of(a, b), compare_sides(a, b, settings)
     is_too_long = are_too_long(a.signature.sketch.tokens, b.signature.sketch.tokens)
-    weights = [_weights(side, tokens, scheme) for side, tokens in ((a, first), (b, second))]
     return Explanation(
-        a=_document(a, *weights, scheme=scheme),
-        b=_document(b, *weights[::-1], scheme=scheme),
+        a=_document(a),
+        b=_document(b),
         verdict=_verdict(decision.rule),
         rule=str(decision.rule),
         missed=[] if decision.rule.is_duplicate else what_is_missed(a, b, exact, words, settings),
         is_certain=_are_known(a, b) or decision.rule not in _NEEDS_WORDS,
         distance=decision.distance,
-        differing_bits=[bit for bit in range(scheme.bits) if differing >> bit & 1],
-        keys=keys_of(a, b, decision, scheme),
+        differing_bits=[bit for bit in range(BITS) if differing >> bit & 1],
+        keys=keys_of(a, b, decision),
         estimated=compare(a.signature.sketch, b.signature.sketch),
         exact=exact,
         words=words,
@@ -61,14 +58,12 @@ def explain(a: Side, b: Side, settings: RuleSettings, scheme: Scheme) -> Explana
         notes=list(_notes(a, b, is_too_long=is_too_long)),
         settings=settings,
         scheme=scheme,
-        radius=PairDecider(settings, scheme).radius,
     )
 
 
-def decide(a: Side, b: Side, settings: RuleSettings, scheme: Scheme, leader: str = "") -> PairDecision:
+def decide(a: Side, b: Side, settings: RuleSettings, leader: str = "") -> PairDecision:
     """Decide the second document where the first is all that is known; leader: the name of its cluster's leader."""
-    decider = PairDecider(settings, scheme)
-    return decider.decide(a.signature, b.signature, siblings=_are_siblings(a, b, leader))
+    return PairDecider(settings).decide(a.signature, b.signature, siblings=_are_siblings(a, b, leader))
 
 
 def _are_siblings(a: Side, b: Side, leader: str) -> bool:
@@ -89,12 +84,9 @@ def what_is_missed(
     return list(missed_limits(Pair(tokens, exact, words, to_leader), settings))
 
 
-def keys_of(a: Side, b: Side, decision: PairDecision, scheme: Scheme) -> Keys:
+def keys_of(a: Side, b: Side, decision: PairDecision) -> Keys:
     """Return the keys that two documents share, as far as they are known."""
-    return Keys(
-        list(decision.tables) if scheme.bits == BITS else None,
-        list(decision.bands) if _are_known(a, b) else None,
-    )
+    return Keys(list(decision.tables), list(decision.bands) if _are_known(a, b) else None)
 
 
 def _are_known(a: Side, b: Side) -> bool:
@@ -176,35 +168,6 @@ def _tokens(side: Side, scheme: Scheme) -> Tokens | None:
     return rejoin(side.signature.words) if side.signature.words else None
 
 
-def _weights(side: Side, tokens: Tokens | None, scheme: Scheme) -> Mapping[bytes, float] | None:
-    """Return the weights of a side's features; None where all weigh the same, or nothing is stored to make them of."""
-    if tokens is None or scheme.weights == "one" or (side.text is None and not scheme.is_of_tokens):
-        return None
-    features = scheme.weighted(clean(side.text or ""), tokens)
-    # What a weight of 1 is in the whole numbers that the scheme adds up: more than 1 if weights are real.
-    unit = scheme.weigh(1)
-    weights = {feature: scheme.weigh(weight) for feature, weight in features.items()}
-    return weights if unit == 1 else {feature: weight / unit for feature, weight in weights.items()}
-
-
-def _document(
-    side: Side, own: Mapping[bytes, float] | None, other: Mapping[bytes, float] | None, *, scheme: Scheme
-) -> ExplainedDocument:
+def _document(side: Side) -> ExplainedDocument:
     sketch = side.signature.sketch
-    return ExplainedDocument(
-        name=side.name,
-        origin=side.origin,
-        tokens=sketch.tokens,
-        shingles=sketch.shingles,
-        fingerprint=side.signature.fingerprint,
-        features=None if own is None else _features(own, other),
-    )
-
-
-def _features(own: Mapping[bytes, float], other: Mapping[bytes, float] | None) -> list[Feature]:
-    # Of features of the same weight, those that the other text lacks tell more.
-    order = sorted(own.items(), key=lambda item: (-item[1], (other or {}).get(item[0], 0)))
-    return [
-        Feature(feature.decode("utf-8", "backslashreplace"), weight, None if other is None else other.get(feature, 0))
-        for feature, weight in order[:_FEATURES]
-    ]
+    return ExplainedDocument(side.name, side.origin, sketch.tokens, sketch.shingles, side.signature.fingerprint)

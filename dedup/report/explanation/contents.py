@@ -14,21 +14,6 @@ from dedup.signature.sketch import Similarity
 
 
 @dataclass(frozen=True, slots=True)
-class Feature:
-    """A feature of a text, by a scheme that weighs them.
-
-    Attributes:
-        name: the feature in letters; bytes that are none are written as escapes.
-        weight: its weight in this text, such as how often the text has it.
-        weight_beside: its weight in the other text; None where that is not known.
-    """
-
-    name: str
-    weight: float
-    weight_beside: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class ExplainedDocument:
     """One side.
 
@@ -37,8 +22,7 @@ class ExplainedDocument:
         origin: where its text is from.
         tokens: how many tokens it has.
         shingles: how many distinct shingles of three tokens it has.
-        fingerprint: as many bits as the scheme has, unsigned.
-        features: its heaviest, the heaviest first; None where all weigh the same, or they are not known.
+        fingerprint: 64 bits, unsigned.
     """
 
     name: str
@@ -46,7 +30,6 @@ class ExplainedDocument:
     tokens: int
     shingles: int
     fingerprint: int
-    features: list[Feature] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +37,11 @@ class Keys:
     """The keys that two documents share, by which one is found for the other.
 
     Attributes:
-        tables: the numbers of the permuted tables in which their prefixes are the same; None where there are no
-            tables for fingerprints of this width.
+        tables: the numbers of the permuted tables in which their prefixes are the same.
         bands: the numbers of the bands that are the same; None where they are not known.
     """
 
-    tables: list[int] | None
+    tables: list[int]
     bands: list[int] | None
 
 
@@ -155,7 +137,6 @@ class Explanation:
         notes: what has to be said besides, a sentence each.
         settings: by which it was decided.
         scheme: how the signatures are made.
-        radius: within how many bits fingerprints of this width make two documents candidates.
     """
 
     a: ExplainedDocument
@@ -176,4 +157,3 @@ class Explanation:
     notes: list[str]
     settings: RuleSettings
     scheme: Scheme
-    radius: int

@@ -1,4 +1,4 @@
-"""What keeps two documents from being duplicates: each limit of the rule that they miss, and the setting that moves it.
+"""What keeps two documents from being duplicates: each limit of the rule that they miss, and what moves it.
 
 A further limit is a further line of `_asked`.
 """
@@ -6,15 +6,18 @@ A further limit is a further line of `_asked`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import NamedTuple
 
 from dedup.display import similarity
 from dedup.report.explanation.contents import Exact, Missed, WordComparison
+from dedup.rules.cautions import Limits
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.thresholds import LESS_ALIKE, NOT_ALIKE, alike_by
 from dedup.rules.verification import belongs_to_cluster, least_numbers
 from dedup.signature.sketch import Similarity
 
+_SETTINGS = {each.name for each in fields(RuleSettings)}
 _COUNTS = {"min_tokens", "short_tokens"}
 _OF_100_WORDS = {"max_replaced", "max_swapped"}
 
@@ -104,7 +107,14 @@ def _told(limit: _Limit, needed: float) -> str:
         # Rounded, they would seem to be the same.
         shown = f"{limit.value:.5g}"
     which = "most" if limit.setting.startswith("max_") else "least"
-    return f"{limit.what.format(shown)}: at {which} {bound} (DEDUP_{limit.setting.upper()})"
+    return f"{limit.what.format(shown)}: at {which} {bound}{_moved_by(limit.setting)}"
+
+
+def _moved_by(limit: str) -> str:
+    """Return the setting that moves a limit, in brackets; nothing where none does."""
+    if limit in _SETTINGS:
+        return f" (DEDUP_{limit.upper()})"
+    return " (DEDUP_CAUTION)" if limit in Limits._fields else ""
 
 
 def _shown(setting: str, value: float) -> str:

@@ -30,15 +30,14 @@ def explain_dropped(dropped: Dropped, settings: RuleSettings) -> Explanation:
     It is decided once more, by the settings of the crawl, of which the database has but scheme and tables.
     """
     record, page, original, member = dropped.record, dropped.page, dropped.original, dropped.member
-    scheme = dropped.made_with.scheme
-    explanation = explain(original, page, settings, scheme)
-    decision = decide(member, page, settings, scheme, leader=original.name)
+    explanation = explain(original, page, settings)
+    decision = decide(member, page, settings, leader=original.name)
     by_member = None
     if record.matched != record.original:
         by_member = ClusterMember(
             record.matched,
             decision.distance,
-            keys_of(member, page, decision, scheme),
+            keys_of(member, page, decision),
             exact_of(member, page),
             compare_sides(member, page, settings, leader=original.name),
         )

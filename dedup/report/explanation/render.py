@@ -7,28 +7,25 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from itertools import zip_longest
 from typing import Any
 
-from dedup.display import counted, cut, pad, plain, similarity
+from dedup.display import counted, cut, plain, similarity
 from dedup.index.design import TableDesign
 from dedup.index.keys import RADIUS
 from dedup.report.columns import LABEL, label_of, labelled, labelled_name
-from dedup.report.explanation.contents import ExplainedDocument, Explanation, Keys, WordComparison
+from dedup.report.explanation.contents import Explanation, Keys, WordComparison
 from dedup.report.explanation.differences import difference_lines
 from dedup.report.rows import STYLES
 from dedup.rules.decision import Verdict
 from dedup.rules.settings import Mode
-from dedup.rules.verification import fewest_tokens, least_numbers
-from dedup.signature.schemes import Scheme, named_schemes
+from dedup.rules.verification import is_comparable, least_numbers
+from dedup.signature.schemes import SCHEMES, Scheme
 from dedup.signature.signature import BITS
 from dedup.signature.sketch import BANDS
 from dedup.terminal import Styled
 
 _RUN = 30
-_GROUP, _ROW = 16, 64
-_WEIGHT = 8
-_SPACE = "␣"
+_GROUP = 16
 _OUTCOMES = {
     Verdict.NEW: "no duplicate: B is kept beside A",
     Verdict.SIMILAR: "similar: B is kept beside A",
@@ -61,7 +58,7 @@ def as_json(explanation: Explanation) -> str:
     """Write an explanation as JSON, in ASCII; fingerprints are hexadecimal."""
     content = asdict(explanation)
     for side in (content["a"], content["b"]):
-        side["fingerprint"] = f"{side['fingerprint']:0{explanation.scheme.bits // 4}x}"
+        side["fingerprint"] = f"{side['fingerprint']:0{BITS // 4}x}"
     for pair in (content, content["member"]):
         if pair is not None:
             _flatten_words(pair)
@@ -90,7 +87,7 @@ def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> I
     Args:
         explanation: what is written.
         width: the columns.
-        with_bits: whether fingerprints, keys and features are shown, too.
+        with_bits: whether fingerprints and keys are shown, too.
     """
     style = STYLES.get(explanation.verdict, "") if explanation.is_certain else ""
     verdict = _OUTCOMES[explanation.verdict] if explanation.is_certain else "not known: it takes the words of both"
@@ -110,7 +107,6 @@ def lines(explanation: Explanation, width: int, *, with_bits: bool = False) -> I
     if with_bits:
         yield ""
         yield from _fingerprints(explanation, width)
-        yield from _features(explanation, width)
     for note in explanation.notes:
         yield ""
         yield from labelled("note", note, width)
@@ -165,23 +161,19 @@ def _record(explanation: Explanation, width: int, *, with_bits: bool) -> Iterato
 def _fingerprints(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield both fingerprints in binary, differing bits marked, and the keys that bring one document for the other."""
     yield from labelled("scheme", _shown_scheme(explanation.scheme), width)
-    # The most significant bits come first; what is wider than a row goes on in the next one.
-    for end in range(explanation.scheme.bits, 0, -_ROW):
-        bits = range(end - 1, max(0, end - _ROW) - 1, -1)
-        if explanation.scheme.bits > _ROW:
-            yield f"{'':<{LABEL}}bits {bits[0]} to {bits[-1]}"
-        for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
-            yield _grouped(label, (str(side.fingerprint >> bit & 1) for bit in bits))
-        if explanation.differing_bits:
-            yield _grouped("  differ", ("^" if bit in explanation.differing_bits else " " for bit in bits))
-    where = "within" if explanation.distance <= explanation.radius else "beyond"
-    radius = f"the paper's {RADIUS}" if explanation.scheme.bits == BITS else f"{explanation.radius}, as {RADIUS} of 64"
-    yield from labelled("distance", f"{counted(explanation.distance, 'bit')}, {where} {radius}", width)
+    # The most significant bits come first.
+    bits = range(BITS - 1, -1, -1)
+    for label, side in (("simhash A", explanation.a), ("simhash B", explanation.b)):
+        yield _grouped(label, (str(side.fingerprint >> bit & 1) for bit in bits))
+    if explanation.differing_bits:
+        yield _grouped("  differ", ("^" if bit in explanation.differing_bits else " " for bit in bits))
+    where = "within" if explanation.distance <= RADIUS else "beyond"
+    yield from labelled("distance", f"{counted(explanation.distance, 'bit')}, {where} the paper's {RADIUS}", width)
     yield from labelled("keys shared", _keys(explanation), width)
 
 
 def _shown_scheme(scheme: Scheme) -> str:
-    name = next((name for name, each in named_schemes().items() if each == scheme), None)
+    name = next((name for name, each in SCHEMES.items() if each == scheme), None)
     return scheme.spec if name is None else f"{name} = {scheme.spec}"
 
 
@@ -191,25 +183,16 @@ def _grouped(label: str, letters: Iterator[str]) -> str:
     return f"{label:<{LABEL}}{groups}".rstrip()
 
 
-def _has_both_features(explanation: Explanation) -> bool:
-    return explanation.scheme.without_features not in (explanation.a.fingerprint, explanation.b.fingerprint)
-
-
 def _keys(explanation: Explanation) -> str:
-    if not _has_both_features(explanation):
-        return "none: a text without features is not looked up"
     text, keys = _counted_keys(explanation, explanation.keys), explanation.keys
-    if keys.bands or keys.bands is None or explanation.distance <= explanation.radius:
+    if keys.bands or keys.bands is None or explanation.distance <= RADIUS:
         return text
     # Of the tables alone only what is near counts.
     return f"{text}: A is not looked at" if not keys.tables else f"{text}, too far apart for tables alone"
 
 
 def _counted_keys(explanation: Explanation, keys: Keys) -> str:
-    if keys.tables is None:
-        tables = f"no tables (they hold {BITS} bits)"
-    else:
-        tables = f"{len(keys.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
+    tables = f"{len(keys.tables)} of {counted(explanation.settings.tables.table_count, 'table')}"
     if explanation.settings.mode is Mode.PAPER:
         return tables
     return f"{tables}, {'bands are not known' if keys.bands is None else f'{len(keys.bands)} of {BANDS} bands'}"
@@ -218,8 +201,7 @@ def _counted_keys(explanation: Explanation, keys: Keys) -> str:
 def _similarity(explanation: Explanation) -> Iterator[str]:
     estimated, exact, settings = explanation.estimated, explanation.exact, explanation.settings
     tokens = min(explanation.a.tokens, explanation.b.tokens)
-    is_comparable = tokens >= fewest_tokens(settings) and _has_both_features(explanation)
-    is_checked = settings.mode is not Mode.PAPER and is_comparable
+    is_checked = settings.mode is not Mode.PAPER and is_comparable(tokens, settings)
     # Of short texts words and pairs of words are compared, and shingles play no part.
     is_short = tokens < settings.short_tokens
     yield Styled.of(label_of("similarity"), " exact  needed  estimated")
@@ -290,36 +272,3 @@ def _at_most(limit: float) -> str:
 
 def _replaced(words: WordComparison) -> str:
     return f"{words.replaced:.2f} short stretches of 100 words"
-
-
-def _features(explanation: Explanation, width: int) -> Iterator[str]:
-    """Yield the heaviest features of both sides, beside each other; nothing where none are weighed, or known."""
-    known = [(letter, side) for letter, side in (("A", explanation.a), ("B", explanation.b)) if side.features]
-    if not known:
-        return
-    yield ""
-    yield from labelled("features", "the heaviest", width)
-    column = width // 2 - 1
-    tables = [list(_table(letter, side, column)) for letter, side in known]
-    for row in zip_longest(*tables, fillvalue=""):
-        yield "  ".join(pad(cell, column) for cell in row).rstrip()
-
-
-def _table(letter: str, side: ExplainedDocument, width: int) -> Iterator[str]:
-    beside = "B" if letter == "A" else "A"
-    yield f"  {'in ' + letter:>{_WEIGHT}}{'in ' + beside:>{_WEIGHT}}  feature"
-    for feature in side.features or ():
-        numbers = f"  {_weight(feature.weight):>{_WEIGHT}}{_weight(feature.weight_beside):>{_WEIGHT}}  "
-        yield numbers + cut(_visible(feature.name), width - len(numbers))
-
-
-def _weight(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _visible(name: str) -> str:
-    """Return a feature with white space that can be seen: pairs of bytes are cut without regard to it."""
-    letters = (each.encode("unicode_escape").decode() if each.isspace() and each != " " else each for each in name)
-    return plain("".join(letters).replace(" ", _SPACE))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from dedup.errors import SettingsError
 from dedup.rules.setting_values import to_bool, to_int, to_word
@@ -118,10 +118,6 @@ class ItemSettings:
         html_field: HTML, or a response, from which the text is taken where there is none.
         key_field: the key: a URL, or an id, which counts for items of the same class and spider.
         file_field: files of a media pipeline, whose checksums are compared where there is no text.
-        signature_field: a signature that was made already.
-        body_digest_field: the digest of the page's bytes.
-        canonical_field: the address that the page names as canonical.
-        redirected_field: whether a redirect led to the URL.
         verdict_field: receives the verdict; empty: no field does.
         mark_field: receives verdict, original, distance and similarity of what is marked or `similar`; empty: only
             `response.meta["dedup"]` does.
@@ -133,18 +129,21 @@ class ItemSettings:
         drop_unchanged: whether an item whose key had the same text before is dropped.
         follow_duplicates: whether the links of a duplicate are followed.
         on_error: when the database fails for good: `stop` the crawl, or `pass` items undecided.
-        workers: worker processes for extraction and long texts; 0: threads.
+        workers: worker processes for extraction; 0: threads.
     """
+
+    # Fields of items that a crawler has made for the stage: a signature that was made already, the digest of the page's
+    # bytes, the address that the page names as its own, whether a redirect led to the URL.
+    signature_field: ClassVar = "signature"
+    body_digest_field: ClassVar = "body_digest"
+    canonical_field: ClassVar = "canonical"
+    redirected_field: ClassVar = "redirected"
 
     text_field: FieldRule = field(default_factory=partial(FieldRule, TEXT_FIELDS))
     title_field: FieldRule = field(default_factory=partial(FieldRule, TITLE_FIELDS))
     html_field: FieldRule = field(default_factory=partial(FieldRule, HTML_FIELDS))
     key_field: FieldRule = field(default_factory=partial(FieldRule, KEY_FIELDS))
     file_field: FieldRule = field(default_factory=partial(FieldRule, FILE_FIELDS))
-    signature_field: str = "signature"
-    body_digest_field: str = "body_digest"
-    canonical_field: str = "canonical"
-    redirected_field: str = "redirected"
     verdict_field: str = ""
     mark_field: str = ""
     replaces_field: str = ""

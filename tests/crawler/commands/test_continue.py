@@ -98,19 +98,27 @@ def test_crawl_that_was_killed_goes_on_with_its_options_though_nobody_repeats_th
     assert ask(url_of(database), "SELECT * FROM frontier_options") == []
 
 
-def test_command_of_the_summary_goes_on_with_feeds_and_settings(tmp_path: Path) -> None:
+def test_command_of_the_summary_goes_on_with_feeds_and_settings_and_what_was_left(tmp_path: Path) -> None:
     database, feed = tmp_path / "crawl.db", tmp_path / "pages.jsonl"
     with EndlessSite() as site:
         site.answers = 30
         process = begin(database, site, "-O", str(feed), max_depth=4)
         stopped = interrupt(process, site, lambda: len(site.asked) > 30, signal.SIGINT)
-        first = feed.read_text(encoding="utf-8").splitlines()
-        assert first
+        assert feed.read_text(encoding="utf-8").splitlines()
+        before = site.hits
+        rows = ask(url_of(database), "SELECT url FROM frontier WHERE state != 'done'")
+        left = {row["url"].removeprefix(site.url) for row in rows}
+        assert printed(stopped)[1:] == ["continue", "-s", f"DEDUP_DATABASE_URL={url_of(database)}"]
         result = run(printed(stopped), database_url=url_of(database))
+        again = site.hits - before
     assert (result.status, result.errors) == (0, [])
     assert "continue" not in result.summary
     urls = [json.loads(line)["url"] for line in feed.read_text(encoding="utf-8").splitlines()]
     assert sorted(set(urls)) == kept(database)
+    assert left
+    assert left <= set(again)
+    assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
+    assert len(ask(url_of(database), "SELECT run_id FROM dedup_verdicts GROUP BY run_id")) == 1
 
 
 def test_summary_of_a_crawl_that_was_killed_and_goes_on_is_that_of_the_whole_run(tmp_path: Path) -> None:
@@ -187,21 +195,18 @@ def test_run_that_is_under_way_is_left_alone(tmp_path: Path) -> None:
     assert "is under way in another process" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "told"),
-    [
+def test_wrong_use_is_told_in_a_line(tmp_path: Path) -> None:
+    with LocalSite({"/": article("front")}) as site:
+        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
+    for words, status, told in (
         ([], 1, "there is nothing to go on with"),
         (["monday"], 1, "'monday'"),
         (["monday", "tuesday"], 2, "'tuesday' is not understood"),
         (["--output-all"], 2, "'--output-all' is not understood"),
-    ],
-)
-def test_wrong_use_is_told_in_a_line(words: list[str], status: int, told: str, tmp_path: Path) -> None:
-    with LocalSite({"/": article("front")}) as site:
-        crawl(tmp_path / "crawl.db", url=f"{site.url}/")
-    result = go_on(tmp_path / "crawl.db", *words)
-    assert (result.status, result.stdout) == (status, "")
-    assert told in result.stderr.splitlines()[-1]
+    ):
+        result = go_on(tmp_path / "crawl.db", *words)
+        assert (result.status, result.stdout) == (status, "")
+        assert told in result.stderr.splitlines()[-1]
 
 
 def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
@@ -211,7 +216,7 @@ def test_database_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not (tmp_path / "crawl.db").exists()
 
 
-def test_run_of_an_earlier_version_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_run_of_which_the_options_are_not_known_is_named_with_what_to_do(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     with LocalSite(forty_pages()) as site:
         crawl(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=3)
@@ -222,11 +227,8 @@ def test_run_of_an_earlier_version_is_named_with_what_to_do(tmp_path: Path) -> N
 
 
 def forget(database: Path) -> None:
-    import sqlite3
-    from contextlib import closing
-
     with closing(sqlite3.connect(database)) as connection:
-        connection.execute("DROP TABLE frontier_options")
+        connection.execute("DELETE FROM frontier_options")
         connection.commit()
 
 

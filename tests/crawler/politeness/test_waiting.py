@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,10 @@ def crawl_one_by_one(database: Path, site: LocalSite, **settings: Any) -> Outcom
     return crawl_site_here(database, {"CONCURRENT_REQUESTS": 1, **settings}, url=f"{site.url}/")
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry-After": "0"}, {"Retry-After": "Mon, 02 Mar 2026 08:00:00 GMT"}])
-@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [(429, {}), (503, {"Retry-After": "0"}), (429, {"Retry-After": "Mon, 02 Mar 2026 08:00:00 GMT"})],
+)
 def test_site_that_sends_some_requests_away_is_stored_whole(
     status: int, headers: dict[str, str], tmp_path: Path
 ) -> None:
@@ -61,19 +62,14 @@ def test_site_that_sends_some_requests_away_is_stored_whole(
     assert not [name for name in outcome.stats if name.startswith("crawler/skipped/")]
 
 
-def test_host_that_sends_away_is_asked_for_nothing_but_robots_txt_first(tmp_path: Path) -> None:
-    with FailingSite(lambda number, _: BUSY if number == 4 else None) as site:
-        crawl_one_by_one(tmp_path / "crawl.db", site)
-    assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
-    assert site.asked[5].path == "/robots.txt"
-    assert site.hits.total() == PAGES + 1 + 2 + 1
-
-
-def test_retry_after_is_waited_for(tmp_path: Path) -> None:
+def test_retry_after_is_waited_for_and_then_nothing_but_robots_txt_is_asked_for_first(tmp_path: Path) -> None:
     limited = Reply(b"", 429, {"Retry-After": "1"})
     with FailingSite(lambda number, _: limited if number == 4 else None) as site:
         crawl_one_by_one(tmp_path / "crawl.db", site)
-        assert site.asked[5].time - site.asked[4].time >= 1.0
+    assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
+    assert site.asked[5].path == "/robots.txt"
+    assert site.asked[5].time - site.asked[4].time >= 1.0
+    assert site.hits.total() == PAGES + 1 + 2 + 1
 
 
 def test_site_that_is_down_for_a_while_is_stored_whole_and_asked_rarely(tmp_path: Path) -> None:
@@ -84,7 +80,7 @@ def test_site_that_is_down_for_a_while_is_stored_whole_and_asked_rarely(tmp_path
     assert outcome.count("crawler/put_back") >= 1
 
 
-@pytest.mark.parametrize("failure", [Reply(hang_up=True), Reply(b"", 500), Reply(b"", 502)])
+@pytest.mark.parametrize("failure", [Reply(hang_up=True), Reply(b"", 500)])
 def test_failures_of_all_pages_are_those_of_the_host(failure: Reply, tmp_path: Path) -> None:
     with FailingSite(lambda number, _: failure if 6 <= number < 16 else None) as site:
         outcome = crawl_one_by_one(tmp_path / "crawl.db", site)
@@ -105,7 +101,8 @@ def test_pace_is_learnt(tmp_path: Path) -> None:
     with FailingSite(lambda number, _: Reply(b"", 429) if number == 6 else None) as site:
         crawl_one_by_one(tmp_path / "crawl.db", site)
         times = [asked.time for asked in site.asked[8:]]
-    assert min(later - sooner for sooner, later in pairwise(times)) > 0.05
+    # Not the least time between two of them: on a busy machine one may be noted late.
+    assert times[-1] - times[0] > 0.05 * (len(times) - 1)
 
 
 # Hosts that fail for long
@@ -139,12 +136,6 @@ def test_other_hosts_go_on_while_one_is_parked(tmp_path: Path) -> None:
     assert len(result.pages) == PAGES + 1
     assert result.summary["parked"] == "1 page   1 of localhost (robots.txt: http 503)"
     assert down.hits.keys() == {"/robots.txt"}
-
-
-def test_patience_that_is_none_is_refused(tmp_path: Path) -> None:
-    result = crawl(tmp_path / "crawl.db", {"CRAWLER_HOST_PATIENCE": "long"}, url="http://localhost:1/")
-    assert result.status == 2
-    assert result.says("CRAWLER_HOST_PATIENCE = 'long': expected a number above 0")
 
 
 def test_pages_that_always_fail_do_not_hold_up_the_crawl(tmp_path: Path) -> None:

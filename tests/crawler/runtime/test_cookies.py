@@ -65,7 +65,7 @@ def test_cookie_of_a_public_suffix_is_refused(tmp_path: Path) -> None:
 
 
 def test_cookies_without_end_are_bounded_and_the_session_stays(tmp_path: Path) -> None:
-    number = 300
+    number = 60
 
     def answer(asked: Asked) -> Reply:
         if len(asked.headers.get("Cookie", "")) > 8_000:

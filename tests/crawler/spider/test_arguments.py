@@ -13,425 +13,96 @@ import pytest
 from scrapy import Request
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.test import get_crawler
 
 from crawler.frontier.scheduler import MOST_IN_VAIN
-from crawler.spider.arguments import SiteArguments
+from crawler.spider.arguments import ArgumentError, SiteArguments, as_texts
+from crawler.spider.site import SiteSpider
 from tests.crawling import NO_NETWORK, ROOT, ExitedError, Outcome, ask, crawl, crawl_site_here, run
 from tests.localsite import LocalSite, Reply, article, gzipped
 
-pytestmark = pytest.mark.slow
-
 XML = {"Content-Type": "application/xml"}
+A = "http://a.example"
+
+# How they are read
 
 
-@pytest.fixture
-def site() -> Iterator[LocalSite]:
-    pages = {
-        "/": article("front", ["/a", "/b", "/news/1"]),
-        "/a": article("a", ["/a/deep"]),
-        "/a/deep": article("a deep", ["/a/deeper"]),
-        "/a/deeper": article("a deeper"),
-        "/b": article("b"),
-        "/news/1": article("news 1", ["/news/2"]),
-        "/news/2": article("news 2"),
-        "/island": article("island", ["/island/2"]),
-        "/island/2": article("island 2"),
-    }
-    with LocalSite(pages) as site:
-        yield site
-
-
-class Crawling:
-    def __init__(self, database: Path, site: LocalSite) -> None:
-        self.database = database
-        self.site = site
-
-    def __call__(self, **arguments: object) -> Outcome:
-        return crawl_site_here(self.database, **arguments)
-
-    @property
-    def kept(self) -> list[str]:
-        """The paths of the stored pages."""
-        rows = ask(f"sqlite:///{self.database}", "SELECT url FROM pages")
-        return sorted(row["url"].removeprefix(self.site.url) for row in rows)
-
-
-@pytest.fixture
-def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
-    return Crawling(tmp_path / "crawl.db", site)
-
-
-def sitemap(*urls: str) -> bytes:
-    entries = "".join(f"<url><loc>\n  {url}\n</loc></url>" for url in urls)
-    return (
-        f'<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
-    )
-
-
-def sitemap_index(*urls: str) -> bytes:
-    entries = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in urls)
-    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
-    return f'<?xml version="1.0"?><sitemapindex xmlns="{namespace}">{entries}</sitemapindex>'.encode()
-
-
-def test_url_is_where_the_crawl_starts(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/a")
-    assert crawling.kept == ["/a", "/a/deep", "/a/deeper"]
-
-
-def test_url_without_a_path_is_the_front_page(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=site.url, max_depth=0)
-    assert site.hits["/"] == 1
-    assert len(crawling.kept) == 1
-
-
-def test_several_urls_between_commas_are_all_crawled(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/news/1, {site.url}/island ,", max_depth=0)
-    assert crawling.kept == ["/island", "/news/1"]
-
-
-def test_several_urls_may_be_of_different_hosts(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/news/1,{site.other_url}/island")
-    assert crawling.kept == [
-        "/news/1",
-        "/news/2",
-        f"{site.other_url}/island",
-        f"{site.other_url}/island/2",
-    ]
-
-
-def test_comma_inside_an_address_is_part_of_it(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/story,1518,42.html"] = article("story")
-    crawling(url=f"{site.url}/story,1518,42.html,{site.url}/b")
-    assert crawling.kept == ["/b", "/story,1518,42.html"]
-
-
-def test_the_same_start_twice_is_fetched_once(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/b,{site.url}/b")
-    assert (crawling.kept, site.hits["/b"]) == (["/b"], 1)
-
-
-def test_urls_file_holds_one_address_a_line_and_comments(crawling: Crawling, site: LocalSite, tmp_path: Path) -> None:
-    file = tmp_path / "urls.txt"
-    file.write_bytes(f"# from 2026\r\n\r\n  {site.url}/b  \r\n{site.url}/island\r\n".encode())
-    crawling(urls_file=file, max_depth=0)
-    assert crawling.kept == ["/b", "/island"]
-
-
-def test_urls_file_may_begin_with_a_byte_order_mark(crawling: Crawling, site: LocalSite, tmp_path: Path) -> None:
-    file = tmp_path / "urls.txt"
-    file.write_text(f"{site.url}/b\n", encoding="utf-8-sig")
-    crawling(urls_file=file)
-    assert crawling.kept == ["/b"]
-
-
-def test_url_and_urls_file_add_up(crawling: Crawling, site: LocalSite, tmp_path: Path) -> None:
-    file = tmp_path / "urls.txt"
-    file.write_text(f"{site.url}/b\n")
-    crawling(url=f"{site.url}/news/2", urls_file=file)
-    assert crawling.kept == ["/b", "/news/2"]
-
-
-def test_sitemap_alone_starts_a_crawl(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = Reply(sitemap(f"{site.url}/island", f"{site.url}/b"), headers=XML)
-    crawling(sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b", "/island", "/island/2"]
-
-
-def test_sitemap_pages_count_as_start_pages_for_max_depth(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = Reply(sitemap(f"{site.url}/island", f"{site.url}/a"), headers=XML)
-    crawling(sitemap=f"{site.url}/map.xml", max_depth=0)
-    assert crawling.kept == ["/a", "/island"]
-
-
-def test_sitemap_adds_to_url(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = Reply(sitemap(f"{site.url}/island/2"), headers=XML)
-    crawling(url=f"{site.url}/b", sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b", "/island/2"]
-
-
-def test_sitemap_entries_of_other_hosts_are_not_fetched(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = Reply(sitemap(f"{site.other_url}/island", f"{site.url}/b"), headers=XML)
-    crawling(sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b"]
-    assert site.hits["/island"] == 0
-
-
-def test_sitemap_entries_obey_follow_and_ignore(crawling: Crawling, site: LocalSite) -> None:
-    locations = [f"{site.url}{path}" for path in ("/news/1", "/news/2", "/island")]
-    site.pages["/map.xml"] = Reply(sitemap(*locations), headers=XML)
-    crawling(sitemap=f"{site.url}/map.xml", follow="/news/", ignore="1$")
-    assert crawling.kept == ["/news/2"]
-
-
-def test_sitemap_index_leads_to_its_sitemaps(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {
-        "/index.xml": Reply(sitemap_index(f"{site.url}/one.xml", f"{site.url}/index2.xml"), headers=XML),
-        "/index2.xml": Reply(sitemap_index(f"{site.url}/two.xml", f"{site.url}/index.xml"), headers=XML),
-        "/one.xml": Reply(sitemap(f"{site.url}/b"), headers=XML),
-        "/two.xml": Reply(sitemap(f"{site.url}/news/2"), headers=XML),
-    }
-    crawling(sitemap=f"{site.url}/index.xml")
-    assert crawling.kept == ["/b", "/news/2"]
-
-
-def test_sitemap_index_leads_to_its_sitemaps_whatever_follow_asks_of_pages(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {
-        "/index.xml": Reply(sitemap_index(f"{site.url}/one.xml"), headers=XML),
-        "/one.xml": Reply(sitemap(f"{site.url}/b", f"{site.url}/news/2"), headers=XML),
-    }
-    crawling(url=f"{site.url}/a/deeper", sitemap=f"{site.url}/index.xml", follow="/news/")
-    assert crawling.kept == ["/a/deeper", "/news/2"]
-
-
-def test_gzipped_sitemap_is_read(crawling: Crawling, site: LocalSite) -> None:
-    body = gzip.compress(sitemap(f"{site.url}/b"))
-    site.pages["/map.xml.gz"] = Reply(body, headers={"Content-Type": "application/gzip"})
-    crawling(url=f"{site.url}/a/deeper", sitemap=f"{site.url}/map.xml.gz")
-    assert crawling.kept == ["/a/deeper", "/b"]
-
-
-def test_sitemap_with_content_encoding_is_read(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = gzipped(sitemap(f"{site.url}/b"), "application/xml")
-    crawling(sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b"]
+def parse(**arguments: object) -> SiteArguments:
+    return SiteArguments.parse(as_texts(arguments))
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"   \n", b"no xml at all", b"\x00\xff\x1f\x8b", article("x").encode(), b"<urlset><url><loc>", b"\x1f\x8bxx"],
-    ids=["empty", "white", "text", "bytes", "html", "cut off", "broken gzip"],
-)
-def test_broken_sitemap_is_named_and_the_crawl_goes_on(body: bytes, crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/map.xml"] = Reply(body, headers=XML)
-    outcome = crawling(url=f"{site.url}/b", sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b"]
-    assert outcome.tracebacks == []
-    assert any(f"{site.url}/map.xml" in message for message in outcome.messages)
-
-
-@pytest.mark.parametrize("location", ["http://127.0.0.1:port/", "http://[broken", "", "javascript:alert(1)", "//"])
-def test_entry_of_a_sitemap_that_is_no_address_loses_none_behind_it(
-    location: str, crawling: Crawling, site: LocalSite
-) -> None:
-    site.pages["/map.xml"] = Reply(sitemap(location, f"{site.url}/island/2"), headers=XML)
-    outcome = crawling(url=f"{site.url}/a/deeper", sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/a/deeper", "/island/2"]
-    assert outcome.tracebacks == []
-
-
-def test_missing_sitemap_is_skipped_with_its_reason(crawling: Crawling, site: LocalSite) -> None:
-    outcome = crawling(url=f"{site.url}/b", sitemap=f"{site.url}/map.xml")
-    assert crawling.kept == ["/b"]
-    assert outcome.count("crawler/skipped/http_404") == 1
-
-
-def test_sitemap_auto_reads_those_that_robots_txt_names(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {
-        "/robots.txt": Reply(
-            f"User-agent: *\nDisallow:\nSitemap: {site.url}/one.xml\nsitemap: /two.xml\n".encode(),
-            headers={"Content-Type": "text/plain"},
-        ),
-        "/one.xml": Reply(sitemap(f"{site.url}/island"), headers=XML),
-        "/two.xml": Reply(sitemap(f"{site.url}/news/2"), headers=XML),
-    }
-    crawling(url=f"{site.url}/b", sitemap="auto")
-    assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
-
-
-def test_line_of_robots_txt_that_is_no_address_loses_no_sitemap_behind_it(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/robots.txt"] = f"Sitemap: http://[broken\nSitemap: {site.url}/s.xml\n".encode()
-    site.pages["/s.xml"] = Reply(sitemap(f"{site.url}/island"), headers=XML)
-    outcome = crawling(url=f"{site.url}/b", sitemap="auto")
-    assert outcome.tracebacks == []
-    assert crawling.kept == ["/b", "/island", "/island/2"]
-
-
-def test_sitemap_auto_without_robots_txt_says_so_and_crawls_the_rest(crawling: Crawling, site: LocalSite) -> None:
-    outcome = crawling(url=f"{site.url}/b", sitemap="auto")
-    assert crawling.kept == ["/b"]
-    assert any(f"{site.url}/robots.txt" in message for message in outcome.messages)
-
-
-def test_sitemap_auto_with_none_in_robots_txt_says_so(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/robots.txt"] = Reply(b"User-agent: *\nDisallow:\n", headers={"Content-Type": "text/plain"})
-    outcome = crawling(url=f"{site.url}/b", sitemap="auto")
-    assert f"{site.url}/robots.txt names no sitemap on this site" in outcome.messages
-
-
-def test_links_to_other_hosts_are_not_followed_by_default(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/b"] = article("b", [f"{site.other_url}/island", "http://unreachable.example/"])
-    crawling(url=f"{site.url}/b")
-    assert crawling.kept == ["/b"]
-
-
-def test_allowed_domains_lets_other_hosts_in(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/b"] = article("b", [f"{site.other_url}/island/2"])
-    crawling(url=f"{site.url}/b", allowed_domains="127.0.0.1, LOCALHOST")
-    assert crawling.kept == ["/b", f"{site.other_url}/island/2"]
-
-
-def test_allowed_domain_may_begin_with_a_dot(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.other_url}/b", allowed_domains=".localhost")
-    assert len(crawling.kept) == 1
-
-
-@pytest.mark.parametrize("name", ["url", "sitemap"])
-def test_start_outside_of_allowed_domains_is_skipped_by_name(name: str, crawling: Crawling, site: LocalSite) -> None:
-    outcome = crawling(
-        **{"url": f"{site.url}/b", name: f"{site.url}/b,{site.other_url}/a"}, allowed_domains="127.0.0.1"
-    )
-    assert crawling.kept == ["/b"]
-    skipped = [message for message in outcome.messages if message.startswith("skipped")]
-    assert f"skipped {site.other_url}/a: other host (it is none of allowed_domains)" in skipped
-    assert outcome.count("crawler/skipped/other_host") == 1
-
-
-def test_scripts_may_pass_numbers_flags_and_lists(crawling: Crawling, site: LocalSite) -> None:
-    starts = [f"{site.url}/a", f"{site.url}/b"]
-    crawling(url=starts, max_depth=0, recrawl=False, max_pages=None, allowed_domains=("127.0.0.1", "localhost"))
-    assert crawling.kept == ["/a", "/b"]
-
-
-def test_allowed_domains_are_not_matched_by_the_end_of_a_name_alone(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/b"] = article("b", [f"{site.other_url}/island"])
-    crawling(url=f"{site.url}/b", allowed_domains="127.0.0.1,host,calhost")
-    assert crawling.kept == ["/b"]
-
-
-def test_scheme_and_host_may_be_in_capitals(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/b"] = article("b", [f"HTTP://LocalHost:{site.port}/island/2"])
-    crawling(url=f"HTTP://LOCALHOST:{site.port}/b")
-    assert sum(site.hits[path] for path in ("/b", "/island/2")) == 2
-    assert len(crawling.kept) == 2
-
-
-class EveryHost(BaseDownloadHandler):
-    """Answers for all hosts of the world."""
-
-    async def download_request(self, request: Request) -> Response:
-        path = urlsplit(request.url).path
-        if path == "/robots.txt":
-            return Response(request.url, status=404)
-        links = ["/by-path", "http://xn--bcher-kva.example/in-ascii", "http://b\xfccher.example/in-letters"]
-        return HtmlResponse(request.url, body=article(path, links).encode())
-
-    async def close(self) -> None:
-        pass
-
-
-@pytest.mark.parametrize("name", ["b\xfccher.example", "xn--bcher-kva.example", "B\xdcCHER.example"])
-@pytest.mark.parametrize("given", ["url", "allowed_domains"])
-def test_international_domain_name_is_the_same_in_both_of_its_forms(given: str, name: str, tmp_path: Path) -> None:
-    handlers = {"DOWNLOAD_HANDLERS": {"http": EveryHost, "https": None}}
-    elsewhere = {"url": "http://a.example/", "allowed_domains": f"a.example,{name}"}
-    arguments = {"url": f"http://{name}/"} if given == "url" else elsewhere
-    outcome = crawl_site_here(tmp_path / "crawl.db", handlers, **arguments)
-    assert {"/in-ascii", "/in-letters"} <= {urlsplit(item.url).path for item in outcome.items}
-
-
-def test_follow_limits_the_links_but_not_the_start(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/", follow=r"/news/\d")
-    assert crawling.kept == ["/", "/news/1", "/news/2"]
-    assert site.hits["/a"] == 0
-
-
-def test_ignore_limits_the_links_but_not_the_start(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/a", ignore=r"/a$|deeper")
-    assert crawling.kept == ["/a", "/a/deep"]
-
-
-def test_ignore_wins_over_follow(crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/", follow="/news/|/b", ignore="/b$")
-    assert crawling.kept == ["/", "/news/1", "/news/2"]
-
-
-@pytest.mark.parametrize(
-    ("depth", "kept"),
+    ("given", "urls"),
     [
-        (0, ["/"]),
-        (1, ["/", "/a", "/b", "/news/1"]),
-        (2, ["/", "/a", "/a/deep", "/b", "/news/1", "/news/2"]),
+        (f"{A}/b", (f"{A}/b",)),
+        (f"{A}/news/1, {A}/island ,", (f"{A}/news/1", f"{A}/island")),
+        (f"{A}/story,1518,42.html,{A}/b", (f"{A}/story,1518,42.html", f"{A}/b")),
+        ([f"{A}/a", f"{A}/b"], (f"{A}/a", f"{A}/b")),
+        ("localhost:8000", ("http://localhost:8000",)),
+        ("localhost/a,127.0.0.1:80/b,[::1]:8000", ("http://localhost/a,127.0.0.1:80/b,[::1]:8000",)),
+        ("LOCALHOST", ("http://LOCALHOST",)),
+        ("https://localhost:8000/", ("https://localhost:8000/",)),
     ],
 )
-def test_max_depth_is_how_far_from_the_start(depth: int, kept: list[str], crawling: Crawling, site: LocalSite) -> None:
-    crawling(url=f"{site.url}/", max_depth=depth)
-    assert crawling.kept == kept
-    rows = ask(f"sqlite:///{crawling.database}", "SELECT depth FROM pages")
-    assert max(row["depth"] for row in rows) == depth
-    assert sum(site.hits.values()) == len(kept) + 1  # robots.txt
-
-
-def many_copies(site: LocalSite) -> None:
-    """Make the front page lead to 20 copies of the same three pages and, in between, to 20 pages of their own."""
-    links = []
-    for number in range(20):
-        site.pages[f"/copy/{number}"] = article(f"copy {number % 3}")
-        site.pages[f"/own/{number}"] = article(f"own {number}")
-        links += [f"/copy/{number}", f"/own/{number}"]
-    site.pages["/"] = article("front", links)
-
-
-@pytest.mark.parametrize("limit", [1, 2, 7, 23])
-def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
-    limit: int, crawling: Crawling, site: LocalSite
+def test_urls_stand_between_commas_and_a_server_of_this_machine_needs_no_scheme(
+    given: object, urls: tuple[str, ...]
 ) -> None:
-    many_copies(site)
-    outcome = crawling(url=f"{site.url}/", max_pages=limit)
-    assert len(crawling.kept) == limit
-    assert outcome.count("dedup/new") == outcome.count("crawler/stored") == limit
-    assert outcome.stats["finish_reason"] == "max_pages"
+    assert parse(url=given).urls == urls
 
 
-@pytest.mark.parametrize("limit", [1, 10])
-def test_max_pages_fetches_little_for_the_bin(limit: int, crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {f"/many/{number}": article(f"many {number}") for number in range(200)}
-    site.pages["/"] = article("front", [f"/many/{number}" for number in range(200)])
-    crawling(url=f"{site.url}/", max_pages=limit)
-    pages = [path for path in site.hits.elements() if path != "/robots.txt"]
-    assert len(pages) <= limit + MOST_IN_VAIN
+def test_urls_file_holds_one_address_a_line_and_adds_to_url(tmp_path: Path) -> None:
+    file = tmp_path / "urls.txt"
+    file.write_bytes(f"\ufeff# from 2026\r\n\r\n  {A}/b  \r\n{A}/island\r\n".encode())
+    assert parse(url=f"{A}/a", urls_file=file).urls == (f"{A}/a", f"{A}/b", f"{A}/island")
 
 
-def test_max_pages_above_what_there_is_ends_by_itself(crawling: Crawling, site: LocalSite) -> None:
-    many_copies(site)
-    outcome = crawling(url=f"{site.url}/", max_pages=25)
-    assert len(crawling.kept) == 24
-    assert outcome.stats["finish_reason"] == "finished"
-
-
-def test_max_pages_counts_the_pages_of_this_crawl(crawling: Crawling, site: LocalSite) -> None:
-    many_copies(site)
-    crawling(url=f"{site.url}/", max_pages=5)
-    outcome = crawling(url=f"{site.url}/", max_pages=5)
-    assert outcome.count("item_scraped_count") == 5
-    assert len(crawling.kept) == 5 + outcome.count("dedup/new")
-
-
-@pytest.mark.parametrize("items_at_once", [1, 100])
-def test_max_pages_ends_however_many_items_are_under_way_at_once(
-    items_at_once: int, tmp_path: Path, site: LocalSite
-) -> None:
-    many_copies(site)
-    outcome = crawl_site_here(
-        tmp_path / "crawl.db",
-        {"CONCURRENT_ITEMS": items_at_once, "CONCURRENT_REQUESTS_PER_DOMAIN": 16},
-        url=f"{site.url}/",
-        max_pages=7,
+def test_scripts_may_pass_numbers_flags_and_lists() -> None:
+    arguments = parse(
+        url=f"{A}/", max_depth=0, recrawl=False, max_pages=None, allowed_domains=("a.example", "b.example")
     )
-    assert outcome.count("crawler/stored") == 7
+    assert (arguments.max_depth, arguments.recrawl, arguments.max_pages) == (0, False, None)
+    assert arguments.allowed_domains == ("a.example", "b.example")
 
 
-def test_max_pages_is_exact_with_many_pages_in_flight_in_the_real_command(tmp_path: Path, site: LocalSite) -> None:
-    many_copies(site)
-    settings = {"CRAWLER_WORKERS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
-    result = crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/", max_pages=11)
-    assert result.status == 0
-    assert len(result.pages) == result.summed_up("kept") == 11
-    assert result.summary["stopped"] == "max pages"
+@pytest.mark.parametrize(
+    ("age", "seconds"),
+    [("90s", 90), ("30m", 1_800), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("1.5h", 5_400), (" 0s ", 0)],
+)
+def test_max_age_has_units_and_is_a_recrawl(age: str, seconds: float) -> None:
+    arguments = SiteArguments.parse({"url": "http://127.0.0.1/", "max_age": age})
+    assert (arguments.max_age, arguments.recrawl) == (seconds, True)
 
 
-def errors_of(ended: ExitedError) -> list[str]:
-    return [record.getMessage() for record in ended.outcome.log if record.levelno >= logging.WARNING]
+# Which links they let pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "followed", "not_followed"),
+    [
+        ({"url": f"{A}/b"}, f"{A}/c", "http://b.example/"),
+        ({"url": "http://www.a.example/"}, f"{A}/", "http://other-a.example/"),
+        ({"url": f"{A}/", "allowed_domains": "a.example, B.EXAMPLE"}, "http://b.example/", "http://c.example/"),
+        ({"url": f"{A}/", "allowed_domains": ".a.example"}, "http://sub.a.example/", "http://b.example/"),
+        ({"url": f"{A}/", "allowed_domains": "host,calhost"}, "http://host/", "http://localhost/"),
+        ({"url": f"{A.upper()}/"}, f"{A}/island", "http://b.example/"),
+        ({"url": f"{A}/"}, "HTTP://A.Example/island", "HTTP://B.Example/"),
+        ({"url": f"{A}/", "follow": r"/news/\d"}, f"{A}/news/1", f"{A}/a"),
+        ({"url": f"{A}/", "ignore": r"/a$|deeper"}, f"{A}/a/deep", f"{A}/a/deeper"),
+        ({"url": f"{A}/", "follow": "/news/|/b", "ignore": "/b$"}, f"{A}/news/1", f"{A}/b"),
+        *(
+            ({"url": f"http://{name}/"}, f"http://{other}/", "http://bucher.example/")
+            for name in ("b\xfccher.example", "xn--bcher-kva.example", "B\xdcCHER.example")
+            for other in ("b\xfccher.example", "xn--bcher-kva.example")
+        ),
+        ({"url": f"{A}/", "allowed_domains": "B\xdcCHER.example"}, "http://xn--bcher-kva.example/", f"{A}/"),
+    ],
+)
+def test_links_are_followed_by_host_and_pattern(arguments: dict[str, str], followed: str, not_followed: str) -> None:
+    rules = SiteSpider.from_crawler(get_crawler(SiteSpider), **arguments).rules
+    assert (rules.allow(followed), rules.allow(not_followed)) == (True, False)
+
+
+# Wrong ones
 
 
 WRONG: list[tuple[Callable[[Path], dict[str, object]], str]] = [
@@ -474,66 +145,19 @@ WRONG: list[tuple[Callable[[Path], dict[str, object]], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=[words for _, words in WRONG])
-def test_wrong_argument_is_one_line_and_status_2(
-    arguments: Callable[[Path], dict[str, object]],
-    words: str,
-    tmp_path: Path,
+def test_wrong_argument_is_named_in_one_line(
+    arguments: Callable[[Path], dict[str, object]], words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "empty.txt").write_text("# nothing\n\n")
     (tmp_path / "latin.txt").write_bytes(b"http://example.com/caf\xe9\n")
     (tmp_path / "words.txt").write_text("some words\n")
-    with pytest.raises(ExitedError) as ended:
-        crawl_site_here(tmp_path / "crawl.db", NO_NETWORK, **arguments(tmp_path))
-    assert ended.value.status == 2
-    errors = errors_of(ended.value)
-    assert len(errors) == 1
-    assert words in errors[0]
-    assert "\n" not in errors[0]
-    assert ended.value.outcome.tracebacks == []
-    assert not (tmp_path / "crawl.db").exists()
+    with pytest.raises(ArgumentError) as error:
+        parse(**arguments(tmp_path))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("CRAWLER_WORKERS", "many"),
-        ("CRAWLER_WORKERS", "-1"),
-        ("CRAWLER_EXTRACTION_TIMEOUT", "0"),
-        ("CRAWLER_EXTRACTION_TIMEOUT", "soon"),
-        ("CRAWLER_EXTRACTION_TIMEOUT", "nan"),
-        ("CRAWLER_EXTRACTION_TIMEOUT", "inf"),
-        ("CRAWLER_OBEY_META_ROBOTS", "perhaps"),
-        ("CRAWLER_OBEY_REL_NOFOLLOW", "perhaps"),
-        ("CRAWLER_SHARED_RUN", "perhaps"),
-        ("DEDUP_MODE", "quick"),
-        ("DEDUP_TABLES", "7"),
-        ("DEDUP_MAX_COMPARED", "-1"),
-        ("DEDUP_MIN_JACCARD", "nan"),
-        ("DEDUP_LOCK_TIMEOUT", "nan"),
-        ("DEDUP_FOLLOW_DUPLICATES", "maybe"),
-    ],
-)
-def test_wrong_setting_is_one_line_and_status_2(name: str, value: str, tmp_path: Path, site: LocalSite) -> None:
-    extensions = {"crawler.runtime.workers.Workers": 100, "crawler.output.progress.Progress": 500}
-    settings = {**NO_NETWORK, "EXTENSIONS": extensions}
-    with pytest.raises(ExitedError) as ended:
-        crawl_site_here(tmp_path / "crawl.db", {**settings, name: value}, url=f"{site.url}/b")
-    assert ended.value.status == 2
-    errors = errors_of(ended.value)
-    assert len(errors) == 1
-    assert value in errors[0]
-    assert name in errors[0]
-
-
-@pytest.mark.parametrize(
-    ("age", "seconds"),
-    [("90s", 90), ("30m", 1_800), ("12h", 43_200), ("7d", 604_800), ("2w", 1_209_600), ("1.5h", 5_400), (" 0s ", 0)],
-)
-def test_max_age_has_units_and_is_a_recrawl(age: str, seconds: float) -> None:
-    arguments = SiteArguments.parse({"url": "http://127.0.0.1/", "max_age": age})
-    assert (arguments.max_age, arguments.recrawl) == (seconds, True)
-
-
+@pytest.mark.slow
 def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tmp_path: Path) -> None:
     database = tmp_path / "crawl.db"
     command = [sys.executable, "-m", "scrapy", "crawl", "site", "-s", f"DEDUP_DATABASE_URL=sqlite:///{database}"]
@@ -544,14 +168,282 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
     assert not database.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("given", "urls"),
+    ("name", "value"),
     [
-        ("localhost:8000", ("http://localhost:8000",)),
-        ("localhost/a,127.0.0.1:80/b,[::1]:8000", ("http://localhost/a,127.0.0.1:80/b,[::1]:8000",)),
-        ("LOCALHOST", ("http://LOCALHOST",)),
-        ("https://localhost:8000/", ("https://localhost:8000/",)),
+        ("CRAWLER_WORKERS", "many"),
+        ("CRAWLER_WORKERS", "-1"),
+        ("CRAWLER_EXTRACTION_TIMEOUT", "0"),
+        ("CRAWLER_EXTRACTION_TIMEOUT", "soon"),
+        ("CRAWLER_EXTRACTION_TIMEOUT", "nan"),
+        ("CRAWLER_EXTRACTION_TIMEOUT", "inf"),
+        ("CRAWLER_SHARED_RUN", "perhaps"),
+        ("CRAWLER_HOST_PATIENCE", "long"),
+        ("CRAWLER_GONE", "forget"),
+        ("CRAWLER_KEEP_VERSIONS", "-1"),
+        ("CRAWLER_KEEP_VERSIONS", "many"),
+        ("CRAWLER_JAVASCRIPT", "perhaps"),
+        ("CRAWLER_OBEY_META_ROBOTS", "perhaps"),
+        ("DEDUP_MODE", "quick"),
+        ("DEDUP_TABLES", "7"),
+        ("DEDUP_MAX_COMPARED", "-1"),
+        ("DEDUP_MIN_JACCARD", "nan"),
+        ("DEDUP_LOCK_TIMEOUT", "nan"),
+        ("DEDUP_LOCK_TIMEOUT", "inf"),
+        ("DEDUP_FOLLOW_DUPLICATES", "maybe"),
     ],
 )
-def test_server_of_this_machine_needs_no_scheme(given: str, urls: tuple[str, ...]) -> None:
-    assert SiteArguments.parse({"url": given}).urls == urls
+def test_wrong_setting_is_one_line_and_status_2(name: str, value: str, tmp_path: Path) -> None:
+    extensions = {"crawler.runtime.workers.Workers": 100, "crawler.output.progress.Progress": 500}
+    settings = {**NO_NETWORK, "EXTENSIONS": extensions}
+    with pytest.raises(ExitedError) as ended:
+        crawl_site_here(tmp_path / "crawl.db", {**settings, name: value}, url="http://127.0.0.1:1/")
+    assert ended.value.status == 2
+    [error] = [record.getMessage() for record in ended.value.outcome.log if record.levelno >= logging.WARNING]
+    assert value in error
+    assert name in error
+
+
+# Crawls
+
+
+@pytest.fixture
+def site() -> Iterator[LocalSite]:
+    pages = {
+        "/": article("front", ["/a", "/b", "/news/1"]),
+        "/a": article("a", ["/a/deep"]),
+        "/a/deep": article("a deep", ["/a/deeper"]),
+        "/a/deeper": article("a deeper"),
+        "/b": article("b"),
+        "/news/1": article("news 1", ["/news/2"]),
+        "/news/2": article("news 2"),
+        "/island": article("island", ["/island/2"]),
+        "/island/2": article("island 2"),
+    }
+    with LocalSite(pages) as site:
+        yield site
+
+
+class Crawling:
+    def __init__(self, database: Path, site: LocalSite) -> None:
+        self.database = database
+        self.site = site
+
+    def __call__(self, **arguments: object) -> Outcome:
+        outcome = crawl_site_here(self.database, **arguments)
+        assert outcome.tracebacks == []
+        return outcome
+
+    @property
+    def kept(self) -> list[str]:
+        """The paths of the stored pages."""
+        rows = ask(f"sqlite:///{self.database}", "SELECT url FROM pages")
+        return sorted(row["url"].removeprefix(self.site.url) for row in rows)
+
+
+@pytest.fixture
+def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
+    return Crawling(tmp_path / "crawl.db", site)
+
+
+def sitemap(*urls: str, of: str = "url") -> bytes:
+    namespace = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    entries = "".join(f"<{of}><loc>\n  {url}\n</loc></{of}>" for url in urls)
+    root = "urlset" if of == "url" else "sitemapindex"
+    return f'<?xml version="1.0"?><{root} xmlns="{namespace}">{entries}</{root}>'.encode()
+
+
+@pytest.mark.slow
+def test_crawl_starts_with_every_url_once_on_several_hosts(crawling: Crawling, site: LocalSite) -> None:
+    crawling(url=f"{site.url}/news/1,{site.other_url}/island,{site.url}/b,{site.url}/b,{site.url}", follow="/[12]$")
+    assert crawling.kept == ["/", "/b", "/news/1", "/news/2", f"{site.other_url}/island", f"{site.other_url}/island/2"]
+    assert (site.hits["/"], site.hits["/b"], site.hits["/a"]) == (1, 1, 0)
+
+
+@pytest.mark.slow
+def test_links_to_other_hosts_are_followed_where_these_are_allowed(crawling: Crawling, site: LocalSite) -> None:
+    site.pages["/b"] = article("b", [f"HTTP://LocalHost:{site.port}/island/2", "http://unreachable.example/"])
+    crawling(url=f"{site.url}/b")
+    assert crawling.kept == ["/b"]
+    crawling(url=f"HTTP://127.0.0.1:{site.port}/b", allowed_domains="127.0.0.1, LOCALHOST")
+    assert [path.rpartition("/")[2] for path in crawling.kept] == ["b", "2"]
+
+
+@pytest.mark.slow
+def test_start_outside_of_allowed_domains_is_skipped_by_name(crawling: Crawling, site: LocalSite) -> None:
+    starts = {"url": f"{site.url}/b,{site.other_url}/a", "sitemap": f"{site.other_url}/map.xml"}
+    outcome = crawling(**starts, allowed_domains="127.0.0.1")
+    assert crawling.kept == ["/b"]
+    for path in ("/a", "/map.xml"):
+        assert f"skipped {site.other_url}{path}: other host (it is none of allowed_domains)" in outcome.messages
+    assert outcome.count("crawler/skipped/other_host") == 2
+
+
+class EveryHost(BaseDownloadHandler):
+    """Answers for all hosts of the world."""
+
+    async def download_request(self, request: Request) -> Response:
+        path = urlsplit(request.url).path
+        if path == "/robots.txt":
+            return Response(request.url, status=404)
+        links = ["/by-path", "http://xn--bcher-kva.example/in-ascii", "http://b\xfccher.example/in-letters"]
+        return HtmlResponse(request.url, body=article(path, links).encode())
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [{"url": "http://b\xfccher.example/"}, {"url": f"{A}/", "allowed_domains": "a.example,B\xdcCHER.example"}],
+)
+def test_international_domain_name_is_fetched_in_both_of_its_forms(arguments: dict[str, str], tmp_path: Path) -> None:
+    handlers = {"DOWNLOAD_HANDLERS": {"http": EveryHost, "https": None}}
+    outcome = crawl_site_here(tmp_path / "crawl.db", handlers, **arguments)
+    assert {"/in-ascii", "/in-letters"} <= {urlsplit(item.url).path for item in outcome.items}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("depth", "kept"), [(0, ["/"]), (2, ["/", "/a", "/a/deep", "/b", "/news/1", "/news/2"])])
+def test_max_depth_is_how_far_from_the_start(depth: int, kept: list[str], crawling: Crawling, site: LocalSite) -> None:
+    crawling(url=f"{site.url}/", max_depth=depth)
+    assert crawling.kept == kept
+    rows = ask(f"sqlite:///{crawling.database}", "SELECT depth FROM pages")
+    assert max(row["depth"] for row in rows) == depth
+    assert sum(site.hits.values()) == len(kept) + 1  # robots.txt
+
+
+# Sitemaps
+
+
+@pytest.mark.slow
+def test_sitemap_alone_starts_a_crawl_as_its_pages_are_start_pages(crawling: Crawling, site: LocalSite) -> None:
+    no_pages = ("http://127.0.0.1:port/", "http://[broken", "", "javascript:alert(1)", "//", f"{site.other_url}/a")
+    site.pages["/map.xml"] = Reply(sitemap(*no_pages, f"{site.url}/island", f"{site.url}/b"), headers=XML)
+    crawling(sitemap=f"{site.url}/map.xml", max_depth=0)
+    assert crawling.kept == ["/b", "/island"]
+    assert site.hits["/a"] == 0
+    crawling(sitemap=f"{site.url}/map.xml")
+    assert crawling.kept == ["/b", "/island", "/island/2"]
+
+
+@pytest.mark.slow
+def test_sitemap_index_leads_to_its_sitemaps_whatever_follow_asks_of_pages(crawling: Crawling, site: LocalSite) -> None:
+    urls = [f"{site.url}/{name}" for name in ("one.xml", "two.xml.gz", "three.xml", "index2.xml", "missing.xml")]
+    site.pages |= {
+        "/index.xml": Reply(sitemap(*urls, of="sitemap"), headers=XML),
+        "/index2.xml": Reply(sitemap(f"{site.url}/index.xml", of="sitemap"), headers=XML),
+        "/one.xml": Reply(sitemap(f"{site.url}/b", f"{site.url}/news/2"), headers=XML),
+        "/two.xml.gz": Reply(
+            gzip.compress(sitemap(f"{site.url}/news/1")), headers={"Content-Type": "application/gzip"}
+        ),
+        "/three.xml": gzipped(sitemap(f"{site.url}/news/3"), "application/xml"),
+        "/news/3": article("news 3"),
+    }
+    outcome = crawling(url=f"{site.url}/a/deeper", sitemap=f"{site.url}/index.xml", follow="/news/", ignore="1$")
+    assert crawling.kept == ["/a/deeper", "/news/2", "/news/3"]
+    assert outcome.count("crawler/skipped/http_404") == 1
+
+
+@pytest.mark.slow
+def test_broken_sitemap_is_named_and_the_crawl_goes_on(crawling: Crawling, site: LocalSite) -> None:
+    site.pages["/map.xml"] = Reply(b"<urlset><url><loc>", headers=XML)
+    site.pages["/map2.xml"] = Reply(b"\x1f\x8bxx", headers=XML)
+    outcome = crawling(url=f"{site.url}/b", sitemap=f"{site.url}/map.xml,{site.url}/map2.xml")
+    assert crawling.kept == ["/b"]
+    assert sum(f"{site.url}/map" in message for message in outcome.messages) >= 2
+
+
+@pytest.mark.slow
+def test_sitemap_auto_reads_those_that_robots_txt_names(crawling: Crawling, site: LocalSite) -> None:
+    robots = f"User-agent: *\nDisallow:\nSitemap: http://[broken\nSitemap: {site.url}/one.xml\nsitemap: /two.xml\n"
+    site.pages |= {
+        "/robots.txt": Reply(robots.encode(), headers={"Content-Type": "text/plain"}),
+        "/one.xml": Reply(sitemap(f"{site.url}/island"), headers=XML),
+        "/two.xml": Reply(sitemap(f"{site.url}/news/2"), headers=XML),
+    }
+    crawling(url=f"{site.url}/b", sitemap="auto")
+    assert crawling.kept == ["/b", "/island", "/island/2", "/news/2"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robots", [None, b"User-agent: *\nDisallow:\n"])
+def test_sitemap_auto_without_any_says_so_and_crawls_the_rest(
+    robots: bytes | None, crawling: Crawling, site: LocalSite
+) -> None:
+    if robots:
+        site.pages["/robots.txt"] = Reply(robots, headers={"Content-Type": "text/plain"})
+    outcome = crawling(url=f"{site.url}/b", sitemap="auto")
+    assert crawling.kept == ["/b"]
+    told = f"{site.url}/robots.txt" + (" names no sitemap on this site" if robots else "")
+    assert any(told in message for message in outcome.messages)
+
+
+# The limit of pages
+
+
+def many_copies(site: LocalSite) -> None:
+    """Make the front page lead to 20 copies of the same three pages and, in between, to 20 pages of their own."""
+    links = []
+    for number in range(20):
+        site.pages[f"/copy/{number}"] = article(f"copy {number % 3}")
+        site.pages[f"/own/{number}"] = article(f"own {number}")
+        links += [f"/copy/{number}", f"/own/{number}"]
+    site.pages["/"] = article("front", links)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1, 23])
+def test_max_pages_is_kept_to_the_page_and_duplicates_do_not_count(
+    limit: int, crawling: Crawling, site: LocalSite
+) -> None:
+    many_copies(site)
+    outcome = crawling(url=f"{site.url}/", max_pages=limit)
+    assert len(crawling.kept) == limit
+    assert outcome.count("dedup/new") == outcome.count("crawler/stored") == limit
+    assert outcome.stats["finish_reason"] == "max_pages"
+
+
+@pytest.mark.slow
+def test_max_pages_fetches_little_for_the_bin(crawling: Crawling, site: LocalSite) -> None:
+    site.pages |= {f"/many/{number}": article(f"many {number}") for number in range(200)}
+    site.pages["/"] = article("front", [f"/many/{number}" for number in range(200)])
+    crawling(url=f"{site.url}/", max_pages=10)
+    assert site.hits.total() - site.hits["/robots.txt"] <= 10 + MOST_IN_VAIN
+
+
+@pytest.mark.slow
+def test_max_pages_above_what_there_is_ends_by_itself(crawling: Crawling, site: LocalSite) -> None:
+    many_copies(site)
+    outcome = crawling(url=f"{site.url}/", max_pages=25)
+    assert len(crawling.kept) == 24
+    assert outcome.stats["finish_reason"] == "finished"
+
+
+@pytest.mark.slow
+def test_max_pages_counts_the_pages_of_this_crawl(crawling: Crawling, site: LocalSite) -> None:
+    many_copies(site)
+    crawling(url=f"{site.url}/", max_pages=5)
+    outcome = crawling(url=f"{site.url}/", max_pages=5)
+    assert outcome.count("item_scraped_count") == 5
+    assert len(crawling.kept) == 5 + outcome.count("dedup/new")
+
+
+@pytest.mark.slow
+def test_max_pages_ends_however_many_items_are_processed_at_once(tmp_path: Path, site: LocalSite) -> None:
+    many_copies(site)
+    settings = {"CONCURRENT_ITEMS": 100, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+    outcome = crawl_site_here(tmp_path / "crawl.db", settings, url=f"{site.url}/", max_pages=7)
+    assert outcome.count("crawler/stored") == 7
+
+
+@pytest.mark.slow
+def test_max_pages_is_exact_with_many_pages_in_flight_in_the_real_command(tmp_path: Path, site: LocalSite) -> None:
+    many_copies(site)
+    settings = {"CRAWLER_WORKERS": 2, "CONCURRENT_REQUESTS_PER_DOMAIN": 32, "CONCURRENT_REQUESTS": 32}
+    result = crawl(tmp_path / "crawl.db", settings, url=f"{site.url}/", max_pages=11)
+    assert result.status == 0
+    assert len(result.pages) == result.summed_up("kept") == 11
+    assert result.summary["stopped"] == "max pages"

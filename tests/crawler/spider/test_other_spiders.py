@@ -71,11 +71,6 @@ def assert_no_crawl_of_a_site(database: Path) -> None:
     assert [name for name in tables(database) if name.startswith(("frontier", "pages", "visits"))] == []
 
 
-def test_crawl_of_a_site_has_tables_of_its_own(site: LocalSite, tmp_path: Path) -> None:
-    crawl_site_here(tmp_path / "crawl.db", url=f"{site.url}/")
-    assert {"frontier", "frontier_runs", "pages", "visits"} <= tables(tmp_path / "crawl.db")
-
-
 def test_fetch_prints_the_page(site: LocalSite, tmp_path: Path) -> None:
     result = scrapy("fetch", "--nolog", f"{site.url}/1", database=tmp_path / "crawl.db")
     assert (result.status, result.stderr) == (0, "")
@@ -158,6 +153,7 @@ def test_site_spider_takes_what_the_project_says_before_its_own(site: LocalSite,
     assert len(rows) == 4
     assert rows[0] == "url"
     assert len(Seen.urls) == 3
+    assert {"frontier", "frontier_runs", "pages", "visits"} <= tables(tmp_path / "crawl.db")
 
 
 class Seen:

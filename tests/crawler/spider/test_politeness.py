@@ -10,14 +10,107 @@ from typing import Any
 
 import pytest
 
-from crawler.pages.extraction import read_robots_header
+from crawler.pages.extraction import Extraction, LinkRules, extract_page, read_directives, read_robots_header
 from settings import default
 from tests.crawling import ROOT, Outcome, ask, crawl, crawl_site_here, environment
-from tests.localsite import HTML, LocalSite, Reply, article
+from tests.localsite import HTML, LocalSite, Page, Reply, article, redirect
 
-pytestmark = pytest.mark.slow
+A = "http://a.example"
 
-TEXT = {"Content-Type": "text/plain"}
+# What a page asks for
+
+
+def extract(page: str, *, obey_nofollow: bool = True) -> Extraction:
+    rules = LinkRules(("a.example",), obey_nofollow=obey_nofollow, robot="neardup")
+    return extract_page(page.encode(), f"{A}/page", rules, with_text=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "noindex", "nofollow"),
+    [
+        ("noindex", True, False),
+        ("nofollow", False, True),
+        ("none", True, True),
+        ("noindex,nofollow", True, True),
+        (" NoIndex , NOFOLLOW ", True, True),
+        ("index, follow", False, False),
+        ("all", False, False),
+        ("noarchive, max-snippet:20", False, False),
+        ("noindexed", False, False),
+        ("", False, False),
+    ],
+)
+def test_directives_are_words_between_commas(content: str, noindex: bool, nofollow: bool) -> None:
+    assert read_directives(content) == (noindex, nofollow)
+    page = extract(article("page", head=f'<meta name="robots" content="{content}">'))
+    assert (page.noindex, page.nofollow) == (noindex, nofollow)
+
+
+@pytest.mark.parametrize(
+    ("head", "directives"),
+    [
+        ('<meta name="ROBOTS" content="none">', (True, True)),
+        ('<meta name="Neardup" content="noindex">', (True, False)),
+        ('<meta name="googlebot" content="none">', (False, False)),
+        ('<meta name="robots" content="noindex"><meta name="robots" content="nofollow">', (True, True)),
+    ],
+)
+def test_meta_elements_for_all_and_for_this_crawler_add_up(head: str, directives: tuple[bool, bool]) -> None:
+    page = extract(article("page", head=head))
+    assert (page.noindex, page.nofollow) == directives
+
+
+@pytest.mark.parametrize(
+    ("values", "directives"),
+    [
+        (["googlebot: noindex, nofollow"], (False, False)),
+        (["googlebot: noindex", "nofollow"], (False, True)),
+        (["noindex", "nofollow"], (True, True)),
+        (["googlebot: noindex, NearDup: nofollow"], (False, True)),
+        (["neardup: noindex, nofollow"], (True, True)),
+        (["max-snippet: 20, noindex"], (True, False)),
+        (["unavailable_after: 25 Jun 2010 15:00:00 PST, none"], (True, True)),
+        (["googlebot: max-snippet: 20, noindex"], (False, False)),
+    ],
+)
+def test_header_names_the_crawler_that_it_is_for(values: list[str], directives: tuple[bool, bool]) -> None:
+    assert read_robots_header(values, "neardup") == directives
+
+
+@pytest.mark.parametrize("relation", ["nofollow", "external nofollow", "NoFollow", "noopener\nnofollow"])
+def test_link_with_rel_nofollow_is_none_unless_another_one_leads_there(relation: str) -> None:
+    link = f'<a rel="{relation}" href="/next">next</a>'
+    assert extract(article("front", foot=link)).links == []
+    assert extract(article("front", ["/next"], foot=link)).links == [f"{A}/next"]
+    assert extract(article("front", foot=link), obey_nofollow=False).links == [f"{A}/next"]
+
+
+@pytest.mark.parametrize(
+    ("href", "target"),
+    [
+        ("/page", "/page"),
+        ("page", "/page"),
+        ("", None),
+        ("#top", "/page"),
+        ("/page#top", "/page"),
+        ("?", "/page"),
+        ("/other", "/other"),
+        ("https://[broken", None),
+        ("javascript:void(0)", None),
+        ("/a\x1b[31m&#x202e;b", "/a[31mb"),
+    ],
+)
+def test_canonical_is_an_absolute_address(href: str, target: str | None) -> None:
+    found = extract(article("page", head=f'<link rel="canonical" href="{href}">')).canonical
+    assert found in ((A + target, f"{A}{target}?") if target else (None,))
+
+
+def test_canonical_is_relative_to_the_base_element() -> None:
+    page = extract(article("page", head='<base href="/archive/"><link rel="canonical" href="story">'))
+    assert page.canonical == f"{A}/archive/story"
+
+
+# Crawls
 
 
 class Crawling:
@@ -30,14 +123,12 @@ class Crawling:
     def __call__(self, settings: Mapping[str, Any] | None = None, **arguments: object) -> Outcome:
         return crawl_site_here(self.database, settings, **{"url": f"{self.site.url}/", **arguments})
 
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        return ask(f"sqlite:///{self.database}", query)
+
     @property
     def kept(self) -> list[str]:
-        rows = ask(f"sqlite:///{self.database}", "SELECT url FROM pages")
-        return sorted(row["url"].removeprefix(self.site.url) for row in rows)
-
-    def column(self, name: str) -> dict[str, Any]:
-        rows = ask(f"sqlite:///{self.database}", f"SELECT url, {name} FROM pages")
-        return {row["url"].removeprefix(self.site.url): row[name] for row in rows}
+        return sorted(row["url"].removeprefix(self.site.url) for row in self.ask("SELECT url FROM pages"))
 
 
 @pytest.fixture
@@ -52,41 +143,30 @@ def crawling(tmp_path: Path, site: LocalSite) -> Crawling:
 
 
 def robots(*lines: str) -> Reply:
-    return Reply("\n".join(lines).encode(), headers=TEXT)
+    return Reply("\n".join(lines).encode(), headers={"Content-Type": "text/plain"})
 
 
 def with_header(body: str, *values: str) -> Reply:
     return Reply(body.encode(), headers=[("Content-Type", HTML), *(("X-Robots-Tag", value) for value in values)])
 
 
-def with_meta(content: str, name: str = "robots") -> str:
-    return article("page", ["/next"], head=f'<meta name="{name}" content="{content}">')
-
-
-# robots.txt
-
-
-@pytest.mark.parametrize("agent", ["*", "neardup", "Neardup"])
-def test_page_that_robots_txt_forbids_is_not_fetched(agent: str, crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {"/robots.txt": robots(f"User-agent: {agent}", "Disallow: /page"), "/page": article("page")}
+@pytest.mark.slow
+def test_robots_txt_is_asked_for_once_and_first_and_obeyed(crawling: Crawling, site: LocalSite) -> None:
+    site.pages |= {
+        "/robots.txt": robots("User-agent: *", "Disallow: /page", "Disallow: /target"),
+        "/": article("front", ["/page", "/moved", "/next"]),
+        "/moved": redirect("/target"),
+    }
     outcome = crawling()
-    assert (crawling.kept, site.hits["/page"]) == (["/"], 0)
-    assert outcome.count("crawler/skipped/robots_txt") == 1
+    assert crawling.kept == ["/", "/next"]
+    assert [asked.path for asked in site.asked[:2]] == ["/robots.txt", "/"]
+    assert site.hits.keys() == {"/robots.txt", "/", "/moved", "/next"}
+    assert site.hits["/robots.txt"] == 1
+    assert outcome.count("crawler/skipped/robots_txt") == 2
     assert any(f"skipped {site.url}/page: robots txt" in message for message in outcome.messages)
 
 
-def test_rules_for_another_crawler_do_not_count(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {"/robots.txt": robots("User-agent: otherbot", "Disallow: /"), "/page": article("page")}
-    crawling()
-    assert crawling.kept == ["/", "/page"]
-
-
-def test_robots_txt_is_asked_for_once_and_before_the_first_page(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = article("page", ["/next"])
-    crawling()
-    assert [asked.path for asked in site.asked] == ["/robots.txt", "/", "/page", "/next"]
-
-
+@pytest.mark.slow
 def test_robots_txt_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
     site.pages |= {"/robots.txt": robots("User-agent: *", "Disallow: /"), "/page": article("page")}
     crawling({"ROBOTSTXT_OBEY": False})
@@ -94,15 +174,7 @@ def test_robots_txt_can_be_switched_off(crawling: Crawling, site: LocalSite) -> 
     assert site.hits["/robots.txt"] == 0
 
 
-def test_target_of_a_redirect_is_checked_too(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {
-        "/robots.txt": robots("User-agent: *", "Disallow: /next"),
-        "/page": Reply(status=302, headers={"Location": "/next"}),
-    }
-    crawling()
-    assert (crawling.kept, site.hits["/next"]) == (["/"], 0)
-
-
+@pytest.mark.slow
 def test_site_that_forbids_everything_ends_with_status_1_and_says_why(tmp_path: Path, site: LocalSite) -> None:
     site.pages["/robots.txt"] = robots("User-agent: *", "Disallow: /")
     result = crawl(tmp_path / "crawl.db", url=f"{site.url}/")
@@ -111,161 +183,84 @@ def test_site_that_forbids_everything_ends_with_status_1_and_says_why(tmp_path: 
     assert result.summed_up("kept") == 0
 
 
-# noindex and nofollow
+# Each leads to a page of its own.
+ASKING: dict[str, tuple[list[str], list[str]]] = {
+    "noindex": (["noindex"], []),
+    "nofollow": (["nofollow"], []),
+    "header-noindex": ([], ["noindex"]),
+    "header-nofollow": ([], ["nofollow"]),
+    "both": (["noindex"], ["nofollow"]),
+    "of-another": ([], ["googlebot: noindex, nofollow"]),
+}
+OBEYED = ["/", "/header-nofollow", "/nofollow", "/of-another"] + [
+    f"/to/{name}" for name in ("header-noindex", "noindex", "of-another")
+]
 
 
-@pytest.mark.parametrize(
-    ("content", "kept"),
-    [
-        ("noindex", ["/", "/next"]),
-        ("nofollow", ["/", "/page"]),
-        ("none", ["/"]),
-        ("noindex,nofollow", ["/"]),
-        (" NoIndex , NOFOLLOW ", ["/"]),
-        ("index, follow", ["/", "/next", "/page"]),
-        ("all", ["/", "/next", "/page"]),
-        ("noarchive, max-snippet:20", ["/", "/next", "/page"]),
-        ("noindexed", ["/", "/next", "/page"]),
-        ("", ["/", "/next", "/page"]),
-    ],
-)
-def test_meta_robots_and_the_header_are_obeyed(
-    content: str, kept: list[str], crawling: Crawling, site: LocalSite
-) -> None:
-    site.pages["/page"] = with_meta(content)
-    crawling()
-    assert crawling.kept == kept
-    site.pages["/page"] = with_header(article("page", ["/next"]), content)
-    crawling.database = crawling.database.with_name("header.db")
-    crawling()
-    assert crawling.kept == kept
+def asking_pages() -> dict[str, Page]:
+    pages: dict[str, Page] = {"/": article("front", [f"/{name}" for name in ASKING])}
+    for name, (metas, headers) in ASKING.items():
+        head = "".join(f'<meta name="robots" content="{content}">' for content in metas)
+        pages[f"/{name}"] = with_header(article(name, [f"/to/{name}"], head=head), *headers)
+        pages[f"/to/{name}"] = article(f"to {name}")
+    return pages
 
 
-def test_page_with_noindex_is_counted_and_named_and_leaves_no_trace_in_the_tables(
+@pytest.mark.slow
+def test_meta_robots_and_the_header_are_obeyed_and_what_is_not_indexed_leaves_no_trace(
     crawling: Crawling, site: LocalSite
 ) -> None:
-    site.pages["/page"] = with_meta("noindex")
+    site.pages |= asking_pages()
     outcome = crawling()
-    assert outcome.count("crawler/skipped/noindex") == 1
-    assert f"skipped {site.url}/page: noindex" in outcome.messages
-    keys = ask(f"sqlite:///{crawling.database}", "SELECT key FROM dedup_documents")
-    assert {row["key"] for row in keys} == {f"{site.url}/", f"{site.url}/next"}
+    assert crawling.kept == sorted(OBEYED)
+    assert outcome.count("crawler/skipped/noindex") == 3
+    assert f"skipped {site.url}/noindex: noindex" in outcome.messages
+    keys = {row["key"].removeprefix(site.url) for row in crawling.ask("SELECT key FROM dedup_documents")}
+    assert keys == set(OBEYED)
 
 
-def test_copy_of_a_page_with_noindex_is_kept(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {"/page": with_meta("noindex"), "/next": article("page")}
+@pytest.mark.slow
+def test_meta_robots_and_the_header_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
+    site.pages |= asking_pages()
+    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
+    assert crawling.kept == sorted(set(site.pages) - {"/next"})
+
+
+@pytest.mark.slow
+def test_copy_of_a_page_with_noindex_is_kept_and_one_that_gets_it_later_is_not_updated(
+    crawling: Crawling, site: LocalSite
+) -> None:
+    noindex = '<meta name="robots" content="noindex">'
+    site.pages |= {"/page": article("page", ["/next"], head=noindex), "/next": article("page")}
     crawling()
     assert crawling.kept == ["/", "/next"]
-
-
-def test_page_that_gets_noindex_later_is_not_updated(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = article("page")
-    crawling()
-    site.pages["/page"] = article("other", head='<meta name="robots" content="noindex">')
+    site.pages["/next"] = article("other", head=noindex)
     outcome = crawling()
-    assert outcome.count("crawler/skipped/noindex") == 1
-    assert outcome.count("dedup/updated") == 0
+    assert (outcome.count("crawler/skipped/noindex"), outcome.count("dedup/updated")) == (2, 0)
 
 
-def test_meta_for_another_crawler_does_not_count(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_meta("none", name="googlebot")
-    crawling()
-    assert crawling.kept == ["/", "/next", "/page"]
-
-
-def test_meta_and_header_for_this_crawler_count(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_header(with_meta("noindex", name="Neardup"), "neardup: nofollow")
-    crawling()
-    assert crawling.kept == ["/"]
-
-
-@pytest.mark.parametrize(
-    ("values", "directives"),
-    [
-        (["googlebot: noindex, nofollow"], (False, False)),
-        (["googlebot: noindex", "nofollow"], (False, True)),
-        (["googlebot: noindex, NearDup: nofollow"], (False, True)),
-        (["neardup: noindex, nofollow"], (True, True)),
-        (["max-snippet: 20, noindex"], (True, False)),
-        (["unavailable_after: 25 Jun 2010 15:00:00 PST, none"], (True, True)),
-        (["googlebot: max-snippet: 20, noindex"], (False, False)),
-    ],
-)
-def test_header_names_the_crawler_that_it_is_for(values: list[str], directives: tuple[bool, bool]) -> None:
-    assert read_robots_header(values, "neardup") == directives
-
-
-def test_name_of_the_meta_element_may_be_in_capitals(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_meta("none", name="ROBOTS")
-    crawling()
-    assert crawling.kept == ["/"]
-
-
-def test_several_meta_elements_add_up(crawling: Crawling, site: LocalSite) -> None:
-    head = '<meta name="robots" content="noindex"><meta name="robots" content="nofollow">'
-    site.pages["/page"] = article("page", ["/next"], head=head)
-    crawling()
-    assert crawling.kept == ["/"]
-
-
-def test_several_headers_add_up(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_header(article("page", ["/next"]), "noindex", "nofollow")
-    crawling()
-    assert crawling.kept == ["/"]
-
-
-def test_header_and_meta_element_add_up(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_header(with_meta("noindex"), "nofollow")
-    crawling()
-    assert crawling.kept == ["/"]
-
-
-def test_header_for_another_crawler_does_not_count(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_header(article("page", ["/next"]), "googlebot: noindex")
-    crawling()
-    assert crawling.kept == ["/", "/next", "/page"]
-
-
-def test_noindex_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_header(with_meta("noindex"), "noindex")
-    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
-    assert crawling.kept == ["/", "/next", "/page"]
-
-
-@pytest.mark.parametrize("by_header", [False, True])
-def test_nofollow_of_a_page_can_be_switched_off(by_header: bool, crawling: Crawling, site: LocalSite) -> None:
-    plain = article("page", ["/next"])
-    site.pages["/page"] = with_header(plain, "nofollow") if by_header else with_meta("nofollow")
-    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
-    assert crawling.kept == ["/", "/next", "/page"]
-
-
-def test_nofollow_of_a_page_is_obeyed_though_that_of_links_is_not(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = with_meta("nofollow")
-    crawling({"CRAWLER_OBEY_REL_NOFOLLOW": False})
-    assert crawling.kept == ["/", "/page"]
-
-
-@pytest.mark.parametrize("relation", ["nofollow", "external nofollow", "NoFollow", "noopener\nnofollow"])
-def test_link_with_rel_nofollow_is_not_followed(relation: str, crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/"] = article("front", foot=f'<a rel="{relation}" href="/next">next</a>')
+@pytest.mark.slow
+def test_rel_nofollow_is_obeyed_and_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
+    site.pages["/"] = article("front", foot='<a rel="nofollow" href="/next">next</a>')
     crawling()
     assert (crawling.kept, site.hits["/next"]) == (["/"], 0)
+    crawling({"CRAWLER_OBEY_META_ROBOTS": False})
+    assert crawling.kept == ["/", "/next"]
 
 
-def test_link_with_rel_nofollow_is_followed_if_another_one_leads_there(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/"] = article("front", ["/next"], foot='<a rel="nofollow" href="/next">next</a>')
+@pytest.mark.slow
+def test_pages_with_a_canonical_are_kept_and_it_is_stored_and_not_fetched(crawling: Crawling, site: LocalSite) -> None:
+    named = {"/one": "/two", "/two": "/one", "/three": "/missing", "/four": "https://origin.example/story"}
+    site.pages = {"/": article("front", named)}
+    site.pages |= {path: article(path, head=f'<link rel="canonical" href="{named[path]}">') for path in named}
     crawling()
-    assert crawling.kept == ["/", "/next"]
+    stored = {row["url"]: row["canonical"] for row in crawling.ask("SELECT url, canonical FROM pages")}
+    absolute = {path: target if "://" in target else site.url + target for path, target in named.items()}
+    assert stored == {f"{site.url}/": None, **{site.url + path: target for path, target in absolute.items()}}
+    assert site.hits["/missing"] == 0
 
 
-def test_rel_nofollow_can_be_switched_off(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/"] = article("front", foot='<a rel="nofollow" href="/next">next</a>')
-    crawling({"CRAWLER_OBEY_REL_NOFOLLOW": False})
-    assert crawling.kept == ["/", "/next"]
-
-
-# who crawls
+# Who crawls
 
 
 def test_user_agent_names_the_program_and_the_contact() -> None:
@@ -281,86 +276,16 @@ def test_user_agent_names_the_program_and_the_contact() -> None:
     assert result.stdout == "neardup/0.1 (+you@example.com)\n"
 
 
-def test_user_agent_is_sent_with_every_request(crawling: Crawling, site: LocalSite) -> None:
+@pytest.mark.slow
+def test_user_agent_is_sent_with_every_request_and_can_be_replaced(crawling: Crawling, site: LocalSite) -> None:
     crawling()
     assert {asked.headers["User-Agent"] for asked in site.asked} == {default.USER_AGENT}
     assert default.USER_AGENT.startswith("neardup/0.1 (+")
-
-
-def test_user_agent_can_be_replaced(crawling: Crawling, site: LocalSite) -> None:
-    crawling({"USER_AGENT": "house-bot (+https://example.com/bot)"}, url=f"{site.url}/next")
+    site.asked.clear()
+    crawling({"USER_AGENT": "house-bot (+https://example.com/bot)"})
     assert {asked.headers["User-Agent"] for asked in site.asked} == {"house-bot (+https://example.com/bot)"}
 
 
 def test_autothrottle_is_on_unless_switched_off() -> None:
     assert default.AUTOTHROTTLE_ENABLED is True
     assert default.ROBOTSTXT_OBEY is True
-
-
-# rel=canonical
-
-
-def canonical(href: str, before: str = "") -> str:
-    return article("page", head=f'{before}<link rel="canonical" href="{href}">')
-
-
-@pytest.mark.parametrize(
-    ("href", "target"),
-    [
-        ("/page", "/page"),
-        ("page", "/page"),
-        ("", None),
-        ("#top", "/page"),
-        ("/page#top", "/page"),
-        ("?", "/page"),
-        ("/other", "/other"),
-        ("https://[broken", None),
-        ("javascript:void(0)", None),
-    ],
-)
-def test_canonical_is_stored_as_an_absolute_address_and_the_page_is_kept(
-    href: str, target: str | None, crawling: Crawling, site: LocalSite
-) -> None:
-    site.pages["/page"] = canonical(href)
-    crawling()
-    assert crawling.kept == ["/", "/page"]
-    stored = crawling.column("canonical")["/page"]
-    assert stored in ((site.url + target, f"{site.url}{target}?") if target else (None,))
-
-
-def test_canonical_of_another_host_is_stored_and_not_fetched(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = canonical("https://origin.example/story")
-    crawling()
-    assert crawling.column("canonical") == {"/": None, "/page": "https://origin.example/story"}
-
-
-def test_canonical_is_relative_to_the_base_element(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = canonical("story", before='<base href="/archive/">')
-    crawling()
-    assert crawling.column("canonical")["/page"] == f"{site.url}/archive/story"
-
-
-def test_pages_that_name_each_other_as_canonical_are_both_kept(crawling: Crawling, site: LocalSite) -> None:
-    site.pages |= {
-        "/": article("front", ["/one", "/two"]),
-        "/one": article("one", head='<link rel="canonical" href="/two">'),
-        "/two": article("two", head='<link rel="canonical" href="/one">'),
-    }
-    crawling()
-    assert crawling.column("canonical") == {"/": None, "/one": f"{site.url}/two", "/two": f"{site.url}/one"}
-
-
-def test_page_whose_canonical_was_never_fetched_is_kept(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = canonical("/missing")
-    crawling()
-    assert crawling.kept == ["/", "/page"]
-    assert site.hits["/missing"] == 0
-
-
-def test_canonical_with_control_characters_is_stored_clean(crawling: Crawling, site: LocalSite) -> None:
-    site.pages["/page"] = canonical("/a\x1b[31m&#x202e;b")
-    crawling()
-    stored = crawling.column("canonical")["/page"]
-    assert stored is not None
-    assert stored.startswith(f"{site.url}/a")
-    assert not set(stored) & {"\x1b", "\u202e"}

@@ -69,8 +69,10 @@ def test_more_addresses_than_the_standard_allows_are_counted() -> None:
     assert (len(sitemap.urls), sitemap.left_out) == (MOST_ENTRIES, 7)
 
 
-@pytest.mark.parametrize("body", ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<"])
-def test_what_is_no_sitemap_is_told(body: str) -> None:
+@pytest.mark.parametrize(
+    "body", ["", " ", "just words", "<html><body>sorry</body></html>", "<a><b/></a>", "<", b"\0\xff", b"\x1f\x8b\x08x"]
+)
+def test_what_is_no_sitemap_is_told(body: str | bytes) -> None:
     with pytest.raises(SitemapError):
         read(body)
 
@@ -80,7 +82,7 @@ def index(*urls: str) -> Reply:
     return Reply(f"<sitemapindex>{body}</sitemapindex>".encode(), headers=XML)
 
 
-@pytest.mark.parametrize("arguments", [{}, {"max_pages": 1}, {"max_depth": 0}], ids=["all", "pages", "depth"])
+@pytest.mark.parametrize("arguments", [{}, {"max_pages": 1, "max_depth": 0}], ids=["all", "limited"])
 def test_sitemaps_that_never_end_do(arguments: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crawler.spider.site.MOST_SITEMAPS", 12)
     pages = {f"/map{number}": index(f"/map{2 * number}", f"/map{2 * number + 1}") for number in range(1, 200)}
@@ -108,9 +110,9 @@ def test_sitemap_of_other_hosts_says_so_in_one_line(tmp_path: Path) -> None:
     assert told in outcome.messages
 
 
-@pytest.mark.parametrize("argument", ["url", "sitemap"])
 @pytest.mark.parametrize(
-    ("feed", "kind"), [(RSS, "application/rss+xml"), (RSS_1, "text/xml"), (ATOM, "application/atom+xml")]
+    ("feed", "kind", "argument"),
+    [(RSS, "application/rss+xml", "url"), (RSS_1, "text/xml", "sitemap"), (ATOM, "application/atom+xml", "url")],
 )
 def test_feed_starts_a_crawl(feed: str, kind: str, argument: str, tmp_path: Path) -> None:
     # Too long for what brings no page.

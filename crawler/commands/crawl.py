@@ -1,0 +1,24 @@
+"""`scrapy crawl`: as Scrapy has it, but a crawl that was stopped by a failure ends with status 1."""
+
+from __future__ import annotations
+
+import argparse
+
+from scrapy import Spider
+from scrapy.commands import crawl
+from scrapy.crawler import Crawler
+
+
+class Command(crawl.Command):
+    """Runs a spider."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawler.failures import has_failed  # noqa: PLC0415 -- Scrapy loads this module for every command
+
+        super().run(args, opts)
+        if has_failed(self._crawler):
+            self.exitcode = 1
+
+    def _create_crawler(self, spidercls: type[Spider] | str) -> Crawler:
+        self._crawler = super()._create_crawler(spidercls)
+        return self._crawler

@@ -1,1 +1,0 @@
-"""What the literature proposes besides the default way; nothing here is loaded unless it is named."""
