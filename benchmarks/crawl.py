@@ -17,8 +17,7 @@ from sqlalchemy import text
 
 from benchmarks.processes import Usage, run_measured
 from benchmarks.site import INDEX, path_of, serve
-from dedup.report.evaluation.labelled import LabelledPair, read_set
-from dedup.report.evaluation.methods import Quality
+from dedup.evaluation import LabelledPair, Quality, read_set
 from dedup.sql.database import Database
 
 PROJECT = Path(__file__).parent.parent

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.published import SCHEMES
 from dedup.corpus.reading.documents import CorpusDocument
 from dedup.corpus.reading.portions import read_documents
-from dedup.report.evaluation.labelled import LabelledDocument, LabelledSet, read_set
-from dedup.report.evaluation.methods import analyse_documents
+from dedup.evaluation import LabelledDocument, LabelledSet, analyse_documents, read_set
 from dedup.signature.batch import Texts, sign_texts
 from dedup.signature.schemes import DEFAULT
 from dedup.signature.schemes import SCHEMES as OWN

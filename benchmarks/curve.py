@@ -16,19 +16,14 @@ from numpy.typing import NDArray
 
 from benchmarks.peers import minhash_of_words
 from benchmarks.quality import sets_in
-from dedup.report.contents import RelatedRow
-from dedup.report.doubt import is_doubtful, order_of_doubt
-from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import AnalysedDocument, Quality, analyse_documents
-from dedup.rules.cautions import Caution
-from dedup.rules.decision import Verdict
-from dedup.rules.lost_text import find_lost
-from dedup.rules.overlap import jaccard, shingles_of
-from dedup.rules.pairwise import PairDecider
-from dedup.rules.settings import RuleSettings
-from dedup.signature.normalise import normalise
+from dedup.evaluation import AnalysedDocument, Quality, analyse_documents, read_set
+from dedup.report.contents import RelatedRow, is_doubtful, order_of_doubt
+from dedup.rules.documents import Verdict
+from dedup.rules.matcher import PairDecider
+from dedup.rules.settings import Caution, RuleSettings
+from dedup.rules.word_comparison import find_lost, jaccard, shingles_of
 from dedup.signature.schemes import DEFAULT
-from dedup.signature.tokens import tokenise
+from dedup.signature.tokens import normalise, tokenise
 
 _THRESHOLDS = np.arange(0.4, 1.0, 0.05).round(2).tolist()
 _NAMED = {"MinHash 128": (0.6, 0.7, 0.8), "exact Jaccard": (0.55, 0.7)}

@@ -18,10 +18,9 @@ from sqlalchemy import create_engine, text
 
 from benchmarks.edited_texts import EDITS, real_texts
 from benchmarks.stored import SETTINGS, Signing, fill, fill_words, key_of, look_up, may_meet
-from crawler.cluster.server import PostgresqlServer, postgresql_server
+from crawler.cluster import PostgresqlServer, postgresql_server
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.decision import Decision
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document
 from dedup.rules.verification import check
 from dedup.signature.signature import Signature
 from dedup.sql.database import Database

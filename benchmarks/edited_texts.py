@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import analyse_documents
+from dedup.evaluation import analyse_documents, read_set
 from dedup.signature.schemes import DEFAULT
 
 EDITS = ("2% of the words", "10% of the words", "trimmed by a fifth", "in a frame", "all but 10%")

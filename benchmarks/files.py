@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from benchmarks.processes import Usage, run_measured
 from benchmarks.texts import english
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.decision import DUPLICATES
-from dedup.rules.documents import Document
+from dedup.rules.documents import DUPLICATES, Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benchmarks.kill_site import Served
-from crawler.cluster.server import PostgresqlServer
-from crawler.cluster.workers import PROJECT, start_worker
+from crawler.cluster import PROJECT, PostgresqlServer, start_worker
 
 DATABASE = "crawl"
 _RUN = "killed"

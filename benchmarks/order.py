@@ -13,16 +13,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+from dedup.evaluation import LabelledPair, LabelledSet, Quality, analyse_documents, read_set
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.report.evaluation.labelled import LabelledPair, LabelledSet, read_set
-from dedup.report.evaluation.methods import Quality, analyse_documents
-from dedup.rules.decision import DUPLICATES
-from dedup.rules.documents import Document
+from dedup.rules.documents import DUPLICATES, Document
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import belongs_to_cluster, check
 from dedup.signature.schemes import find_scheme
-from dedup.signature.signature import Signature, digest
-from dedup.signature.sketch import compare
+from dedup.signature.signature import Signature, compare, digest
 from dedup.sql.schema import documents, verdicts
 
 LARGEST_MOVE = 0.01

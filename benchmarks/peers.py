@@ -12,10 +12,9 @@ from rensa import RMinHash
 from simhash import Simhash
 from trafilatura.deduplication import Simhash as TrafilaturaSimhash
 
-from dedup.report.evaluation.methods import AnalysedDocument
-from dedup.signature.normalise import normalise
+from dedup.evaluation import AnalysedDocument
 from dedup.signature.schemes import DEFAULT
-from dedup.signature.tokens import tokenise
+from dedup.signature.tokens import normalise, tokenise
 
 PERMUTATIONS = 128
 SHINGLE = 3

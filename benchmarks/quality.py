@@ -8,8 +8,7 @@ from typing import Any
 
 from benchmarks.peers import peers
 from dedup.errors import InputError
-from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import (
+from dedup.evaluation import (
     Method,
     Pipeline,
     SetResult,
@@ -17,6 +16,7 @@ from dedup.report.evaluation.methods import (
     as_object,
     comparison,
     pool_results,
+    read_set,
     run_method,
 )
 from dedup.rules.settings import DedupSettings

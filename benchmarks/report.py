@@ -20,7 +20,7 @@ from sqlalchemy import insert
 
 from benchmarks.browser import open_chromium
 from dedup.ledger.document_rows import key_digest
-from dedup.rules.decision import Verdict
+from dedup.rules.documents import Verdict
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
 from dedup.signature.schemes import find_scheme

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, insert, select
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.index.keys import MOST_READ
+from dedup.index import MOST_READ
 from dedup.ledger.key_table import KeyTable, Looked, fill_keys
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import keys_of
 from dedup.signature.deflating import deflate
-from dedup.signature.signature import Signature, digest, make_signature
-from dedup.signature.sketch import BANDS
+from dedup.signature.signature import BANDS, Signature, digest, make_signature
 from dedup.sql.database import Database
 from dedup.sql.schema import documents, fingerprints, to_signed, words
 

@@ -19,8 +19,8 @@ from benchmarks.labelled.records import Template, all_templates, page_of, record
 from benchmarks.labelled.records_data import WorldData
 from dedup import Decision, Verdict, deduplicate, similarity
 from dedup.errors import InputError
-from dedup.rules.cautions import Caution
 from dedup.rules.setting_values import to_word
+from dedup.rules.settings import Caution
 from dedup.signature.extraction import text_of
 
 EVERY = "all"

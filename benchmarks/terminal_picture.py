@@ -13,11 +13,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
+from dedup.console import as_text
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.watching import screen_lines
 from dedup.sql.database import open_existing_database, url_of
-from dedup.terminal import as_text
 
 _COLUMNS, _LINES = 104, 34
 _COMMAND = "scrapy duplicates --watch"

@@ -10,9 +10,8 @@ from typing import Any
 
 from benchmarks.edited_texts import real_texts
 from dedup import deduplicate
-from dedup.report.evaluation.labelled import read_set
-from dedup.report.evaluation.methods import analyse_documents
-from dedup.rules.cautions import Caution
+from dedup.evaluation import analyse_documents, read_set
+from dedup.rules.settings import Caution
 from dedup.signature.schemes import DEFAULT
 
 SIZES = (10, 40, 150, 400)

@@ -17,9 +17,8 @@ from sqlalchemy import text
 from benchmarks.kill_site import edited
 from benchmarks.texts import english
 from benchmarks.workers_site import Hosts, serve
-from crawler.cluster.server import PostgresqlServer, postgresql_server
-from crawler.cluster.workers import start_worker
-from dedup.rules.pairwise import PairDecider
+from crawler.cluster import PostgresqlServer, postgresql_server, start_worker
+from dedup.rules.matcher import PairDecider
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from dedup.sql.database import Database

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import TypeVar
 
-from scrapy.exceptions import DropItem
+from scrapy.crawler import Crawler
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    DropItem,
+    IgnoreRequest,
+    ResponseDataLossError,
+    StopDownload,
+)
+from scrapy.spidermiddlewares.httperror import HttpError
 
 from dedup import Signature
+from dedup.errors import DatabaseError, SettingsError
+from dedup.stage.failures import FAILED, CrawlStopper, refuse_to_start
 
 DESCRIBED = ("title", "author", "date", "language", "description")
 """The fields that are metadata, which are looked for in pages that are kept: they cost as much as the text."""
@@ -171,3 +189,112 @@ class Unseen(DropItem):
 def is_page(kind: str | None) -> bool:
     """Say whether requests of a kind lead to pages."""
     return kind in (PAGE, ARCHIVED, *AGAIN)
+
+
+@contextmanager
+def stopping(stopper: CrawlStopper) -> Iterator[None]:
+    """Let a database error stop the crawl; what comes behind it in the block is not done."""
+    try:
+        yield
+    except DatabaseError as error:
+        stopper.stop(error, "database_error")
+
+
+def has_failed(crawler: Crawler) -> bool:
+    """Say whether a crawl that is over has not succeeded."""
+    return crawler.stats is not None and crawler.stats.get_value(FAILED) is not None
+
+
+N = TypeVar("N", int, float)
+
+
+def read_switch(crawler: Crawler, name: str, *, default: bool) -> bool:
+    """Return whether a setting is on; one that is neither ends the crawl before it begins, see `refuse_to_start`."""
+    try:
+        return crawler.settings.getbool(name, default)
+    except ValueError:
+        refuse_to_start(SettingsError(f"{name} = {crawler.settings.get(name)!r}: expected True or False"))
+
+
+def read_number(crawler: Crawler, name: str, default: N, *, least: int | None = None) -> N:
+    """Return a setting as a number; one that is none ends the crawl before it begins, see `refuse_to_start`.
+
+    Args:
+        crawler: the crawl.
+        name: the setting.
+        default: where it is not given; an int: it is a whole number.
+        least: what it is at least; None: above 0.
+    """
+    value = crawler.settings.get(name)
+    kind = type(default)
+    try:
+        number = default if value is None else kind(value)
+    except (TypeError, ValueError):
+        number = kind(-1)
+    if not (0 < number < math.inf if least is None else number >= least):
+        what = f"{'whole ' if kind is int else ''}number {'above 0' if least is None else f'from {least} up'}"
+        refuse_to_start(SettingsError(f"{name} = {value!r}: expected a {what}"))
+    return number
+
+
+ROBOTS_TXT = "robots_txt"
+
+_REASONS: dict[type[Exception], str] = {
+    StopDownload: "not_html",
+    DownloadTimeoutError: "timed_out",
+    CannotResolveHostError: "host_not_found",
+    DownloadConnectionRefusedError: "connection_refused",
+    DownloadCancelledError: "too_large",
+    ResponseDataLossError: "incomplete",
+    DownloadFailedError: "connection_failed",
+}
+ROBOTS_UNKNOWN = "robots.txt cannot"
+"""How the message of an exception begins where a robots.txt could not be fetched, which is its cause."""
+
+# Words of the messages of the middlewares that refuse a request.
+_IGNORED = {
+    "robots.txt": ROBOTS_TXT,
+    "redirections": "redirect_loop",
+    "offsite": "other_host",
+    "inner address": "inner_address",
+    "exceeded": "too_large",
+    "series": "of_a_series",
+    "damaged record": "damaged_record",
+}
+
+_AWAY = (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+# As OpenSSL and Python say it of those that nobody vouches for, and Twisted of those of another host.
+_BAD_CERTIFICATE = re.compile("certificate.verify.failed|VerificationError", re.IGNORECASE)
+
+
+def has_bad_certificate(error: BaseException) -> bool:
+    """Say whether a request was not made because the host could not show a certificate that holds."""
+    return isinstance(error, DownloadFailedError) and _BAD_CERTIFICATE.search(str(error)) is not None
+
+
+def is_away(error: BaseException) -> bool:
+    """Say whether a request failed since its host is away, as far as anybody can know."""
+    return isinstance(error, _AWAY) and not has_bad_certificate(error)
+
+
+def reason_of(error: BaseException) -> tuple[str, str]:
+    """Return why a request led to no page, and a detail or ""."""
+    if isinstance(error, HttpError):
+        return f"http_{error.response.status}", ""
+    if isinstance(error, IgnoreRequest):
+        message = str(error)
+        if error.__cause__ is not None and message.startswith(ROBOTS_UNKNOWN):
+            return reason_of(error.__cause__)
+        return next((reason for word, reason in _IGNORED.items() if word in message), "ignored"), message
+    if has_bad_certificate(error):
+        return "bad_certificate", ""
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return reason, str(error)
+    return "failed", f"{type(error).__name__}: {error}"

@@ -33,45 +33,44 @@ if TYPE_CHECKING:
 
     from dedup.api import Deduplicator, deduplicate, similarity
     from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, InputError, SettingsError
-    from dedup.index.design import TableDesign
-    from dedup.rules.decision import Decision, Verdict
-    from dedup.rules.pairwise import PairDecision
-    from dedup.rules.rule import Rule
+    from dedup.index import TableDesign
+    from dedup.rules.documents import Decision, Rule, Verdict
+    from dedup.rules.matcher import PairDecision
     from dedup.rules.settings import DedupSettings, Mode, RuleSettings
     from dedup.signature.schemes import Scheme, find_scheme
     from dedup.signature.signature import Signature, make_signature
     from dedup.stage.addon import DedupAddon
-    from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Unchanged
+    from dedup.stage.failures import document_dropped, document_kept
+    from dedup.stage.origins import ExactDuplicate, NearDuplicate, Unchanged
     from dedup.stage.pipelines import NearDuplicatePipeline
-    from dedup.stage.signals import document_dropped, document_kept
     from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware
 
 _MODULES = {
     "DatabaseError": "dedup.errors",
-    "Decision": "dedup.rules.decision",
+    "Decision": "dedup.rules.documents",
     "DedupAddon": "dedup.stage.addon",
     "DedupError": "dedup.errors",
     "DedupSettings": "dedup.rules.settings",
     "Deduplicator": "dedup.api",
     "DuplicateLinksMiddleware": "dedup.stage.spidermiddlewares",
-    "ExactDuplicate": "dedup.stage.dropping",
+    "ExactDuplicate": "dedup.stage.origins",
     "IncompatibleDatabaseError": "dedup.errors",
     "InputError": "dedup.errors",
     "Mode": "dedup.rules.settings",
-    "NearDuplicate": "dedup.stage.dropping",
+    "NearDuplicate": "dedup.stage.origins",
     "NearDuplicatePipeline": "dedup.stage.pipelines",
-    "PairDecision": "dedup.rules.pairwise",
-    "Rule": "dedup.rules.rule",
+    "PairDecision": "dedup.rules.matcher",
+    "Rule": "dedup.rules.documents",
     "RuleSettings": "dedup.rules.settings",
     "Scheme": "dedup.signature.schemes",
     "SettingsError": "dedup.errors",
     "Signature": "dedup.signature.signature",
-    "TableDesign": "dedup.index.design",
-    "Unchanged": "dedup.stage.dropping",
-    "Verdict": "dedup.rules.decision",
+    "TableDesign": "dedup.index",
+    "Unchanged": "dedup.stage.origins",
+    "Verdict": "dedup.rules.documents",
     "deduplicate": "dedup.api",
-    "document_dropped": "dedup.stage.signals",
-    "document_kept": "dedup.stage.signals",
+    "document_dropped": "dedup.stage.failures",
+    "document_kept": "dedup.stage.failures",
     "find_scheme": "dedup.signature.schemes",
     "make_signature": "dedup.signature.signature",
     "similarity": "dedup.api",

@@ -18,15 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from dedup.rules.decision import Decision
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import DedupSettings, RuleSettings, with_changes
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import Signature, make_signature
 from dedup.warming import SIGNATURES, prepare
 
 if TYPE_CHECKING:
-    from dedup.rules.pairwise import PairDecision
+    from dedup.rules.matcher import PairDecision
 
 logger = logging.getLogger("dedup")
 
@@ -100,7 +99,7 @@ def similarity(a: str, b: str, **settings: Any) -> PairDecision:
         SettingsError: a setting has a value that cannot be used.
         TypeError: what is given is no text, or there is no such setting.
     """
-    from dedup.rules.pairwise import PairDecider
+    from dedup.rules.matcher import PairDecider
 
     rules = RuleSettings(**settings)
     for text in (a, b):
@@ -179,7 +178,7 @@ class Deduplicator:
             TypeError: what is given is no text, or no key.
             ValueError: it is closed.
         """
-        from dedup.ledger.runs.listing import name_by_time
+        from dedup.ledger.runs import name_by_time
 
         if self._is_closed:
             raise ValueError("this Deduplicator is closed: make another one")

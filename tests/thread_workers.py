@@ -7,7 +7,7 @@ from typing import Self
 from scrapy import signals
 from scrapy.crawler import Crawler
 
-from crawler.runtime.workers import Workers
+from crawler.runtime import Workers
 from dedup.workers.pool import WorkerPool
 from settings import default, site
 
@@ -25,7 +25,7 @@ class ThreadWorkers(Workers):
 EXTENSIONS: dict[str, int | None] = {
     **default.EXTENSIONS,
     **site.EXTENSIONS,
-    "crawler.runtime.workers.Workers": None,
+    "crawler.runtime.Workers": None,
     "tests.thread_workers.ThreadWorkers": 100,
 }
 """Those of the spider `site`, with a thread; a command line has to name all of them."""

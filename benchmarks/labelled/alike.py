@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from rapidfuzz.distance import Indel
 
-from dedup.rules.overlap import jaccard, shingles_of
+from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 

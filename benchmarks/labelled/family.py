@@ -18,7 +18,7 @@ from benchmarks.labelled.help_pages import docbook_pages, office_functions, offi
 from benchmarks.labelled.man_pages import man_pages
 from benchmarks.labelled.page_sets import Document, PageSet
 from benchmarks.labelled.sets import LabelledWriter, hardest_pairs, make_each
-from dedup.rules.overlap import jaccard, shingles_of
+from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 

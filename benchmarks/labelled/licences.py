@@ -19,7 +19,7 @@ from benchmarks.labelled.framed import add_copies, add_others_in_one_frame
 from benchmarks.labelled.packages import PYPI, Package, read_texts
 from benchmarks.labelled.sets import OTHER, UNDECIDED, LabelledWriter
 from dedup.errors import InputError
-from dedup.rules.overlap import jaccard, shingles_of
+from dedup.rules.word_comparison import jaccard, shingles_of
 
 _PACKAGE = Package(PYPI, "licensedcode-data", "33.0.0rc1")
 _PATTERN = r"src/licensedcode/data/licenses/(.+)\.LICENSE"

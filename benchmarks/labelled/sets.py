@@ -1,4 +1,4 @@
-"""Writing labelled sets, see `dedup.report.evaluation.labelled`, and finding the pairs that are hard to tell."""
+"""Writing labelled sets, see `dedup.evaluation`, and finding the pairs that are hard to tell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dedup.errors import InputError
-from dedup.rules.overlap import shingles_of
+from dedup.rules.word_comparison import shingles_of
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 

@@ -48,7 +48,7 @@ class Command(BaseRunSpiderCommand):
             sys.exit(_WRONG_USE if isinstance(error, SettingsError) else _FAILURE)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawler.failures import has_failed
+        from crawler.page import has_failed
 
         assert self.crawler_process is not None
         assert self.settings is not None
@@ -63,8 +63,8 @@ class Command(BaseRunSpiderCommand):
         """Let settings and arguments be those of the run, but for what was given here."""
         from crawler.frontier.leases import worker_name
         from crawler.frontier.unfinished import find_unfinished
-        from crawler.runs.continuing import choose_run, take_over
-        from dedup.display import counted
+        from crawler.runs import choose_run, take_over
+        from dedup.console import counted
         from dedup.rules.settings import DedupSettings
         from dedup.sql.database import Database, require_file
 

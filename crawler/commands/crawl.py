@@ -13,7 +13,7 @@ class Command(crawl.Command):
     """Runs a spider."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawler.failures import has_failed  # noqa: PLC0415 -- Scrapy loads this module for every command
+        from crawler.page import has_failed  # noqa: PLC0415 -- Scrapy loads this module for every command
 
         super().run(args, opts)
         if has_failed(self._crawler):

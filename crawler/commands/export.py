@@ -63,7 +63,7 @@ class Command(ScrapyCommand):
         self.settings.set("FEEDS", feeds, priority="cmdline")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from dedup.display import plain
+        from dedup.console import plain
         from dedup.errors import DedupError, SettingsError, exit_status
 
         try:
@@ -80,12 +80,11 @@ class Command(ScrapyCommand):
         from scrapy.exceptions import NotConfigured
         from scrapy.statscollectors import StatsCollector
 
-        from crawler.feeds.kept import choose_run
-        from crawler.feeds.writing import Feeds
+        from crawler.feeds import Feeds, choose_run
         from crawler.frontier.unfinished import find_begun
         from crawler.spider.site import SiteSpider
         from crawler.warc.recording import is_warc
-        from dedup.display import counted, plain
+        from dedup.console import counted, plain
         from dedup.errors import SettingsError
         from dedup.sql.database import Database, require_file
         from dedup.stage.project import read_project_settings

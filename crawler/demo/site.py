@@ -3,11 +3,8 @@
 import re
 from xml.sax.saxutils import escape
 
-from crawler.demo.articles import Article, load_articles
-from crawler.demo.copies import build_copies
-from crawler.demo.frames import Link, gazette_page
-from crawler.demo.reply import Reply, html_reply
-from crawler.demo.specials import (
+from crawler.demo.copies import (
+    build_copies,
     calendar_page,
     gb18030_page,
     map_page,
@@ -15,6 +12,7 @@ from crawler.demo.specials import (
     register_page,
     with_session,
 )
+from crawler.demo.frames import Article, Link, Reply, gazette_page, html_reply, load_articles
 
 CALENDAR_PATH = re.compile(r"/calendar/([1-9]\d{3})-(0[1-9]|1[0-2])")
 SESSION_QUERY = re.compile(r"sid=(\w+)")

@@ -5,41 +5,261 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Self, TypeVar, cast
+from typing import NamedTuple, Self, TypeVar, cast
 
 from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
+from scrapy.http import Response
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
+from w3lib.url import canonicalize_url
 
-from crawler.frontier.entries import FrontierSpider, carried, to_entry, to_request
-from crawler.frontier.exchange import Changes, ExchangeResult, LeaveResult, OpenResult, WorkerState
+from crawler.frontier.entries import (
+    Changes,
+    ExchangeResult,
+    FrontierSpider,
+    LeaveResult,
+    OpenResult,
+    TakenUrl,
+    WorkerState,
+    carried,
+    to_entry,
+    to_request,
+)
 from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, worker_name
-from crawler.frontier.pacing import Pacer
-from crawler.frontier.ready import Ready
-from crawler.frontier.returning import MOST_RETURNS, count_returns
-from crawler.frontier.settings import MAX_ATTEMPTS, FrontierSettings
-from crawler.frontier.store import FrontierStore
-from crawler.frontier.tracking import InFlight
+from crawler.frontier.schema import SUSPECT
+from crawler.frontier.store import MAX_ATTEMPTS, FrontierSettings, FrontierStore
 from crawler.frontier.unfinished import find_unfinished, save_options
-from crawler.output.skipping import skip
-from crawler.page import KIND
-from crawler.pages.limit import PageLimitPipeline
+from crawler.output import skip
+from crawler.page import KIND, ROW, UNSETTLED, NotStored, OverLimit
+from crawler.pages.pipeline import PageLimitPipeline
 from crawler.politeness.hosts import Hosts
-from crawler.runs.continuing import UnfinishedRun, name_unfinished
-from crawler.runs.naming import name_of_run
-from crawler.runs.options import RunOptions
-from dedup.display import plain
+from crawler.runs import RunOptions, UnfinishedRun, name_of_run, name_unfinished
+from dedup.console import plain
 from dedup.errors import DedupError
 from dedup.sql.database import Database
 from dedup.stage.failures import CrawlStopper, outages_of, refuse_to_start
+from dedup.stage.origins import Undecided
 from dedup.stage.pipelines import RUN_GOES_ON
+
+PATIENCE = 0.1
+"""Seconds that changes wait for others, so that they share the cost of a transaction."""
+
+_BREATH = 0.01  # for the links of one page, which come one by one
+
+
+class Pacer:
+    """Calls a coroutine function again and again, never twice at once.
+
+    Args:
+        exchange: what is called. It returns for how many seconds it need not be called again
+            unless it is asked for; None ends it all.
+    """
+
+    def __init__(self, exchange: Callable[[], Awaitable[float | None]]) -> None:
+        self._exchange = exchange
+        self._asked = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._is_closing = False
+        self._task = asyncio.create_task(self._run())
+
+    def ask(self, *, urgent: bool) -> None:
+        """Let the function be called soon.
+
+        Args:
+            urgent: whether it shall not wait for more to come.
+        """
+        self._asked.set()
+        if urgent:
+            self._urgent.set()
+
+    async def close(self) -> None:
+        """Wait for the call that is under way; no other follows."""
+        self._is_closing = True
+        self.ask(urgent=True)
+        await self._task
+
+    async def _run(self) -> None:
+        seconds: float | None = 0.0
+        while seconds is not None:
+            await _wait(self._asked, seconds)
+            if not self._urgent.is_set():
+                await _wait(self._urgent, PATIENCE)
+            if not self._is_closing:
+                await asyncio.sleep(_BREATH)
+            if self._is_closing:
+                return
+            self._asked.clear()
+            self._urgent.clear()
+            seconds = await self._exchange()
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
+MOST_RETURNS = 2
+"""How often redirects may lead back to an address; servers that set a cookie do it once, or once for each of two."""
+
+
+def count_returns(request: Request) -> int:
+    """Return how often redirects have led back to the address of a request, in whatever spelling."""
+    before = request.meta.get("redirect_urls")
+    if not before:
+        return 0
+    own = canonicalize_url(request.url)
+    return sum(canonicalize_url(url) == own for url in before)
+
+
+# Their page was neither stored nor dropped: the next crawl of the run has to fetch it again.
+_UNSETTLED = (NotStored, OverLimit, Undecided)
+
+
+class _HeldRequest(NamedTuple):
+    request: Request
+    is_suspect: bool
+    host: str
+
+
+class InFlight:
+    """The requests that were handed to the engine and have not ended.
+
+    The engine holds a request until nothing of it is left to do: it was redirected, or it failed
+    and its errback is through, or the callback has ended, all its requests are in the scheduler and
+    all its items have left the pipelines. That says more than any signal.
+
+    Args:
+        crawler: the crawl.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._rows: dict[int, _HeldRequest] = {}
+        self._kept: set[int] = set()
+        self._unsettled: set[int] = set()
+        crawler.signals.connect(self.item_scraped, signals.item_scraped)
+        crawler.signals.connect(self.item_dropped, signals.item_dropped)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def has_suspect(self) -> bool:
+        """Whether a URL that several processes died with is among them."""
+        return any(row.is_suspect for row in self._rows.values())
+
+    @property
+    def rows(self) -> set[int]:
+        """The rows of these requests, and of those that ended without their page being stored or dropped."""
+        return self._rows.keys() | self._unsettled
+
+    @property
+    def hosts(self) -> Counter[str]:
+        """How many of these requests go to each host."""
+        return Counter(row.host for row in self._rows.values())
+
+    def add(self, taken: TakenUrl, request: Request) -> None:
+        """Remember a request that is handed to the engine now."""
+        self._rows[taken.id] = _HeldRequest(request, taken.attempts >= SUSPECT, taken.host)
+
+    def row_to_retry(self, request: Request) -> int | None:
+        """Return the row that a request is another try of, and let it end here; None if it is of none."""
+        row: int = request.meta.get(ROW, 0)
+        held = self._rows.get(row)
+        if held is None or held.request.url != request.url:
+            return None
+        del self._rows[row]
+        return row
+
+    def take_finished(self) -> list[tuple[int, bool]]:
+        """Return the rows that are done since the last call, and whether their page was kept."""
+        slot = self._crawler.engine._slot if self._crawler.engine else None  # noqa: SLF001 -- there is no public way
+        if slot is None:
+            return []
+        ended = [row for row, held in self._rows.items() if held.request not in slot.inprogress]
+        for row in ended:
+            if self._rows.pop(row).request.meta.get(UNSETTLED):
+                self._unsettled.add(row)
+        # The others stay taken until the crawl ends, so that it does not fetch them again itself.
+        done = [(row, row in self._kept) for row in ended if row not in self._unsettled]
+        self._kept.difference_update(ended)
+        return done
+
+    def item_scraped(self, response: Response | None) -> None:
+        self._note(self._kept, response)
+
+    def item_dropped(self, response: Response | None, exception: BaseException) -> None:
+        if isinstance(exception, _UNSETTLED):
+            self._note(self._unsettled, response)
+
+    def _note(self, rows: set[int], response: Response | None) -> None:
+        row = response.request.meta.get(ROW) if response is not None and response.request is not None else None
+        if row is not None:
+            rows.add(row)
+
+
+class Ready:
+    """URLs in the order in which they were taken.
+
+    Args:
+        turns: whether the host with the fewest requests under way comes first, so that one that
+            is slow does not hold up the others; else the order is kept.
+    """
+
+    def __init__(self, *, turns: bool) -> None:
+        self._turns = turns
+        self._taken: deque[TakenUrl] = deque()
+
+    def __len__(self) -> int:
+        return len(self._taken)
+
+    @property
+    def rows(self) -> set[int]:
+        """Their rows."""
+        return {taken.id for taken in self._taken}
+
+    @property
+    def has_suspect(self) -> bool:
+        """Whether several processes died with one of them."""
+        return any(taken.attempts >= SUSPECT for taken in self._taken)
+
+    def add(self, taken: Iterable[TakenUrl]) -> None:
+        """Put URLs behind the others."""
+        self._taken += taken
+
+    def next(self, under_way: Counter[str]) -> TakenUrl:
+        """Remove a URL and return it; there must be one.
+
+        Args:
+            under_way: how many requests go to each host now.
+        """
+        if not self._turns:
+            return self._taken.popleft()
+        place, _ = min(enumerate(self._taken), key=lambda each: under_way[each[1].host])
+        taken = self._taken[place]
+        del self._taken[place]
+        return taken
+
+    def remove(self, *, rows: Collection[int] = (), hosts: Collection[str] = ()) -> list[int]:
+        """Remove URLs by their rows and their hosts; return the rows."""
+        removed = [taken.id for taken in self._taken if taken.id in rows or taken.host in hosts]
+        if removed:
+            self._taken = deque(taken for taken in self._taken if taken.id not in removed)
+        return removed
+
+    def clear(self) -> None:
+        """Remove all of them."""
+        self._taken.clear()
+
 
 logger = logging.getLogger(__name__)
 

@@ -6,19 +6,56 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from scrapy.crawler import Crawler
 from sqlalchemy import Connection, Row, and_, bindparam, delete, func, insert, or_, select, update
 
-from crawler.frontier import statements
-from crawler.frontier.entries import TakenUrl
-from crawler.frontier.exchange import Changes, ExchangeResult, LeaveResult, OpenResult, WorkerState
-from crawler.frontier.hosts import HostLeases, next_urls
-from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, is_gone
-from crawler.frontier.table import QUEUED_BY_HOST, ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
-from dedup.ledger.runs.rows import register_rows
-from dedup.sql.database import Database, open_tables
-from dedup.sql.engines import insert_into
+from crawler.frontier import schema
+from crawler.frontier.entries import Changes, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
+from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS, HostLeases, is_gone, next_urls
+from crawler.frontier.schema import QUEUED_BY_HOST, ROWS_OF_RUNS, TABLES, State, hosts, options, runs, urls, workers
+from crawler.page import read_switch
+from dedup.errors import SettingsError
+from dedup.ledger.runs import register_rows
+from dedup.sql.database import Database, insert_into, open_tables
+from dedup.stage.failures import read_settings, refuse_to_start
+
+MAX_ATTEMPTS = 5
+"""How many processes may end while a URL is under way before it is given up."""
+
+
+@dataclass(frozen=True)
+class FrontierSettings:
+    """What the frontier is told.
+
+    Attributes:
+        database_url: where its tables are: `CRAWLER_DATABASE_URL`, the database of the pages.
+        lock_timeout: seconds to wait for another writer: `DEDUP_LOCK_TIMEOUT`.
+        run: name of the run: `DEDUP_RUN`; "" for one of its own.
+        is_shared: whether other processes crawl the same run at the same time: `CRAWLER_SHARED_RUN`.
+    """
+
+    database_url: str
+    lock_timeout: float
+    run: str
+    is_shared: bool
+
+    @classmethod
+    def read(cls, crawler: Crawler) -> FrontierSettings:
+        """Read the settings of a crawl.
+
+        Raises:
+            SystemExit: one of them cannot be used; see `refuse_to_start`.
+        """
+        settings = read_settings(crawler)
+        url = crawler.settings.get("CRAWLER_DATABASE_URL") or settings.database_url
+        is_shared = read_switch(crawler, "CRAWLER_SHARED_RUN", default=False)
+        if is_shared and not settings.run:
+            refuse_to_start(SettingsError("CRAWLER_SHARED_RUN needs DEDUP_RUN, the name of the run that is shared"))
+        return cls(url, settings.lock_timeout, settings.run, is_shared)
+
 
 DELETED_AT_ONCE = 10_000
 """Rows that are deleted in one transaction, since others write to the same database."""
@@ -117,14 +154,14 @@ class FrontierStore:
             if not is_over:
                 self._renewal = self._clock() + RENEWAL_SECONDS
                 if not self._living(connection):
-                    connection.execute(statements.UNPARK, self._names)
+                    connection.execute(schema.UNPARK, self._names)
                     if self._hosts is not None:  # a single worker, which knows no hosts, may have begun it
                         self._hosts.open_all(connection)
                 if self._is_shared:
                     self._note_counts(connection, {}, 0)
                 # After an outage all leases have ended, and the others are about to renew theirs.
                 given_up = self._take_back(connection, is_expired=not self._is_shared)
-                rows = connection.execute(statements.COUNTS, self._names)
+                rows = connection.execute(schema.COUNTS, self._names)
                 counts = {state: (count, int(kept)) for state, count, kept in rows}
                 registered = self._kept_elsewhere(connection)
         if is_over:
@@ -167,8 +204,8 @@ class FrontierStore:
             elsewhere = self._kept_elsewhere(connection) if self._is_shared else 0
             if rows:
                 values = {"ids": [row.id for row in rows], "me": self._me, "until": self._clock() + LEASE_SECONDS}
-                connection.execute(statements.TAKE, values)
-            is_left = len(rows) >= limit or any(connection.execute(statements.IS_LEFT, self._names).one())
+                connection.execute(schema.TAKE, values)
+            is_left = len(rows) >= limit or any(connection.execute(schema.IS_LEFT, self._names).one())
         self._kept = kept
         leaving = frozenset() if self._hosts is None else self._hosts.leaving
         taken = [TakenUrl(*row) for row in rows]
@@ -186,12 +223,12 @@ class FrontierStore:
             has_finished = self._has_finished(connection)
             if not has_finished:
                 self._write(connection, changes, worker)
-                connection.execute(statements.RELEASE, self._names)
+                connection.execute(schema.RELEASE, self._names)
                 if self._hosts is not None:
                     self._hosts.free_all(connection, self._clock(), worker)
-            counted = connection.execute(statements.COUNT_PARKED, self._names)
+            counted = connection.execute(schema.COUNT_PARKED, self._names)
             parked = {host: int(count) for host, count in counted}
-            is_left = any(connection.execute(statements.IS_LEFT, self._names).one()) or bool(parked)
+            is_left = any(connection.execute(schema.IS_LEFT, self._names).one()) or bool(parked)
             connection.execute(_ME.values(lease_until=None), self._names)
             is_end = is_finished and not is_left
             if not has_finished and is_end:
@@ -214,9 +251,9 @@ class FrontierStore:
 
     def count_left(self) -> int:
         """Return how many URLs of the run are queued, taken or parked, by whomever."""
-        left = or_(*map(statements.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
+        left = or_(*map(schema.is_in, (State.QUEUED, State.TAKEN, State.PARKED)))
         with self._database.read() as connection:
-            query = select(func.count()).select_from(urls).where(statements.OF_RUN, left)
+            query = select(func.count()).select_from(urls).where(schema.OF_RUN, left)
             return int(connection.execute(query, {"run": self._run}).scalar_one())
 
     def forget(self) -> None:
@@ -271,15 +308,15 @@ class FrontierStore:
         if changes.again:
             names = ("row", "new_priority", "new_meta")
             rows = [{**dict(zip(names, row, strict=True)), "me": self._me} for row in changes.again]
-            connection.execute(statements.REQUEUE, rows)
+            connection.execute(schema.REQUEUE, rows)
         if changes.back:
             self._put_back(connection, changes.back)
         if changes.done:
-            connection.execute(statements.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
+            connection.execute(schema.FINISH, [{"row": row, "was_kept": int(kept)} for row, kept in changes.done])
         if new_ones := parked if worker.is_after_outage else parked - self._parked:
-            connection.execute(statements.PARK, {"run": self._run, "parked": list(new_ones)})
+            connection.execute(schema.PARK, {"run": self._run, "parked": list(new_ones)})
         if parked and (rows_back := [*changes.back, *(row for row, _, _ in changes.again)]):
-            connection.execute(statements.PARK_ROWS, {"run": self._run, "parked": list(parked), "ids": rows_back})
+            connection.execute(schema.PARK_ROWS, {"run": self._run, "parked": list(parked), "ids": rows_back})
         self._parked = parked
         if self._hosts is not None:
             self._hosts.open(connection, added)
@@ -294,7 +331,7 @@ class FrontierStore:
         connection.execute(self._say, {**row, "lease_until": until})
 
     def _put_back(self, connection: Connection, rows: Sequence[int]) -> None:
-        connection.execute(statements.PUT_BACK, [{"row": row, "me": self._me} for row in rows])
+        connection.execute(schema.PUT_BACK, [{"row": row, "me": self._me} for row in rows])
 
     def _compare(self, connection: Connection, worker: WorkerState) -> tuple[Counter[str], frozenset[int]]:
         """Put back what is this worker's without its knowledge; return what it holds by host, and what it has lost.
@@ -303,7 +340,7 @@ class FrontierStore:
         """
         if not (self._is_shared or worker.is_after_outage):
             return Counter(), frozenset()
-        mine = {row.id: row.host for row in connection.execute(statements.MY_ROWS, self._names)}
+        mine = {row.id: row.host for row in connection.execute(schema.MY_ROWS, self._names)}
         unknown = [row for row in mine if row not in worker.held]
         if unknown:
             self._put_back(connection, unknown)
@@ -313,8 +350,8 @@ class FrontierStore:
         if not limit:
             return []
         values = {"run": self._run, "but": list(worker.pauses)}
-        rows = list(connection.execute(statements.NEXT, {**values, "limit": limit}))
-        return rows if worker.has_suspect else [*connection.execute(statements.NEXT_SUSPECT, values), *rows]
+        rows = list(connection.execute(schema.NEXT, {**values, "limit": limit}))
+        return rows if worker.has_suspect else [*connection.execute(schema.NEXT_SUSPECT, values), *rows]
 
     def _next_of_hosts(
         self, connection: Connection, leases: HostLeases, limit: int, held: Counter[str], worker: WorkerState
@@ -326,7 +363,7 @@ class FrontierStore:
             return [], delays
         rows = next_urls(connection, self._run, names, limit, held)
         if not worker.has_suspect:
-            rows = [*connection.execute(statements.NEXT_SUSPECT_OF, {"run": self._run, "hosts": names}), *rows]
+            rows = [*connection.execute(schema.NEXT_SUSPECT_OF, {"run": self._run, "hosts": names}), *rows]
         return rows, delays
 
     def _keep_leases(self, connection: Connection, worker: WorkerState) -> list[str]:
@@ -334,7 +371,7 @@ class FrontierStore:
         given_up: list[str] = []
         is_due = self._clock() >= self._renewal
         if is_due or (self._is_shared and worker.is_after_outage):
-            connection.execute(statements.RENEW, {**self._names, "until": self._clock() + LEASE_SECONDS})
+            connection.execute(schema.RENEW, {**self._names, "until": self._clock() + LEASE_SECONDS})
         if is_due:
             self._renewal = self._clock() + RENEWAL_SECONDS
             given_up = self._take_back(connection)
@@ -363,15 +400,15 @@ class FrontierStore:
             connection: inside a writing transaction.
             is_expired: whether the end of a lease counts as the end of its worker.
         """
-        others = connection.execute(select(urls.c.worker).where(statements.OF_OTHERS).distinct(), self._names).scalars()
+        others = connection.execute(select(urls.c.worker).where(schema.OF_OTHERS).distinct(), self._names).scalars()
         ended = [worker for worker in others if self._has_ended(worker, self._me)]
         latest = self._clock() if is_expired else 0.0
-        lost = and_(statements.OF_OTHERS, or_(urls.c.lease_until < latest, urls.c.worker.in_(ended)))
+        lost = and_(schema.OF_OTHERS, or_(urls.c.lease_until < latest, urls.c.worker.in_(ended)))
         is_last = urls.c.attempts + 1 >= self._most_attempts
         given_up = list(connection.execute(select(urls.c.url).where(lost, is_last), self._names).scalars())
         for condition, state in ((is_last, State.FAILED), (~is_last, State.QUEUED)):
             change = update(urls).where(lost, condition)
-            change = change.values(state=state.value, attempts=urls.c.attempts + 1, **statements.FREE)
+            change = change.values(state=state.value, attempts=urls.c.attempts + 1, **schema.FREE)
             connection.execute(change, self._names)
         if self._hosts is not None:
             rows = connection.execute(_WORKERS, self._names).all()

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, inspect, select
 
-from crawler.frontier import statements
+from crawler.frontier import schema
 from crawler.frontier.leases import is_gone
-from crawler.frontier.table import State, options, runs, urls
-from crawler.runs.continuing import UnfinishedRun
+from crawler.frontier.schema import State, options, runs, urls
+from crawler.runs import UnfinishedRun
 from dedup.sql.database import Database
 
 
@@ -88,12 +88,10 @@ def find_begun(database: Database, run: str) -> Begun | None:
 
 def _read(connection: Connection, row: Row[Any, Any, Any], has_ended: Callable[[str], bool]) -> UnfinishedRun:
     of_run = {"run": row.id}
-    counts = {state: (count, kept) for state, count, kept in connection.execute(statements.COUNTS, of_run)}
+    counts = {state: (count, kept) for state, count, kept in connection.execute(schema.COUNTS, of_run)}
     left = sum(counts.get(state.value, (0, 0))[0] for state in (State.QUEUED, State.TAKEN, State.PARKED))
     _, kept = counts.get(State.DONE.value, (0, 0))
-    leased = select(urls.c.worker).where(
-        statements.OF_RUN, statements.is_in(State.TAKEN), urls.c.lease_until >= time.time()
-    )
+    leased = select(urls.c.worker).where(schema.OF_RUN, schema.is_in(State.TAKEN), urls.c.lease_until >= time.time())
     workers = connection.execute(leased.distinct(), of_run).scalars()
     is_under_way = any(not has_ended(worker) for worker in workers)
     return UnfinishedRun(row.name, row.options, int(kept), left, is_under_way)

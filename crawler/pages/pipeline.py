@@ -9,28 +9,98 @@ from typing import Any, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 
-from crawler.failures import stopping
-from crawler.page import DESCRIBED, NOT_STORED, NotStored, Page, Unseen
+from crawler.page import DESCRIBED, NOT_STORED, NotStored, OverLimit, Page, Unseen, read_number, stopping
 from crawler.pages.extraction import Description, describe_page
 from crawler.pages.revisits import Gone, Revisits
 from crawler.pages.store import KEPT_VERSIONS, PageStore, Settled
 from crawler.pages.visits import Visit
-from crawler.runs.naming import name_of_run
-from crawler.runtime.workers import Workers
-from crawler.switches import read_number
+from crawler.runs import name_of_run
+from crawler.runtime import Workers
 from crawler.warc.recording import RecordingMiddleware
 from dedup.errors import DatabaseError, DedupError
-from dedup.rules.decision import Decision
+from dedup.rules.documents import Decision
 from dedup.rules.settings import DedupSettings
 from dedup.signature.deflating import deflate
-from dedup.signature.normalise import clean
+from dedup.signature.tokens import clean
 from dedup.sql.database import Database
-from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
-from dedup.stage.dropping import ExactDuplicate, NearDuplicate, Replaced, Unchanged
 from dedup.stage.failures import CrawlStopper, outages_of, read_settings, refuse_to_start
+from dedup.stage.origins import ExactDuplicate, NearDuplicate, Replaced, Unchanged
+from dedup.stage.passed import BATCH_PATIENCE, MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
+
+
+class PageLimitPipeline:
+    """Item pipeline, before deduplication: ends the crawl once `max_pages` pages are kept.
+
+    Where workers share a run, each keeps to it by itself, and some more may be kept. Duplicates do not count, so a page
+    may only be looked at while it would still fit if it and all that are being looked at were kept; the others wait.
+    """
+
+    def __init__(self, crawler: Crawler, limit: int) -> None:
+        self._crawler = crawler
+        self._limit = limit
+        self._kept = 0
+        self._under_way = 0
+        self._changed = asyncio.Condition()
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        arguments = getattr(crawler.spider, "arguments", None)
+        if arguments is None or arguments.max_pages is None:
+            raise NotConfigured
+        pipeline = cls(crawler, arguments.max_pages)
+        crawler.signals.connect(pipeline.item_scraped, signals.item_scraped)
+        crawler.signals.connect(pipeline.item_dropped, signals.item_dropped)
+        crawler.signals.connect(pipeline.item_error, signals.item_error)
+        return pipeline
+
+    async def process_item(self, item: Any) -> Any:
+        async with self._changed:
+            while self._kept < self._left <= self._kept + self._under_way:
+                await self._changed.wait()
+            if self._kept >= self._left:
+                self._end()
+                raise OverLimit(f"{self._limit} pages are kept", log_level="DEBUG")
+            self._under_way += 1
+        return item
+
+    async def item_scraped(self) -> None:
+        await self._settle(kept=1)
+        if self._kept == self._left:
+            self._end()
+
+    async def item_dropped(self, exception: BaseException) -> None:
+        if not isinstance(exception, OverLimit):
+            await self._settle(kept=0)
+
+    async def item_error(self) -> None:
+        await self._settle(kept=0)
+
+    @property
+    def remaining(self) -> int:
+        """How many more pages may be kept."""
+        return max(0, self._left - self._kept)
+
+    @property
+    def _left(self) -> int:
+        # What another process has kept counts, where this one goes on with its run.
+        return self._limit - int(self._crawler.stats.get_value("frontier/kept_before", 0))
+
+    def _end(self) -> None:
+        if self._closing is None:
+            # Closing waits for all items, this one too.
+            self._closing = asyncio.create_task(self._crawler.engine.close_spider_async(reason="max_pages"))
+
+    async def _settle(self, kept: int) -> None:
+        async with self._changed:
+            self._under_way -= 1
+            self._kept += kept
+            self._changed.notify_all()
+
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +114,7 @@ class StoragePipeline:
     - Metadata cost as much as the text, so only pages that are kept pay for them.
     - A page that is unchanged and stored already is not described again; text and metadata come
       from the database, so that feeds are complete.
-    - A stored page that has become a duplicate is taken away; see `crawler.pages.versions`.
+    - A stored page that has become a duplicate is taken away; see `crawler.pages.visits`.
     - Every page that was seen, kept or dropped, has a row of the table `visits`.
     - A page that is a better copy takes the place of those that it replaces. Where a duplicate has shown two
       clusters to be one, the copies of one of them are taken away.

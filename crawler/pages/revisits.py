@@ -9,15 +9,14 @@ from enum import StrEnum
 
 from scrapy.crawler import Crawler
 
-from crawler.failures import stopping
+from crawler.page import stopping
 from crawler.pages.store import PageStore
-from crawler.pages.versions import Reason
-from crawler.pages.visits import Target, Visit
-from crawler.runs.naming import name_of_run
+from crawler.pages.visits import Reason, Target, Visit
+from crawler.runs import name_of_run
 from dedup.errors import SettingsError
-from dedup.signature.normalise import clean
-from dedup.stage.batching import MicroBatcher
+from dedup.signature.tokens import clean
 from dedup.stage.failures import CrawlStopper, refuse_to_start
+from dedup.stage.passed import MicroBatcher
 from dedup.stage.pipelines import NearDuplicatePipeline
 
 logger = logging.getLogger(__name__)

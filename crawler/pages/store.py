@@ -13,14 +13,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection, bindparam, select, update
 
 from crawler.pages import visits
-from crawler.pages.tables import pages
-from crawler.pages.versions import Reason, Versions
-from crawler.pages.visits import ROWS_OF_RUNS, TABLES, Target, Visit
+from crawler.pages.visits import ROWS_OF_RUNS, TABLES, Reason, Target, Versions, Visit, pages
 from dedup.ledger.document_rows import key_digest
-from dedup.ledger.runs.rows import register_rows
-from dedup.sql.database import Database, open_tables
-from dedup.sql.engines import insert_into
-from dedup.sql.outages import Outages
+from dedup.ledger.runs import register_rows
+from dedup.sql.database import Database, Outages, insert_into, open_tables
 
 P = ParamSpec("P")
 R = TypeVar("R")

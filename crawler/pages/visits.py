@@ -2,32 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from enum import Enum
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
     Connection,
+    DateTime,
     Float,
     Index,
     Integer,
     LargeBinary,
+    MetaData,
     Table,
     Text,
     and_,
     bindparam,
+    delete,
+    insert,
+    literal,
     or_,
     select,
     update,
 )
 
-from crawler.pages.tables import metadata, pages
 from dedup.ledger.document_rows import key_digest
-from dedup.ledger.runs.rows import RowsOfRuns
-from dedup.sql.database import TableSet
-from dedup.sql.engines import insert_into
+from dedup.ledger.runs import RowsOfRuns
+from dedup.sql.database import TableSet, insert_into
 from dedup.sql.schema import Id
+
+metadata = MetaData()
+
+
+def _contents() -> list[Column[object]]:
+    return [
+        Column("url", Text, nullable=False),
+        Column("canonical", Text),
+        Column("title", Text),
+        Column("author", Text),
+        Column("date", Text),
+        Column("language", Text),
+        Column("description", Text),
+        Column("text", Text, nullable=False),
+        Column("html", LargeBinary, nullable=False),
+        Column("problem", Text),
+        Column("fetched", DateTime(timezone=True), nullable=False),
+        Column("depth", Integer, nullable=False),
+        Column("referrer", Text),
+        Column("run", Text),
+        Column("gone", DateTime(timezone=True)),
+    ]
+
+
+pages = Table(
+    "pages",
+    metadata,
+    Column("id", Id, primary_key=True),
+    # URLs can be longer than an index allows.
+    Column("url_digest", LargeBinary(16), nullable=False, unique=True),
+    *_contents(),
+    comment="one row a kept page, its latest version; html is compressed by zlib; times are UTC; "
+    "gone: since when it is not there any more",
+)
+Index("pages_run", pages.c.run)
+
+page_versions = Table(
+    "page_versions",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("url_digest", LargeBinary(16), nullable=False),
+    *_contents(),
+    Column("reason", Text, nullable=False),
+    Column("replaced", DateTime(timezone=True), nullable=False),
+    comment="what pages held before; reason: updated, duplicate, gone, moved; replaced: when it left pages",
+)
+Index("page_versions_url", page_versions.c.url_digest, page_versions.c.id)
+
+
+class Reason(StrEnum):
+    """Why a version is not the stored one any more."""
+
+    UPDATED = "updated"
+    DUPLICATE = "duplicate"
+    GONE = "gone"
+    MOVED = "moved"
+
+
+_COPIED = [column.name for column in pages.c if column.name != "id"]
+_OF_PAGE = pages.c.url_digest == bindparam("digest")
+_COLUMNS = [*_COPIED, "reason", "replaced"]
+
+
+class Versions:
+    """Keeps the last versions of each page.
+
+    Args:
+        most: how many of one page are kept; 0: none.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        version = select(
+            *(pages.c[name] for name in _COPIED),
+            bindparam("reason", type_=page_versions.c.reason.type),
+            bindparam("now", type_=page_versions.c.replaced.type),
+        ).where(_OF_PAGE)
+        another_text = pages.c.text != bindparam("new_text")
+        self._keep = insert(page_versions).from_select(_COLUMNS, version)
+        self._keep_if_changed = insert(page_versions).from_select(_COLUMNS, version.where(another_text))
+        of_page = page_versions.c.url_digest == bindparam("digest")
+        latest_too_many = (
+            select(page_versions.c.id)
+            .where(of_page)
+            .order_by(page_versions.c.id.desc())
+            .offset(literal(most))
+            .limit(1)
+            .scalar_subquery()
+        )
+        self._forget = delete(page_versions).where(of_page, page_versions.c.id <= latest_too_many)
+        self._remove = delete(pages).where(_OF_PAGE)
+
+    def keep_changed(self, connection: Connection, new: Sequence[Mapping[str, Any]]) -> None:
+        """Keep the stored versions of pages whose text will be another.
+
+        Args:
+            connection: inside a writing transaction.
+            new: the rows of `pages` that will replace them.
+        """
+        rows = [{"digest": row["url_digest"], "new_text": row["text"]} for row in new]
+        self._copy(connection, self._keep_if_changed, rows, Reason.UPDATED)
+
+    def take_away(self, connection: Connection, digests: Sequence[bytes], reason: Reason) -> None:
+        """Remove pages, by the digests of their URLs, from the stored ones; what they held is kept as a version."""
+        rows = [{"digest": digest} for digest in digests]
+        self._copy(connection, self._keep, rows, reason)
+        connection.execute(self._remove, rows)
+
+    def _copy(self, connection: Connection, statement: Any, rows: list[dict[str, Any]], reason: Reason) -> None:
+        if not self._most or not rows:
+            return
+        now = datetime.now(UTC)
+        connection.execute(statement, [{**row, "reason": reason.value, "now": now} for row in rows])
+        connection.execute(self._forget, [{"digest": row["digest"]} for row in rows])
 
 
 class Target(Enum):

@@ -12,7 +12,7 @@ from scrapy import Request
 
 from crawler.pages.extraction import ascii_host
 from dedup.errors import SettingsError
-from dedup.rules.memory import SECONDS
+from dedup.rules.scope import SECONDS
 
 NAMES = (
     "url",

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import AsyncIterator
+from hashlib import blake2b
 from typing import Self
 from urllib.parse import urljoin
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import NotConfigured, StopDownload
 from scrapy.http import HtmlResponse, Response
 from scrapy.http.headers import Headers
+from scrapy.utils.request import RequestFingerprinter
 from w3lib.url import safe_url_string
 
-from crawler.page import KIND, LAST_VISIT, PAGE, is_page
+from crawler.frontier.scheduler import count_returns
+from crawler.page import AGAIN, KIND, LAST_VISIT, PAGE, is_page
+from crawler.pages.extraction import LinkRules
 from crawler.pages.pipeline import StoragePipeline
 from crawler.pages.revisits import Revisits
 from crawler.pages.visits import Visit
@@ -148,3 +153,134 @@ def _moved_from(request: Request) -> list[str]:
 def _read(headers: Headers, name: str) -> str | None:
     value = (headers.get(name) or b"").decode("latin-1").strip()
     return value if value and value.isascii() and value.isprintable() and len(value) <= _MAX_VALIDATOR else None
+
+
+class RevisitPlan:
+    """The pages that the database knows and that are in the scope of a crawl.
+
+    Args:
+        crawler: the crawl.
+        arguments: what it was asked for.
+        rules: which addresses it may fetch.
+    """
+
+    def __init__(self, crawler: Crawler, arguments: SiteArguments, rules: LinkRules) -> None:
+        self._crawler = crawler
+        self._arguments = arguments
+        self._rules = rules
+        self._round = 0
+        self._last_undecided = 0
+
+    @property
+    def revisits(self) -> Revisits | None:
+        """What the database knows; None in a crawl that stores no pages."""
+        return StoragePipeline.revisits_of(self._crawler)
+
+    async def find_due(self) -> AsyncIterator[Visit]:
+        """Yield the pages that a re-crawl visits again: all, or those older than `max_age`."""
+        if self.revisits is None or not self._arguments.recrawl:
+            return
+        async for visit in self.revisits.find_known(time.time() - (self._arguments.max_age or 0)):
+            if self._is_wanted(visit):
+                yield visit
+
+    def find_undecided(self) -> tuple[str, list[Visit]]:
+        """Return pages that have to be fetched once more before the crawl is over.
+
+        What was a copy of a page that has changed or is gone would be stored nowhere, if it was
+        visited before that was known, or is too young for a visit. What another visit does not
+        settle is tried twice more. To be called when nothing else is left to do.
+
+        Returns:
+            The kind of request to make, and some of the pages; none when there are no more.
+        """
+        wanted: list[Visit] = []
+        kind = ""
+        while not wanted and self.revisits is not None and self._round < len(AGAIN):
+            kind = AGAIN[self._round]
+            # A page that another crawl has left undecided may be of no interest to this one.
+            of_this_run = not self._arguments.recrawl
+            self._last_undecided, visits = self.revisits.find_undecided(self._last_undecided, of_this_run=of_this_run)
+            if not self._last_undecided:
+                self._round += 1
+            wanted = [visit for visit in visits if self._is_wanted(visit)]
+        return kind, wanted
+
+    async def note_gone(self, urls: list[str]) -> None:
+        """Do with pages that are gone what `CRAWLER_GONE` says."""
+        if self.revisits is not None:
+            await self.revisits.note_gone(urls)
+
+    async def prepare_moving(self, response: Response) -> None:
+        """Let the index forget what has moved to a page, before that is decided."""
+        # Others are looked at once they are settled; only for pages that are decided again this makes a difference.
+        is_decided_again = self._arguments.recrawl and NOT_MODIFIED not in response.flags
+        if self.revisits is not None and (is_decided_again or "redirect_urls" in response.meta):
+            await self.revisits.prepare_moving(response.url)
+
+    def _is_wanted(self, visit: Visit) -> bool:
+        most = self._arguments.max_depth
+        return self._rules.allow(visit.url) and (most is None or visit.depth <= most)
+
+
+# Smaller ones are fetched whole: their status tells more than their type.
+_STOP_ABOVE_BYTES = 65_536
+_FIRST_ERROR = 400
+
+
+class BreakingOffMiddleware:
+    """Downloader middleware: a film, an archive and the like are broken off once their headers are here.
+
+    Of an error, whose length is not known, the status goes on, so that it is tried again and told as any error is.
+    It has to be closer to the downloader than Scrapy's middleware that retries.
+    """
+
+    def __init__(self, arguments: SiteArguments) -> None:
+        self._arguments = arguments
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        arguments = getattr(crawler.spider, "arguments", None)
+        if arguments is None:
+            raise NotConfigured
+        middleware = cls(arguments)
+        crawler.signals.connect(middleware.headers_received, signals.headers_received)
+        return middleware
+
+    def headers_received(self, headers: Headers, body_length: object, request: Request) -> None:
+        """Handle the signal.
+
+        Raises:
+            StopDownload: it is neither HTML nor a feed that the crawl starts with, and large or of unknown length.
+        """
+        if not is_page(request.meta.get(KIND)) or b"Location" in headers:
+            return
+        content_type = (headers.get("Content-Type") or b"text/html").lower()
+        # An unknown length comes as None or as a string.
+        is_small = isinstance(body_length, int) and body_length <= _STOP_ABOVE_BYTES
+        may_be_feed = b"xml" in content_type and self._arguments.is_start(request)
+        if b"html" not in content_type and not is_small and not may_be_feed:
+            raise StopDownload(fail=True)
+
+    def process_exception(self, request: Request, exception: Exception) -> Response | None:
+        response = exception.response if isinstance(exception, StopDownload) else None
+        if response is None or response.status < _FIRST_ERROR:
+            return None
+        # Nothing is there to be decoded.
+        headers = response.headers.copy()
+        headers.pop("Content-Encoding", None)
+        return response.replace(headers=headers, body=b"", request=request)
+
+
+class KindFingerprinter(RequestFingerprinter):
+    """Tells a page that is fetched once more from the same page before, so that it is not passed over as known.
+
+    So it is where a page is left undecided, and where redirects lead back to an address.
+    """
+
+    def fingerprint(self, request: Request) -> bytes:
+        fingerprint = super().fingerprint(request)
+        kind = request.meta.get(KIND)
+        returns = count_returns(request)
+        told = (kind if kind in AGAIN else "") + (f"returned {returns}" if returns else "")
+        return blake2b(fingerprint + told.encode(), digest_size=len(fingerprint)).digest() if told else fingerprint

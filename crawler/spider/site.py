@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from importlib import import_module
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import urljoin, urlsplit
 
@@ -14,25 +16,41 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import HtmlResponse, Response, XmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
-from scrapy.settings import BaseSettings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.misc import load_object
 from twisted.python.failure import Failure
 
-from crawler.output.progress import Progress
-from crawler.output.skipping import skip
-from crawler.page import ARCHIVED, KIND, LAST_VISIT, PAGE, PLACE, ROBOTS, SITEMAP, Page, is_page
-from crawler.pages.charsets import content_type_of
-from crawler.pages.extraction import Extraction, LinkRules, extract_page, host_and_port, read_robots_header
-from crawler.politeness.robots_rules import own_name
-from crawler.reasons import reason_of
-from crawler.runtime.workers import Workers
+from crawler.output import Progress, skip
+from crawler.page import (
+    ARCHIVED,
+    EXCHANGE,
+    FETCHED,
+    KIND,
+    LAST_VISIT,
+    PAGE,
+    PLACE,
+    ROBOTS,
+    SITEMAP,
+    Page,
+    is_page,
+    read_switch,
+    reason_of,
+)
+from crawler.pages.extraction import (
+    Extraction,
+    LinkRules,
+    content_type_of,
+    decode_page,
+    extract_page,
+    host_and_port,
+    read_robots_header,
+)
+from crawler.politeness.robots import own_name
+from crawler.runtime import Workers
 from crawler.spider.arguments import SiteArguments, as_texts
 from crawler.spider.browser import Browser, JavaScript, RenderingError
-from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, is_known_duplicate
-from crawler.spider.defaults import add_defaults
-from crawler.spider.items import make_page
-from crawler.spider.known import RevisitPlan
-from crawler.spider.recent import RecentUrls
+from crawler.spider.conditional import NOT_MODIFIED, PASSED_OVER, RevisitPlan, is_known_duplicate, read_validators
 from crawler.spider.sitemaps import (
     MOST_ENTRIES,
     MOST_LEVELS,
@@ -42,15 +60,113 @@ from crawler.spider.sitemaps import (
     read_sitemaps_of_robots,
 )
 from crawler.spider.soft_errors import NOT_FOUND, SeriesOfAddresses, SoftErrors
-from crawler.switches import read_switch
 from crawler.warc.replaying import FLAG, Archives
-from dedup.display import counted, plain
+from dedup.console import counted, plain
 from dedup.errors import SettingsError
-from dedup.signature.normalise import clean
 from dedup.signature.schemes import Scheme, find_scheme
 from dedup.signature.signature import digest
+from dedup.signature.tokens import clean
 from dedup.stage.failures import read_settings, refuse_to_start
 from dedup.stage.pipelines import NearDuplicatePipeline
+
+
+def add_defaults(settings: BaseSettings, module: str) -> None:
+    """Add the settings of a module to those of a crawl; what the project or the command line says holds.
+
+    Components are added one by one: a project can have others beside them, move one, or switch it off.
+
+    Args:
+        settings: those of the crawl.
+        module: import path of the module; its names in capitals are settings.
+    """
+    for name, value in vars(import_module(module)).items():
+        if not name.isupper():
+            continue
+        if isinstance(value, dict):
+            _add_components(settings, name, value)
+        else:
+            settings.set(name, value, priority="addon")
+
+
+def _add_components(settings: BaseSettings, name: str, components: dict[str, int | None]) -> None:
+    if (settings.getpriority(name) or 0) > SETTINGS_PRIORITIES["spider"]:
+        return  # the command line says them all
+    before = settings.getdict(name)
+    classes = {load_object(each) for each in before}
+    new = {path: order for path, order in components.items() if load_object(path) not in classes}
+    # Above the project's: Scrapy applies those of the project once more, and they are all in here.
+    settings.set(name, {**before, **new}, priority="spider")
+
+
+def make_page(
+    response: Response, body_digest: bytes, extraction: Extraction, problem: str | None = None, *, depth: int
+) -> Page:
+    """Return the page that a response holds.
+
+    Args:
+        response: the response.
+        body_digest: the digest of its bytes.
+        extraction: what was found in it.
+        problem: why nothing was found, if that went wrong.
+        depth: how many links from the start.
+    """
+    referrer = response.request.headers.get("Referer") if response.request else None
+    etag, last_modified = read_validators(response.headers)
+    content_type = content_type_of(response)
+    exchange = response.meta.get(EXCHANGE)
+    fetched = response.meta.get(FETCHED) if exchange is None else exchange.time
+    is_unread = extraction.signature is None and problem is None
+    return Page(
+        url=response.url,
+        html=response.body,
+        content_type=content_type,
+        body_digest=None if problem else body_digest,
+        fetched=fetched or datetime.now(UTC),
+        depth=depth,
+        referrer=referrer.decode("latin-1") if referrer else None,
+        text=extraction.text,
+        signature=extraction.signature,
+        unread=decode_page(response.body, content_type) if is_unread else None,
+        canonical=extraction.canonical,
+        exchange=exchange,
+        redirected=any(url != response.url for url in response.meta.get("redirect_urls", ())),
+        problem=problem,
+        title=extraction.title or None,
+        etag=etag,
+        last_modified=last_modified,
+    )
+
+
+_HALF = 32_768
+
+
+class RecentUrls:
+    """Remembers the last URLs that were added, between one and two times `half` of them.
+
+    What it has forgotten costs time and no more: the frontier knows all of them.
+
+    Args:
+        half: how many are remembered at least.
+    """
+
+    def __init__(self, half: int = _HALF) -> None:
+        self._half = half
+        # A hash is 64 bits; the URLs themselves would take ten times the memory.
+        self._newer: set[int] = set()
+        self._older: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._newer) + len(self._older)
+
+    def __contains__(self, url: str) -> bool:
+        return hash(url) in self._newer or hash(url) in self._older
+
+    def add(self, url: str) -> None:
+        """Remember a URL."""
+        self._newer.add(hash(url))
+        if len(self._newer) >= self._half:
+            self._older, self._newer = self._newer, set()
+
 
 logger = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.http.request import NO_CALLBACK
 
 from crawler.pages.extraction import Extraction
-from dedup.display import plain
+from dedup.console import plain
 
 logger = logging.getLogger(__name__)
 

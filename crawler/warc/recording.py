@@ -17,18 +17,19 @@ from scrapy.http import Response
 from w3lib.url import file_uri_to_path
 
 from crawler.page import EXCHANGE, KIND, LAST_VISIT, RESOURCE, UNSETTLED, Exchange, Page, is_page
-from crawler.warc.file import ArchiveError, WarcFile
-from crawler.warc.records import (
+from crawler.warc.file import (
     IDENTICAL_PAYLOAD,
     NEAR_DUPLICATE,
     NOT_MODIFIED,
     NOT_MODIFIED_STATUS,
+    ArchiveError,
     Refers,
+    WarcFile,
     as_date,
     read_exchange,
 )
 from dedup.errors import SettingsError
-from dedup.rules.decision import Decision
+from dedup.rules.documents import Decision
 from dedup.rules.setting_values import to_word
 from dedup.stage.failures import CrawlStopper, refuse_to_start
 

@@ -16,11 +16,11 @@ from dedup.cli.settings_options import (
     read_settings_options,
 )
 from dedup.cli.warm_up import compile_first, say
-from dedup.display import counted
+from dedup.console import counted
 from dedup.errors import InputError
-from dedup.report.evaluation.labelled import LabelledSet, read_marked, read_set
-from dedup.report.evaluation.methods import (
+from dedup.evaluation import (
     AnalysedDocument,
+    LabelledSet,
     Method,
     Pipeline,
     SetResult,
@@ -29,6 +29,8 @@ from dedup.report.evaluation.methods import (
     comparison,
     differences,
     pool_results,
+    read_marked,
+    read_set,
     run_method,
     table,
 )

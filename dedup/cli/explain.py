@@ -15,20 +15,26 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
-from dedup.display import cut, plain
+from dedup.console import cut, plain, width_of, write_lines
 from dedup.errors import InputError
-from dedup.report.explanation.build import explain
-from dedup.report.explanation.contents import Explanation
-from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
-from dedup.report.explanation.recorded import explain_dropped
+from dedup.report.explanation.build import Explanation, explain, explain_dropped
 from dedup.report.explanation.render import as_json, lines
-from dedup.report.explanation.sides import TEXT_PREFIX, Material, Origin, read_named
-from dedup.report.explanation.stored import MadeWith, StoredPage, find_dropped, find_page
-from dedup.report.output import open_output
+from dedup.report.explanation.stored import (
+    ENCODING_HELP,
+    TEXT_PREFIX,
+    MadeWith,
+    Material,
+    Origin,
+    StoredPage,
+    find_dropped,
+    find_page,
+    read_named,
+    require_encoding,
+)
+from dedup.report.render import open_output
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.sql.database import USUAL_DATABASE, open_existing_database, url_of, url_or_usual, usual_database
-from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
 _NARROWEST, _USUAL, _WIDEST = 80, 100, 1000

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 from dedup.cli.settings_options import add_settings_arguments, rule_settings
 from dedup.cli.warm_up import compile_first, say
+from dedup.console import program
 from dedup.corpus.outputs import FORMATS
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import KNOWN, FoundFiles, find_files, preloads
 from dedup.corpus.reading.streams import is_url
-from dedup.display import program
 from dedup.errors import InputError
 from dedup.warming import SIGNATURES
-from dedup.workers.loading import keep_freed_memory, without_collections
-from dedup.workers.pool import load_ahead
+from dedup.workers.pool import keep_freed_memory, load_ahead, without_collections
 
 if TYPE_CHECKING:
     # Takes a quarter of a second to load.

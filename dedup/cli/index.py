@@ -20,6 +20,7 @@ from dedup.cli.settings_options import (
     with_scheme_of,
 )
 from dedup.cli.warm_up import compile_first
+from dedup.console import counted, cut, plain, readable, similarity, unit_for, width_of, write_lines
 from dedup.corpus.index import SavedIndex, new_index, require_free
 from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.index_tools import (
@@ -35,17 +36,14 @@ from dedup.corpus.index_tools import (
 )
 from dedup.corpus.reading.files import KNOWN
 from dedup.corpus.state import about_settings
-from dedup.display import counted, cut, plain, readable, similarity, unit_for
 from dedup.errors import IndexFileError, InputError, SettingsError, exit_status
-from dedup.report.columns import aligned, fit
-from dedup.report.explanation.decoding import ENCODING_HELP, require_encoding
-from dedup.report.explanation.sides import TEXT_PREFIX, Material, read_named
-from dedup.report.output import open_output
+from dedup.report.explanation.stored import ENCODING_HELP, TEXT_PREFIX, Material, read_named, require_encoding
+from dedup.report.render import open_output
+from dedup.report.table import aligned, fit
 from dedup.rules.settings import RuleSettings
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import BITS
 from dedup.sql.database import Database, open_existing_database, url_of
-from dedup.terminal import width_of, write_lines
 from dedup.warming import SIGNATURES
 
 _LABEL = 14

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import dedup
 from dedup.errors import DedupError, exit_status
-from dedup.workers.loading import keep_single_threaded, without_collections
+from dedup.workers.pool import keep_single_threaded, without_collections
 
 COMPLETING = "_ARGCOMPLETE"
 """Variable of the environment by which a shell asks, as the code that `dedup completion` prints sets it."""
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parser.parse_args(arguments, argparse.Namespace(given=arguments))
         status: int = _module(options.command).run(options)
     except (DedupError, OSError) as error:
-        from dedup.display import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
+        from dedup.console import plain  # noqa: PLC0415 -- what knows all letters takes a while to load
 
         print(f"error: {plain(str(error))}", file=sys.stderr)
         return exit_status(error)

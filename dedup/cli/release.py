@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from dedup.display import counted, plain, readable
+from dedup.console import counted, plain, readable
 from dedup.errors import InputError
-from dedup.ledger.forget import Released, release
-from dedup.report.evaluation.labelled import read_pairs
-from dedup.report.output import open_output
+from dedup.evaluation import read_pairs
+from dedup.ledger.store import Released, release
+from dedup.report.render import open_output
 from dedup.sql.database import open_existing_database, url_of
 
 _TOLD = {

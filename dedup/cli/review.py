@@ -16,17 +16,17 @@ from threading import Lock
 from typing import Any
 
 from dedup.cli.duplicates import add_selection, selected
+from dedup.console import write_lines
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, SettingsError
-from dedup.ledger.forget import release, take_back
+from dedup.ledger.store import release, take_back
 from dedup.report.contents import Selection
 from dedup.report.html.following import Follower
 from dedup.report.html.full_texts import texts_of
+from dedup.report.html.page import write_review
 from dedup.report.html.serving import HTML, Answers, Pairs, ReviewServer
-from dedup.report.html.writing import write_review
 from dedup.report.queries import open_report
 from dedup.report.render import Format, selection_for
 from dedup.sql.database import Database, url_or_usual
-from dedup.terminal import write_lines
 
 _LAST_PORT = 65_535
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
-from dedup.display import counted, plain
+from dedup.console import NEAR, WARNING, counted, plain, styled, width_of, write_lines
 from dedup.ledger.document_rows import CANCELLING
-from dedup.ledger.runs.cancelling import TakenBack, cancel_run
-from dedup.ledger.runs.listing import Run, read_runs
-from dedup.report.columns import aligned
-from dedup.report.output import open_output
-from dedup.rules.decision import Verdict
+from dedup.ledger.runs import Run, TakenBack, cancel_run, read_runs
+from dedup.report.render import open_output
+from dedup.report.table import aligned
+from dedup.rules.documents import Verdict
 from dedup.sql.database import (
     USUAL_DATABASE,
     Database,
@@ -23,7 +22,6 @@ from dedup.sql.database import (
     url_of,
     url_or_usual,
 )
-from dedup.terminal import NEAR, WARNING, styled, width_of, write_lines
 
 _DATABASE_HELP = f"a URL or an SQLite file; default: {USUAL_DATABASE}"
 _CANCEL_HELP = (

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 
-from dedup.display import plain
+from dedup.console import plain
 from dedup.errors import InputError, SettingsError
 from dedup.rules.settings import DedupSettings, RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY

@@ -6,13 +6,12 @@ import argparse
 import sys
 
 from dedup.compiled_cache import is_installed, kept_folder
-from dedup.display import plain
-from dedup.warming import SIGNATURES, CompilingError, compile_ahead
-from dedup.warming_parts import PARTS
+from dedup.console import plain
+from dedup.warming import PARTS, SIGNATURES, CompilingError, compile_ahead
 
 
 def compile_first(command: str, *parts: str) -> None:
-    """Compile what is not compiled yet of some parts, see `dedup.warming_parts.PARTS`, and say so on standard error.
+    """Compile what is not compiled yet of some parts, see `dedup.warming.PARTS`, and say so on standard error.
 
     Where it cannot be kept, that is said, and the command goes on.
     """

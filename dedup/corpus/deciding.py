@@ -22,15 +22,11 @@ from dedup.corpus.appending import AppendingFile
 from dedup.corpus.batches import Batch, WordSource
 from dedup.corpus.document_table import ROW, Block, DocumentTable, Lengths, sketch_of
 from dedup.corpus.key_map import NULL, KeyMap, find_closest
-from dedup.rules.cluster_merge import MOST_MOVED
-from dedup.rules.decision import Decision, Verdict, decision_of
-from dedup.rules.documents import Answer, Content, Match, StoredDocument
-from dedup.rules.matcher import MOST_PASSED_ON, Asked, Matcher, Words
-from dedup.rules.rule import Rule
+from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
+from dedup.rules.matcher import MOST_MOVED, MOST_PASSED_ON, Asked, Matcher, Words
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.thresholds import Thresholds
-from dedup.rules.verification import fewest_tokens, keys_of
-from dedup.signature.sketch import Sketch
+from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
+from dedup.signature.signature import Sketch
 
 JOINS = "joins"
 """The name of a file, in the folder of the state: which leader's cluster joined which one's."""

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled
-from dedup.compiled.bits import signed
+from dedup.compiled import compiled, signed
 from dedup.corpus.appending import AppendingFile, open_at, require_length, write_all
 from dedup.corpus.key_map import NULL, Sketches
 from dedup.rules.documents import StoredDocument
-from dedup.signature.sketch import BANDS, Sketch
+from dedup.signature.signature import BANDS, Sketch
 
 FILES = ("documents", "keys", "words", "bands")
 """The names of the files, in the folder of the state."""

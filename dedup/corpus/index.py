@@ -29,8 +29,7 @@ from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import RuleSettings
 from dedup.signature.dictionaries import NO_OTHER_DICTIONARY
 from dedup.signature.schemes import scheme_named
-from dedup.signature.signature import digest
-from dedup.signature.sketch import BANDS
+from dedup.signature.signature import BANDS, digest
 
 FORMAT = 4
 

@@ -17,25 +17,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from dedup.console import Progress, track
 from dedup.corpus.batches import identity_of
 from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import Keyed, SavedIndex
 from dedup.corpus.key_map import NULL
 from dedup.errors import DatabaseError
 from dedup.ledger import document_rows
-from dedup.ledger.identity import Identity
+from dedup.ledger.document_rows import Identity
 from dedup.ledger.key_table import fill_keys
-from dedup.progress import Progress, track
 from dedup.rules.documents import StoredDocument
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
 from dedup.signature.batch import bands_of_words
-from dedup.signature.normalise import clean
+from dedup.signature.dictionaries import pack
 from dedup.signature.schemes import Scheme, find_scheme, scheme_named
-from dedup.signature.sketch import BANDS, Sketch
-from dedup.signature.word_lists import pack
-from dedup.sql.database import LOADING, Database, open_dedup_database, read_properties
-from dedup.sql.engines import insert_into
+from dedup.signature.signature import BANDS, Sketch
+from dedup.signature.tokens import clean
+from dedup.sql.database import LOADING, Database, insert_into, open_dedup_database, read_properties
 from dedup.sql.schema import documents, properties, runs, to_signed, to_unsigned, words
 
 AT_ONCE = 5_000

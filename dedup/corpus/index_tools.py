@@ -9,21 +9,19 @@ from pathlib import Path
 
 import numpy as np
 
+from dedup.console import Progress, track
 from dedup.corpus.document_table import DocumentTable
 from dedup.corpus.index import FORMAT, SavedIndex, damaged
 from dedup.corpus.state import about_settings, differing_settings
 from dedup.errors import InputError
-from dedup.index.keys import MOST_READ, RADIUS, choose
-from dedup.progress import Progress, track
-from dedup.report.output import open_output
-from dedup.rules.documents import Match, StoredDocument
+from dedup.index import MOST_READ, RADIUS, choose
+from dedup.report.render import open_output
+from dedup.rules.documents import Match, Rule, StoredDocument
 from dedup.rules.matcher import Asked, Candidate, Matcher
-from dedup.rules.rule import Rule
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import belongs_to_cluster, is_comparable, keys_of
 from dedup.signature.batch import bands_of_words
-from dedup.signature.signature import Signature, digest, distance
-from dedup.signature.sketch import compare
+from dedup.signature.signature import Signature, compare, digest, distance
 
 # To make the bands of all documents anew takes as long as to sign them.
 _MOST_BANDS = 10_000

@@ -10,14 +10,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dedup.console import counted, duration, exact_and_near, lost_text, plain, readable, unit_for
 from dedup.corpus.index import require_free
 from dedup.corpus.outputs import discard_part
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.state import Checkpoint, Tally, about_settings
-from dedup.display import counted, exact_and_near, lost_text, plain, readable, unit_for
 from dedup.errors import InputError
-from dedup.progress import duration
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
 

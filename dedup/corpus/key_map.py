@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inner
-from dedup.compiled.bits import ones, signed
-from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
-from dedup.rules.thresholds import Thresholds, may_be_alike
-from dedup.signature.sketch import BITS_OF_A_MINIMUM, MINIMA, containment_of, jaccard_of
+from dedup.compiled import compiled, inner, ones, signed
+from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
+from dedup.rules.verification import Thresholds, may_be_alike
+from dedup.signature.signature import BITS_OF_A_MINIMUM, MINIMA, containment_of, jaccard_of
 
 NULL = -1
 """In the place of the number of a document: there is none."""
@@ -296,7 +295,7 @@ def _read(chains: Chains, hashes: NDArray[np.uint32], document: int, rarities: N
 def _chosen(
     rarities: NDArray[np.uint64], fingerprints: NDArray[np.uint64], fingerprint: np.uint64
 ) -> NDArray[np.int64]:
-    """Return whom to look at as `dedup.index.keys.choose` does, but for those that are too far away; rising."""
+    """Return whom to look at as `dedup.index.choose` does, but for those that are too far away; rising."""
     rarities = np.sort(rarities)
     # The rarest first, and then the earliest, as one number.
     orders, bands = np.empty(len(rarities), np.uint64), np.empty(len(rarities), np.bool_)
@@ -361,7 +360,7 @@ def rank(candidates: NDArray[np.int64], known: Sketches, document: int, needed: 
 
 @inner
 def _compare(known: Sketches, a: int, b: int) -> tuple[float, float, float]:
-    """Return Jaccard similarity, containment and length ratio as `dedup.signature.sketch.compare` does."""
+    """Return Jaccard similarity, containment and length ratio as `dedup.signature.signature.compare` does."""
     ours, theirs = signed(known.shingles[a]), signed(known.shingles[b])
     if ours == 0 or theirs == 0:
         return 0.0, 0.0, 0.0

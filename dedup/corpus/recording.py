@@ -21,7 +21,7 @@ from dedup.corpus.reading.files import CorpusFile
 from dedup.corpus.reading.parquet import arrow_source
 from dedup.corpus.reading.streams import load_pyarrow
 from dedup.corpus.state import Checkpoint, Tally
-from dedup.rules.decision import Decision
+from dedup.rules.documents import Decision
 
 KEPT = {"key": "string", "text": "large_string", "source": "string", "record": "large_string"}
 """The columns of kept documents that do not all come from one kind of Parquet file."""

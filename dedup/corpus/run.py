@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TextIO
 
+from dedup.console import Progress, plain
 from dedup.corpus.batches import Batch, Portion, WordSource, sign_all
 from dedup.corpus.deciding import CorpusDeduplicator, Related
 from dedup.corpus.document_table import DocumentTable, Lengths
@@ -25,9 +26,7 @@ from dedup.corpus.reading.portions import first_documents, gather, read_files, r
 from dedup.corpus.reading.streams import RemoteReadError
 from dedup.corpus.recording import Recorder
 from dedup.corpus.state import Checkpoint, Tally, forget, locked, require_made_with, require_same
-from dedup.display import plain
 from dedup.errors import InputError
-from dedup.progress import Progress
 from dedup.rules.settings import RuleSettings
 from dedup.workers.pool import WorkerPool
 

@@ -18,10 +18,10 @@ from dedup.corpus.document_table import Lengths
 from dedup.corpus.outputs import write_json
 from dedup.corpus.reading.documents import Position
 from dedup.errors import InputError
-from dedup.rules.decision import Decision, Verdict
+from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import RuleSettings
+from dedup.signature.dictionaries import pack
 from dedup.signature.schemes import find_scheme
-from dedup.signature.word_lists import pack
 
 NAMED = 5
 """So many of what was rejected, or could not be analysed, are named."""

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, bindparam, select
 from dedup.ledger.document_rows import key_digest
 from dedup.rules.scope import host_of
 from dedup.rules.settings import Brake, DedupSettings
-from dedup.sql.engines import insert_into
+from dedup.sql.database import insert_into
 from dedup.sql.schema import brakes, hosts
 
 JUDGED_AFTER = 200

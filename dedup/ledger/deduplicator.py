@@ -9,30 +9,35 @@ from random import SystemRandom
 
 from sqlalchemy import Connection, bindparam, or_, select
 
-from dedup.display import counted
-from dedup.ledger import document_rows, notes, refused
-from dedup.ledger.batch import BATCHES_OF_A_PROCESS, Batch
+from dedup.console import counted
+from dedup.ledger import document_rows, notes, store
 from dedup.ledger.brake import Alarm, Brakes
-from dedup.ledger.cluster_joins import Joining
-from dedup.ledger.clusters import Clusters, Written
-from dedup.ledger.forget import forget_old
-from dedup.ledger.identity import place_of, plain_class_of
+from dedup.ledger.clusters import Clusters, Joining, Written
+from dedup.ledger.document_rows import place_of, plain_class_of
 from dedup.ledger.key_table import KeyTable, Looked
 from dedup.ledger.notes import Known, Skipped, Unexamined
-from dedup.ledger.originals import OriginalFinder
-from dedup.ledger.recognition import Arriving, may_be_another, recognise
-from dedup.ledger.refused import Orphan
-from dedup.ledger.store import DocumentStore
-from dedup.rules.decision import Decision, Kept, Verdict, decision_of
-from dedup.rules.documents import NOTHING_ALIKE, Answer, Content, Document, Match, StoredDocument
+from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
+from dedup.ledger.store import DocumentStore, Orphan, forget_old
+from dedup.rules.documents import (
+    NOTHING_ALIKE,
+    Answer,
+    Content,
+    Decision,
+    Document,
+    Kept,
+    Match,
+    Rule,
+    StoredDocument,
+    Verdict,
+    decision_of,
+)
 from dedup.rules.keepers import KeeperPolicy
-from dedup.rules.lost_text import NOTHING_LOST
-from dedup.rules.rule import Rule
 from dedup.rules.scope import Scopes
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import is_comparable, keys_of
+from dedup.rules.word_comparison import NOTHING_LOST
+from dedup.signature.dictionaries import pack
 from dedup.signature.schemes import find_scheme
-from dedup.signature.word_lists import pack
 from dedup.sql.database import Database, open_dedup_database
 from dedup.sql.schema import documents, runs
 
@@ -158,7 +163,7 @@ class Deduplicator:
             return []
         with self._brakes.batch(), self.database.write() as connection:
             if withdrawn:
-                refused.withdraw(connection, run_id, withdrawn)
+                store.withdraw(connection, run_id, withdrawn)
             plain_class = self._plain_class
             if plain_class is None:
                 plain_class = plain_class_of(connection, documents[0].item_class)
@@ -206,7 +211,7 @@ class Deduplicator:
                 if document.id in gone:
                     leader = self._clusters.leader_replaced_by(connection, document) or document
                     gone.update(self._store.let_go(connection, leader))
-            return refused.find_orphans(connection, run_id, gone)
+            return store.find_orphans(connection, run_id, gone)
 
     def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
         """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""

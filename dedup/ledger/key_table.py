@@ -1,4 +1,4 @@
-"""The keys of documents in SQL: permuted tables and bands, see `dedup.index.keys`.
+"""The keys of documents in SQL: permuted tables and bands, see `dedup.index`.
 
 Each table and each band is a range of the primary key of `dedup_fingerprints`: (number, value, document). The keys of a
 micro-batch are asked in one statement, of each key the earliest documents alone, and written in one.
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
-from dedup.index.keys import MOST_READ, Keys, choose
-from dedup.progress import Progress
+from dedup.console import Progress
+from dedup.index import MOST_READ, Keys, choose
 from dedup.sql.database import Database
 from dedup.sql.schema import fingerprints
 
@@ -137,7 +137,7 @@ class KeyTable:
         self._read.clear()
 
     def find(self, connection: Connection, keys: Sequence[int]) -> list[tuple[int, bool]]:
-        """Choose among the documents that share keys with one, inside of a batch; see `dedup.index.keys.choose`."""
+        """Choose among the documents that share keys with one, inside of a batch; see `dedup.index.choose`."""
         read = self._read
         if any(key not in read for key in enumerate(keys)):
             self._write(connection)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from dedup.rules.decision import Kept, Verdict
+from dedup.rules.documents import Kept, Rule, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Total:
         text_bytes: size of their texts in UTF-8, as they were when they were last seen.
         distances: the smallest and the largest distance from an original; None without any.
         similarities: the smallest and the largest similarity to an original; None without any.
-        kept: how many of them were passed on though they are duplicates: see `dedup.rules.decision.Kept`.
+        kept: how many of them were passed on though they are duplicates: see `dedup.rules.documents.Kept`.
         kept_bytes: size of the texts of these.
         lost_bytes: size of what those that were dropped say and nothing stored does.
     """
@@ -122,12 +122,12 @@ class RelatedRow(NamedTuple):
         run: the name of the run that decided it.
         decided: when, in seconds since 1970.
         keeper: the key of the keeper of the original's cluster as it is now, where it is not the original.
-        kept: why it was passed on all the same, a value of `dedup.rules.decision.Kept`, if it was; `similar` of one
+        kept: why it was passed on all the same, a value of `dedup.rules.documents.Kept`, if it was; `similar` of one
             that is no duplicate.
-        rule: what decided, the short name of a `dedup.rules.rule.Rule`; None where that was in an earlier decision.
+        rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
         lost: how many words the document says that nothing stored does, where it is a near-duplicate.
         places: in how many places each of the two says what the other does not, where it is one; see
-            `dedup.rules.lost_text.LostText`.
+            `dedup.rules.word_comparison.LostText`.
         title: what the document is called; empty where nobody knows.
         original_title: likewise, of the original.
     """
@@ -151,7 +151,7 @@ class RelatedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.doubt`.
+    """Rows that are not in a report, all of them less doubtful than those that are: see `dedup.report.contents`.
 
     Attributes:
         rows: how many they are.
@@ -248,3 +248,33 @@ class Report:
     moments: Iterator[tuple[float, Verdict]] = field(default_factory=_nothing)
     database: str = ""
     left_out: LeftOut = LeftOut()
+
+
+FEWEST_PLACES = 3
+"""Where document and original each say what the other does not in so many places, it may be another thing."""
+
+SURE_SIMILARITY = 0.75
+"""From this similarity on a near-duplicate is not doubtful whose words were not compared, as in the paper's mode."""
+
+_SHORT = Rule.SHORT_ALIKE.short
+_UNCHECKED = Rule.PAPER.short
+
+
+def is_doubtful(row: RelatedRow) -> bool:
+    """Say whether a row is a drop that a person should look at."""
+    if row.verdict is not Verdict.NEAR_DUPLICATE or row.kept is not None:
+        return False
+    if row.rule == _UNCHECKED:
+        return row.similarity < SURE_SIMILARITY
+    return row.rule == _SHORT or (row.places or 0) >= FEWEST_PLACES
+
+
+def order_of_doubt(row: RelatedRow) -> tuple[int, float, int]:
+    """Return what rows are sorted by so that the most doubtful come first: drops, what was kept, exact duplicates."""
+    if row.verdict is Verdict.EXACT_DUPLICATE:
+        group = 3
+    elif row.verdict is not Verdict.NEAR_DUPLICATE:
+        group = 1
+    else:
+        group = 0 if is_doubtful(row) else 2
+    return group, row.similarity, -row.distance

@@ -2,18 +2,235 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+import textwrap
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import NamedTuple
 
-from dedup.display import columns_of, exact_and_near, lost_text, pad, plain, program, readable, unit_for
-from dedup.report.columns import GAP, address, aligned, fit, more
-from dedup.report.contents import RelatedRow, Report, Total
-from dedup.report.doubt import is_doubtful, order_of_doubt
-from dedup.report.rows import KEPT, dropped_lines, similar_lines
-from dedup.rules.decision import Kept, Verdict
-from dedup.terminal import HEADING, WARNING, Styled, styled
+from dedup.console import (
+    EXACT,
+    HEADING,
+    NEAR,
+    QUIET,
+    SIMILAR,
+    WARNING,
+    Styled,
+    columns_of,
+    cut,
+    exact_and_near,
+    joined,
+    link_to,
+    lost_text,
+    pad,
+    padded,
+    plain,
+    program,
+    readable,
+    similarity,
+    styled,
+    unit_for,
+)
+from dedup.report.contents import RelatedRow, Report, Total, is_doubtful, order_of_doubt
+from dedup.rules.documents import Kept, Verdict
+
+GAP = "  "
+NARROWEST_COLUMN = 12
+LABEL = 13
+"""Columns of the labels at the left."""
+LABELS = "bold"
+
+
+def aligned(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> Iterator[str]:
+    """Align a first column of names, which is cut if need be, and columns of numbers.
+
+    Args:
+        heading: what stands over the columns.
+        rows: as many cells each.
+        width: columns of the terminal; None where nothing has to be cut.
+
+    Yields:
+        The lines, without line ends.
+    """
+    sizes = [max(map(columns_of, column)) for column in zip(heading, *rows, strict=True)]
+    if width is not None:
+        sizes[0] = max(NARROWEST_COLUMN, min(sizes[0], width - sum(sizes[1:]) - len(GAP) * len(sizes[1:])))
+    yield styled(_line(heading, sizes), HEADING)
+    for row in rows:
+        yield _line(row, sizes)
+
+
+def more(count: int, what: str) -> Iterator[str]:
+    """Say how many more there are than were named, if there are any."""
+    if count > 0:
+        yield f"and {count:,} more {what}{'s' if what and count > 1 else ''}".rstrip()
+
+
+def fit(text: str, width: int | None, beside: str = "") -> str:
+    """Cut a text to a width, but not to less than the narrowest column, see `dedup.console.cut`."""
+    return text if width is None else cut(text, max(width, NARROWEST_COLUMN), beside)
+
+
+def address(key: str, width: int | None, beside: str = "") -> Styled:
+    """Return a key like `fit`, readable, as a link to where it leads; `beside` is another key."""
+    return styled(fit(readable(key), width, readable(beside)), link=link_to(key))
+
+
+def _line(cells: Sequence[str], sizes: Sequence[int]) -> Styled:
+    name, *numbers = cells
+    first = name if columns_of(name) <= sizes[0] else cut(name, sizes[0])
+    others = (padded(number, size, right=True) for number, size in zip(numbers, sizes[1:], strict=True))
+    return joined(GAP, [padded(first, sizes[0]), *others])
+
+
+def labelled(label: str, text: str, width: int, style: str = "") -> Iterator[str]:
+    """Yield a text in lines of so many columns, with a label at the first."""
+    for number, line in enumerate(textwrap.wrap(plain(text), width - LABEL, break_on_hyphens=False)):
+        yield Styled.of(label_of("" if number else label), styled(line, style))
+
+
+def labelled_name(label: str, name: str, width: int) -> str:
+    """Return a name in one line, cut in its middle where it is too long."""
+    return Styled.of(label_of(label), styled(cut(plain(" ".join(name.split())), width - LABEL), link=link_to(name)))
+
+
+def label_of(label: str) -> Styled:
+    """Return a label, with the spaces between it and what stands beside it."""
+    return styled(f"{label:<{LABEL}}", LABELS)
+
+
+KEPT = "*"
+"""Marks a duplicate that was passed on all the same."""
+
+STYLES = {Verdict.EXACT_DUPLICATE: EXACT, Verdict.NEAR_DUPLICATE: NEAR, Verdict.SIMILAR: SIMILAR}
+"""How a terminal shows what was decided."""
+
+_SCHEME = re.compile("[a-z]+://")
+# The columns get the width that the first rows need: nobody waits for the last of a million.
+_ROWS_MEASURED = 1000
+_WIDEST_COLUMN = 120
+# In a narrower terminal the addresses need the room more.
+_ROOM_FOR_RULE = 120
+_NO_RULE = "-"
+# Words: a sentence.
+_FEWEST_LOST = 20
+
+
+def _rule_of(row: RelatedRow) -> str:
+    rule = row.rule or _NO_RULE
+    return f"{rule} +{row.lost:,} words" if row.lost and row.lost >= _FEWEST_LOST else rule
+
+
+class _Column(NamedTuple):
+    """A column before the addresses: what a row has in it, and how a terminal shows that."""
+
+    heading: str
+    cell: Callable[[RelatedRow], str]
+    style: Callable[[RelatedRow], str] = lambda _: ""
+    is_number: bool = False
+
+
+_VERDICT = _Column(
+    "verdict", lambda row: row.verdict.split()[0] + KEPT * bool(row.kept), lambda row: STYLES[row.verdict]
+)
+_DISTANCE = _Column("distance", lambda row: str(row.distance), is_number=True)
+_SIMILARITY = _Column("similarity", lambda row: similarity(row.similarity), is_number=True)
+_RULE = _Column("rule", _rule_of, lambda _: QUIET)
+
+
+def dropped_lines(duplicates: Iterator[RelatedRow], width: int | None, *, is_redrawn: bool = False) -> Iterator[str]:
+    """Write the duplicates, of which there are some.
+
+    A column that says the same of all of them is left out, but not where the lines are redrawn: there all stand still.
+    """
+    first = list(islice(duplicates, _ROWS_MEASURED))
+    columns = [_VERDICT, _DISTANCE, _SIMILARITY, *([_RULE] if width is None or width >= _ROOM_FOR_RULE else [])]
+    # Of more rows nobody knows yet what they say.
+    if 1 < len(first) < _ROWS_MEASURED and not is_redrawn:
+        columns = [each for each in columns if len(set(map(each.cell, first))) > 1]
+    return _lines(first, duplicates, columns, ("dropped", "original"), width)
+
+
+def similar_lines(similar: Iterator[RelatedRow], width: int | None) -> Iterator[str]:
+    """Write what was kept and resembles another document, an empty line last, if there is any."""
+    first = list(islice(similar, _ROWS_MEASURED))
+    if not first:
+        return
+    yield styled("similar, kept: look at these", SIMILAR)
+    yield from _lines(first, similar, [_DISTANCE, _SIMILARITY, _RULE], ("document", "resembles"), width)
+    yield ""
+
+
+def _lines(
+    first: Sequence[RelatedRow],
+    others: Iterator[RelatedRow],
+    columns: Sequence[_Column],
+    names: tuple[str, str],
+    width: int | None,
+) -> Iterator[str]:
+    """Write a heading, and a line a row: some columns, and two addresses, the other one where it is a new one."""
+    sizes = [max(map(len, (each.heading, *map(each.cell, first)))) for each in columns]
+    heading = GAP.join([*(pad(each.heading, size) for each, size in zip(columns, sizes, strict=True)), ""])
+    urls = _UrlColumns(first, None if width is None else width - len(heading))
+    yield styled(heading + GAP.join([pad(names[0], urls.dropped), names[1]]), HEADING)
+    above = None
+    for row in chain(first, others):
+        cells = [
+            padded(styled(each.cell(row), each.style(row)), size, right=each.is_number)
+            for each, size in zip(columns, sizes, strict=True)
+        ]
+        yield joined(GAP, [*cells, *_keys(row, urls, above)])
+        above = row.original
+
+
+def _keys(row: RelatedRow, columns: _UrlColumns, above: str | None) -> tuple[str, str]:
+    dropped, original = columns.show(row)
+    is_above = row.original == above
+    return (
+        padded(styled(dropped, link=link_to(row.dropped)), columns.dropped),
+        styled(".", QUIET) if is_above else styled(original, link=link_to(row.original)),
+    )
+
+
+class _UrlColumns:
+    """The columns of a document and its original, as wide as the first rows need and the terminal allows."""
+
+    def __init__(self, first: Sequence[RelatedRow], space: int | None) -> None:
+        self._hidden_scheme = ""
+        self.dropped, self.original = self._widest(first)
+        self._is_cut = space is not None
+        if space is None:
+            self.dropped = min(self.dropped, _WIDEST_COLUMN)
+            return
+        space -= len(GAP)
+        if self.dropped + self.original > space:
+            schemes = Counter(match[0] for row in first if (match := _SCHEME.match(row.dropped)))
+            self._hidden_scheme = "".join(scheme for scheme, _ in schemes.most_common(1))
+            self.dropped, self.original = self._widest(first)
+        self.dropped = min(self.dropped, max(NARROWEST_COLUMN, space // 2, space - self.original))
+        self.original = space - self.dropped
+
+    def show(self, row: RelatedRow) -> tuple[str, str]:
+        dropped, original = self._keys(row)
+        if not self._is_cut:
+            return dropped, original
+        return fit(dropped, self.dropped, original), fit(original, self.original, dropped)
+
+    def _widest(self, rows: Sequence[RelatedRow]) -> list[int]:
+        # Wide enough for its heading, too.
+        return [max(NARROWEST_COLUMN, *map(columns_of, column)) for column in zip(*map(self._keys, rows), strict=True)]
+
+    def _keys(self, row: RelatedRow) -> tuple[str, str]:
+        keys = row.dropped, row.original
+        dropped, original = (readable(key.removeprefix(self._hidden_scheme)) for key in keys)
+        if dropped == original:
+            # They differ in nothing but how letters are escaped.
+            return plain(row.dropped), plain(row.original)
+        return dropped, original
+
 
 _WHY_KEPT = {
     Kept.KEEPER: "better copies",

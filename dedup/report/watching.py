@@ -9,14 +9,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import TextIO
 
+from dedup.console import QUIET, as_text, make_console, styled
 from dedup.errors import InputError
-from dedup.ledger.runs.listing import find_begun, is_going_on
+from dedup.ledger.runs import find_begun, is_going_on
 from dedup.report.contents import Report, Selection
 from dedup.report.queries import open_report, read_latest
-from dedup.report.rows import dropped_lines
-from dedup.report.table import overview_lines
+from dedup.report.table import dropped_lines, overview_lines
 from dedup.sql.database import Database
-from dedup.terminal import QUIET, as_text, make_console, styled
 
 INTERVAL = 1.0
 _HOSTS = 5

@@ -6,20 +6,70 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import islice
 from typing import NamedTuple, Protocol
 
-from dedup.index.keys import RADIUS
-from dedup.rules.addresses import are_siblings
-from dedup.rules.cluster_merge import find_joined
-from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, StoredDocument
-from dedup.rules.lost_text import LostText, find_lost
-from dedup.rules.rule import Rule
+import numpy as np
+
+from dedup.index import RADIUS
+from dedup.rules.documents import NOTHING_ALIKE, Answer, Match, Rule, StoredDocument
+from dedup.rules.scope import are_siblings
 from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.verification import belongs_to_cluster, check, is_worth_checking
-from dedup.signature.signature import distance
-from dedup.signature.sketch import Sketch, compare
+from dedup.rules.verification import belongs_to_cluster, check, fewest_tokens, is_worth_checking, keys_of
+from dedup.rules.word_comparison import LostText, find_lost
+from dedup.signature.signature import Signature, Similarity, Sketch, compare, distance
+
+MOST_MOVED = 1_000
+"""So many duplicates a cluster may have to join another: what joining costs must not grow with clusters."""
+
+# Confirming may take a word diff, and there may be 256 candidates.
+_CLUSTERS_TRIED = 3
+_MEMBERS_TRIED = 3
+
+
+def find_joined(
+    match: Match, others: Sequence[Match], is_confirmed: Callable[[Match], bool], settings: RuleSettings
+) -> Match | None:
+    """Return what a document is a duplicate of if it shows two clusters to be one.
+
+    For that it must be a copy of the later leader and of a member of the earlier cluster, and the leaders must be
+    as near to each other as the members of a cluster are to theirs.
+
+    Args:
+        match: what the document is a duplicate of otherwise.
+        others: further candidates, the most similar first.
+        is_confirmed: whether the document is a duplicate of a candidate.
+        settings: how near the leaders have to be.
+
+    Returns:
+        The match in the earlier cluster, with the later leader as `joined`; None where there are no such clusters.
+    """
+    leaders = {each.leader.id: each.leader for each in others if each.leader.id != match.leader.id}
+    near = (
+        leaders[each]
+        for each in sorted(leaders)
+        if belongs_to_cluster(compare(match.leader.sketch, leaders[each].sketch), settings)
+    )
+    for other in islice(near, _CLUSTERS_TRIED):
+        there = [each for each in others if each.leader.id == other.id]
+        if other.id > match.leader.id:
+            if any(_is_leader(each) and is_confirmed(each) for each in there):
+                return replace(match, joined=other)
+            continue
+        here = [each for each in others if each.leader.id == match.leader.id]
+        if _is_leader(match) or any(_is_leader(each) and is_confirmed(each) for each in here):
+            found = next(filter(is_confirmed, there[:_MEMBERS_TRIED]), None)
+            if found is not None:
+                return replace(found, joined=match.leader)
+    return None
+
+
+def _is_leader(match: Match) -> bool:
+    # Of the documents that have the leader's text another one may stand for it in the tables.
+    return match.member.text_digest == match.leader.text_digest
+
 
 MOST_PASSED_ON = 16
 """So many members of a cluster, the latest that are stored, are asked whether they say what a document says."""
@@ -200,3 +250,75 @@ def _most_confirmed(tokens: int) -> int:
     Of the pages of one template there are many, and a comparison takes time with the square of the length.
     """
     return max(_FEWEST_CONFIRMED, min(_MOST_CONFIRMED, _TOKEN_PAIRS // max(1, tokens * tokens)))
+
+
+@dataclass(frozen=True, slots=True)
+class PairDecision:
+    """What became of the second of two documents, and why.
+
+    Attributes:
+        rule: what decided.
+        distance: bits in which the fingerprints differ.
+        similarity: as estimated by the sketches.
+        tables: the numbers of the tables whose prefix the two share.
+        bands: the numbers of the bands that they share.
+    """
+
+    rule: Rule
+    distance: int
+    similarity: Similarity
+    tables: tuple[int, ...] = ()
+    bands: tuple[int, ...] = ()
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether the second document is dropped."""
+        return self.rule.is_duplicate
+
+    @property
+    def is_similar(self) -> bool:
+        """Whether it is kept though the two are alike: whether it is a copy is for a person to say."""
+        return self.rule.is_similar
+
+
+class PairDecider:
+    """Decides pairs as `dedup.ledger.deduplicator.Deduplicator` does.
+
+    Args:
+        settings: how matches are found and decided.
+    """
+
+    def __init__(self, settings: RuleSettings) -> None:
+        self._settings = settings
+        self._keys = keys_of(settings)
+
+    def decide(self, first: Signature, second: Signature, *, siblings: bool = False) -> PairDecision:
+        """Decide the second document where the first is known; siblings: whether they are at sibling addresses."""
+        apart = distance(first.fingerprint, second.fingerprint)
+        similarity = compare(first.sketch, second.sketch)
+        tables, bands = self._shared(first, second)
+        rule = self._rule(first, second, apart, has_key=bool(bands) or apart <= RADIUS, siblings=siblings)
+        return PairDecision(rule, apart, similarity, tables, bands)
+
+    def _shared(self, first: Signature, second: Signature) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the tables and the bands that two documents share."""
+        both = (first, second)
+        if not all(each.sketch.shingles for each in both):
+            return (), ()
+        fingerprints = np.array([each.fingerprint for each in both], np.uint64)
+        ours, theirs = self._keys.of(fingerprints, np.stack([each.bands for each in both]))
+        shared = np.flatnonzero(ours == theirs).tolist()
+        tables = tuple(number for number in shared if number < self._keys.tables)
+        return tables, tuple(number - self._keys.tables for number in shared if number >= self._keys.tables)
+
+    def _rule(self, first: Signature, second: Signature, apart: int, *, has_key: bool, siblings: bool) -> Rule:
+        has_words = first.sketch.tokens > 0 and second.sketch.tokens > 0
+        if has_words and first.text_digest == second.text_digest:
+            return Rule.SAME_TEXT
+        if min(first.sketch.tokens, second.sketch.tokens) < fewest_tokens(self._settings):
+            return Rule.TOO_SHORT
+        if self._settings.mode is Mode.PAPER:
+            return Rule.PAPER if apart <= RADIUS else Rule.TOO_FAR
+        if not has_key:
+            return Rule.NO_KEY
+        return check(first.words, second.words, self._settings, siblings=siblings)

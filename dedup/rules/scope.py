@@ -9,14 +9,14 @@ scope's own number are set, so that the copies of other scopes have other keys.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from dedup.errors import SettingsError
-from dedup.signature.normalise import clean
 from dedup.signature.signature import Signature, digest
+from dedup.signature.tokens import clean
 
 # Understood by Python and by PostgreSQL.
 BEFORE_HOST = "(?i)^[a-z][a-z0-9+.-]*://([^/?#]*@)?"
@@ -129,3 +129,68 @@ def public_suffixes() -> Any:
     # The list that comes with the library: the same domains in every run, and nothing is fetched. Its
     # private part tells the sites of one provider apart.
     return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+
+
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+"""The units of times in settings and arguments."""
+
+_TIME = re.compile(rf"([0-9]{{1,9}})\s*([{''.join(SECONDS)}])", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Which documents a new one is compared with.
+
+    Attributes:
+        of_run: only those of its own run.
+        seconds: only those that were seen in so many seconds before the run began; None: all.
+        name: as it is written in settings.
+    """
+
+    of_run: bool
+    seconds: int | None
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def parse(cls, name: str) -> Memory:
+        """Read the setting `DEDUP_MEMORY`: `run`, `for ever`, or a time such as `30d`.
+
+        Raises:
+            ValueError: it is none of these; the message is what they are.
+        """
+        if name == "run":
+            return cls(of_run=True, seconds=None, name=name)
+        if name in ("for ever", "forever"):
+            return FOR_EVER
+        if found := _TIME.fullmatch(name):
+            return cls(of_run=False, seconds=int(found[1]) * SECONDS[found[2]], name=f"{int(found[1])}{found[2]}")
+        raise ValueError("'run', 'for ever', or a time such as '30d' (s, m, h, d, w)")
+
+
+FOR_EVER = Memory(of_run=False, seconds=None, name="for ever")
+"""Everything that the database knows."""
+
+
+_PAGE = re.compile(r"https?://(?:[^/?#]*@)?([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+_NUMBER = re.compile(r"[0-9]+")
+
+
+def are_siblings(a: str, b: str) -> bool:
+    """Say whether two keys are addresses of one host, and differ in numbers alone.
+
+    >>> are_siblings("https://shop.example/product/17", "https://shop.example/product/18")
+    True
+    >>> are_siblings("https://shop.example/product/17", "https://shop.example/product/17?print=1")
+    False
+
+    Args:
+        a: the key of a document; in a crawl its URL. What is no address of the web has no siblings.
+        b: that of another one; the order of the two makes no difference.
+    """
+    ours, theirs = _PAGE.fullmatch(a), _PAGE.fullmatch(b)
+    if not (ours and theirs) or ours[1].lower() != theirs[1].lower() or ours[2] == theirs[2]:
+        return False
+    return _NUMBER.sub("0", ours[2]) == _NUMBER.sub("0", theirs[2])

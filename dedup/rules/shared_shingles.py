@@ -8,11 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inner
-from dedup.compiled.bits import signed
+from dedup.compiled import compiled, inner, signed
 from dedup.rules.word_comparison import Bounds
-from dedup.signature.hashes import murmur3_of_tokens
-from dedup.signature.sketch import SHINGLE_WORDS
+from dedup.signature.kernels import murmur3_of_tokens
+from dedup.signature.signature import SHINGLE_WORDS
 
 _LINE_FEED, _ZERO, _NINE, _NOT_ASCII = 10, 48, 57, 128
 # What the hash function reads behind a token.

@@ -6,13 +6,77 @@ is a near-duplicate only where the words of both texts say so: by the shingles t
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from dedup.compiled_cache import is_in_use
-from dedup.index.keys import Keys
-from dedup.rules.rule import Rule
-from dedup.rules.settings import Mode, RuleSettings
-from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, alike_by, may_be_alike
+from dedup.index import Keys
+from dedup.rules.documents import Rule
+from dedup.rules.settings import LIMITS, Caution, Mode, RuleSettings
 from dedup.rules.word_comparison import Bounds, WordDifference, has_same_numbers, plain_bounds, short_similarity
-from dedup.signature.sketch import SHINGLE_WORDS, Similarity, Sketch
+from dedup.signature.signature import SHINGLE_WORDS, Similarity, Sketch
+
+NOT_ALIKE, BY_JACCARD, BY_CONTAINMENT, LESS_ALIKE = range(4)
+"""What the shingles say of two documents: nothing, what makes them near-duplicates, or that they are only similar."""
+
+SIMILAR = LIMITS[Caution.EAGER]
+"""What two documents must reach to be similar, whatever is asked of duplicates."""
+
+# Compiled code takes plain numbers.
+_SIMILAR_JACCARD, _SIMILAR_CONTAINMENT, _SIMILAR_LENGTH_RATIO = SIMILAR[:3]
+
+# Twice the standard error of an estimate by 128 minima.
+_ERROR = 0.1
+
+
+class Thresholds(NamedTuple):
+    """The settings of the rule, see `dedup.rules.settings.RuleSettings`: a tuple, as compiled code wants it."""
+
+    min_jaccard: float
+    min_containment: float
+    min_length_ratio: float
+    short_tokens: int
+
+    @classmethod
+    def of(cls, settings: RuleSettings) -> Thresholds:
+        """Take them from settings."""
+        # Compiled code is made for one type of each.
+        values = {name: float(getattr(settings, name)) for name in cls._fields}
+        return cls(**values | {"short_tokens": int(settings.short_tokens)})  # type: ignore[arg-type]
+
+
+def alike_by(jaccard: float, containment: float, length_ratio: float, needed: Thresholds | RuleSettings) -> int:
+    """Say whether two documents are near-duplicates by their shingles, and by what: one of the four above."""
+    if jaccard >= needed.min_jaccard:
+        return BY_JACCARD
+    if containment >= needed.min_containment and length_ratio >= needed.min_length_ratio:
+        return BY_CONTAINMENT
+    # Whatever is asked of a duplicate: what the least caution takes for one is worth a person's look.
+    if jaccard >= _SIMILAR_JACCARD or (containment >= _SIMILAR_CONTAINMENT and length_ratio >= _SIMILAR_LENGTH_RATIO):
+        return LESS_ALIKE
+    return NOT_ALIKE
+
+
+def may_be_alike(
+    jaccard: float, containment: float, length_ratio: float, tokens: int, needed: Thresholds | RuleSettings
+) -> bool:
+    """Say whether `alike_by` may find two documents alike, by what their sketches tell of their shingles.
+
+    Args:
+        jaccard: estimated Jaccard similarity.
+        containment: estimated containment.
+        length_ratio: tokens of the shorter text by tokens of the longer one.
+        tokens: those of the shorter text; of short ones the sketches tell too little.
+        needed: what is to be reached.
+    """
+    return (
+        tokens < needed.short_tokens
+        or jaccard >= min(needed.min_jaccard, _SIMILAR_JACCARD) - _ERROR
+        or (
+            containment >= min(needed.min_containment, _SIMILAR_CONTAINMENT) - _ERROR
+            and length_ratio >= min(needed.min_length_ratio, _SIMILAR_LENGTH_RATIO)
+        )
+    )
+
 
 _RULES = {
     NOT_ALIKE: Rule.NOT_ALIKE,
@@ -61,7 +125,7 @@ def check(ours: bytes, theirs: bytes, settings: RuleSettings, *, siblings: bool 
         ours: the tokens of one, a line feed between them; nothing where they are not known.
         theirs: those of the other; the order of the two makes no difference.
         settings: the thresholds.
-        siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.addresses`.
+        siblings: whether they are at sibling addresses, where it takes more evidence: see `dedup.rules.scope`.
 
     Returns:
         The rule that decided: one of those by which a candidate is confirmed, or by which it is similar, or

@@ -11,23 +11,28 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inner
-from dedup.compiled.bits import signed
-from dedup.compiled.byte_masks import BLOCK
+from dedup.compiled import BLOCK, compiled, inner, signed
 from dedup.signature.batch import SIGNATURE, SignedTexts, Texts, encoded
-from dedup.signature.character_folding import COMBINING, folding
-from dedup.signature.characters import HAN, character_classes
-from dedup.signature.hashes import hashes_of_words, murmur3_of_bigrams, murmur3_of_tokens
-from dedup.signature.minhash import count_distinct, shingle_hashes, write_minima
-from dedup.signature.normalise import normalise
+from dedup.signature.dictionaries import JIEBA, Vocabulary
+from dedup.signature.kernels import (
+    bloom_of_numbers,
+    count_distinct,
+    distinct,
+    find_edges,
+    fold_equal,
+    hashes_of_words,
+    is_chinese,
+    join_tokens,
+    murmur3_of_bigrams,
+    murmur3_of_tokens,
+    shingle_hashes,
+    write_minima,
+)
 from dedup.signature.schemes import Scheme, default_scheme
 from dedup.signature.segmenter import NO_DICTIONARY, load_dictionary, loaded_dictionary
-from dedup.signature.signature import BITS, Signature, digest
-from dedup.signature.simhash import distinct, fold_equal
-from dedup.signature.sketch import BANDS, Sketch
-from dedup.signature.text_folding import find_combining, fold_text, room_for
-from dedup.signature.token_edges import bloom_of_numbers, find_edges, is_chinese, join_tokens
-from dedup.signature.word_lists import JIEBA, Vocabulary
+from dedup.signature.signature import BANDS, BITS, Signature, Sketch, digest
+from dedup.signature.text_folding import COMBINING, find_combining, fold_text, folding, room_for
+from dedup.signature.tokens import HAN, character_classes, normalise
 
 # A signature as the kernel writes it, in words of 64 bits: see `dedup.signature.batch.SIGNATURE`.
 _ROW = SIGNATURE.itemsize // 8

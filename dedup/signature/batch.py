@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dedup.compiled_cache import is_in_use
 from dedup.signature.schemes import Scheme
-from dedup.signature.signature import make_signature
-from dedup.signature.sketch import BANDS
+from dedup.signature.signature import BANDS, make_signature
 
 SIGNATURE = np.dtype(
     [

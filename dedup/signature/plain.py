@@ -12,12 +12,9 @@ import mmh3
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, SEPARATOR, START, UNSPACED, character_classes
 from dedup.signature.dictionaries import tokenizer_of
-from dedup.signature.normalise import normalise
 from dedup.signature.schemes import Scheme, default_scheme
-from dedup.signature.signature import Signature, digest
-from dedup.signature.sketch import (
+from dedup.signature.signature import (
     BANDS,
     BITS_OF_A_MINIMUM,
     MINIMA,
@@ -27,9 +24,24 @@ from dedup.signature.sketch import (
     NUMBER,
     OFFSETS,
     SHINGLE_WORDS,
+    Signature,
     Sketch,
+    digest,
 )
-from dedup.signature.tokens import Tokens, is_chinese
+from dedup.signature.tokens import (
+    CONTINUE,
+    DIGIT,
+    HAN,
+    KANA,
+    KIND,
+    SEPARATOR,
+    START,
+    UNSPACED,
+    Tokens,
+    character_classes,
+    is_chinese,
+    normalise,
+)
 
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 # Their permutations take 4 MB.
@@ -60,7 +72,7 @@ def _hashes_of(tokens: list[bytes]) -> NDArray[np.uint64]:
 
 
 def _fingerprint_of(hashes: NDArray[np.uint64]) -> int:
-    """Return the signs of the sums of the distinct pairs of neighbouring tokens; see `dedup.signature.simhash`."""
+    """Return the signs of the sums of the distinct pairs of neighbouring tokens; see `dedup.signature.kernels`."""
     bigrams = np.unique(_murmur3_of_pairs(hashes[:-1], hashes[1:]))
     ones = np.unpackbits(bigrams.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
     sums = 2 * ones.sum(axis=0, dtype=np.int64) - len(bigrams)

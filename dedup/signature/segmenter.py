@@ -17,9 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inner
-from dedup.compiled.bits import signed
-from dedup.signature.word_lists import JIEBA, Vocabulary, content_of
+from dedup.compiled import compiled, inner, signed
+from dedup.signature.dictionaries import JIEBA, Vocabulary, content_of
 
 # What jieba takes for parts of words; other characters are words of their own.
 _FIRST, _LAST = 0x4E00, 0x9FD5

@@ -5,15 +5,140 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, cast
+
 import numpy as np
+import regex
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dedup.compiled import compiled, inner
-from dedup.compiled.bits import eight_bytes, ones, put_eight_bytes, signed
-from dedup.compiled.byte_masks import BLOCK, below, equal_to
-from dedup.signature.ascii_folding import fold_block
-from dedup.signature.character_folding import CHANGED, COMBINING, LONGEST
-from dedup.signature.characters import CONTINUE, DIGIT, HAN, KANA, KIND, START
+from dedup.compiled import BLOCK, below, compiled, eight_bytes, equal_to, inner, ones, put_eight_bytes, signed
+from dedup.signature.tokens import CONTINUE, DIGIT, HAN, KANA, KIND, START, character_classes, normalise
+
+_BYTES = ir.VectorType(ir.IntType(8), BLOCK)
+_LOWER = 0x20
+
+
+def _fold(_typing: Any, data: Any, at: Any, normalised: Any, classes: Any, to: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        def block_of(kind: Any, array: Any, place: Any) -> Any:
+            start = context.make_array(kind)(context, builder, array).data
+            return builder.bitcast(builder.gep(start, [place]), _BYTES.as_pointer())
+
+        source, target = block_of(data, *arguments[:2]), block_of(normalised, arguments[2], arguments[4])
+        characters = builder.load(source, align=1)
+        upper = _where(builder, characters, "AZ", _LOWER)
+        lower = builder.or_(characters, upper)
+        kinds = builder.or_(_where(builder, lower, "az", START), _where(builder, lower, "09", START | DIGIT))
+        builder.store(lower, target, align=1)
+        builder.store(kinds, block_of(classes, *arguments[3:]), align=1)
+        return context.get_dummy_value()
+
+    return types.void(data, types.uint64, normalised, classes, types.uint64), generate
+
+
+def _where(builder: Any, characters: Any, ends: str, byte: int) -> Any:
+    """Return this byte where there is a character from the first of two to the second, elsewhere 0."""
+    first, last = map(ord, ends)
+    above = builder.sub(characters, _every(first))
+    return builder.select(builder.icmp_unsigned("<=", above, _every(last - first)), _every(byte), _every(0))
+
+
+def _every(byte: int) -> Any:
+    return ir.Constant(_BYTES, [byte] * BLOCK)
+
+
+fold_block = cast("Callable[..., None]", intrinsic(_fold))
+"""Write a block of plain ASCII, as `fold_text` does.
+
+Its arguments: the text, where in it the block begins, what takes the normalised text and the classes, and
+where in these it goes.
+"""
+
+
+CHANGED = 0x02
+"""The bit of a character that becomes something else, or nothing; white space has it, as it may follow other."""
+COMBINING = 0x01
+"""The bit of a character that may change together with the one before it."""
+
+LONGEST = 3
+"""How many times as many bytes a changed character has at most; others count as combining."""
+
+# From here on there is only private use, and what is removed.
+_END = 0x40000
+_REMOVED = slice(0xE0000, 0xE1000)
+_BLOCK = 256
+_SURROGATES = range(0xD800, 0xE000, _BLOCK)
+_MARK = regex.compile(r"\p{M}+")
+# Neither a digit nor a character of private use joins a neighbour.
+_DIGIT, _PRIVATE = "0", "\ue000"
+
+
+class Folding(NamedTuple):
+    """The tables.
+
+    Attributes:
+        classes: of each code point the class of `dedup.signature.tokens`, and the bits above; shape (1,114,112,).
+        starts: of each changed character where `replaced` says what it becomes, shape (1,114,112,).
+        replaced: for each changed character a number of bytes, and behind it these bytes of UTF-8, in the upper eight
+            bits the class of the character that each is part of.
+    """
+
+    classes: NDArray[np.uint8]
+    starts: NDArray[np.int32]
+    replaced: NDArray[np.uint16]
+
+
+@cache
+def folding() -> Folding:
+    """Return the tables; made in some 60 ms, once."""
+    every = [chr(point) for point in range(_END)]
+    blocks = ["".join(every[at : at + _BLOCK]) for at in range(0, _END, _BLOCK) if at not in _SURROGATES]
+    combining = _combining(blocks)
+    known = character_classes()
+    classes = known.copy()
+    classes[[ord(character) for character in combining]] |= COMBINING
+    # What is removed becomes the nothing that stands first.
+    starts, replaced = np.zeros(len(classes), np.int32), [0]
+    classes[_REMOVED] |= CHANGED
+    for block in blocks:
+        if block == normalise(block) and " " not in block:
+            continue
+        for character, folded in zip(block, _folded(block), strict=True):
+            if character == folded != " " or character in combining:
+                continue
+            data = folded.encode()
+            parts = {*folded, *unicodedata.normalize("NFKC", character)}
+            if len(data) > LONGEST * len(character.encode()) or not combining.isdisjoint(parts):
+                classes[ord(character)] |= COMBINING
+                continue
+            classes[ord(character)] |= CHANGED
+            if data:
+                starts[ord(character)] = len(replaced)
+                replaced.append(len(data))
+                replaced += [int(known[ord(each)]) << 8 | byte for each in folded for byte in each.encode()]
+    return Folding(classes, starts, np.array(replaced, np.uint16))
+
+
+def _combining(blocks: list[str]) -> set[str]:
+    """Return marks, and what stands behind the first character of any decomposition, such as vowels of Hangul."""
+    found = {mark for block in blocks for run in _MARK.findall(block) for mark in run}
+    for block in blocks:
+        if block != unicodedata.normalize("NFD", block):
+            for character in block:
+                found.update(unicodedata.normalize("NFD", character)[1:])
+    return found
+
+
+def _folded(characters: str) -> list[str]:
+    alone = _PRIVATE.join(f"{_DIGIT}{character}{_DIGIT}" for character in characters)
+    return [each[1:-1] for each in normalise(alone).split(_PRIVATE)]
+
 
 SLACK = BLOCK
 """How many bytes behind a normalised text are written: whole blocks are read, and 16 bytes from a token's start on."""
@@ -34,7 +159,7 @@ def find_combining(
     Args:
         data: texts in UTF-8.
         offsets: where each starts, and where the last one ends, shape (n + 1,).
-        classes: see `dedup.signature.character_folding.Folding`.
+        classes: see `dedup.signature.text_folding.Folding`.
         starts: likewise.
 
     Returns:
@@ -127,7 +252,7 @@ def fold_text(
         start: where the text starts.
         end: where it ends.
         refused: bits of classes: at the first character with any of them it stops.
-        classes: see `dedup.signature.character_folding.Folding`, as for the two below.
+        classes: see `dedup.signature.text_folding.Folding`, as for the two below.
         starts: likewise.
         replaced: likewise.
         normalised: takes the text, combining characters as they stand; as long as `room_for` says.

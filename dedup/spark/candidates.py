@@ -22,13 +22,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from dedup.errors import InputError
-from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
+from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys
 from dedup.rules.settings import RuleSettings
-from dedup.rules.thresholds import Thresholds, may_be_alike
-from dedup.rules.verification import fewest_tokens, keys_of
-from dedup.signature.sketch import MINIMA, Sketch, compare, containment_of, jaccard_of
+from dedup.rules.verification import Thresholds, fewest_tokens, keys_of, may_be_alike
+from dedup.signature.signature import MINIMA, Sketch, compare, containment_of, jaccard_of
+from dedup.spark.session import Steps
 from dedup.spark.signing import MEMBERSHIPS, arrow_schema, numbers, rows_of, unsigned
-from dedup.spark.steps import Steps
 
 DIGEST = ("low", "high")
 """The columns of the digest of a content; both 0: it has no words."""
@@ -280,7 +279,7 @@ def _mixed(keys: Keys, batch: pa.RecordBatch) -> NDArray[np.uint64]:
 
 
 def read(batches: Iterable[pa.RecordBatch], first_asked: int) -> Iterator[pa.RecordBatch]:
-    """Find the earliest documents that share the keys of documents, as `dedup.index.keys` says.
+    """Find the earliest documents that share the keys of documents, as `dedup.index` says.
 
     Args:
         batches: what `keys_in` returns, by `key` and `id`.
@@ -367,7 +366,7 @@ def _sketches(batch: pa.RecordBatch, before: str) -> dict[str, NDArray[Any]]:
 
 
 def _differing(ours: NDArray[np.uint64], theirs: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return in how many minima sketches differ, as `dedup.signature.sketch.compare` counts."""
+    """Return in how many minima sketches differ, as `dedup.signature.signature.compare` counts."""
     bits = ours ^ theirs
     bits |= bits >> np.uint64(2)
     bits |= bits >> np.uint64(1)
@@ -408,7 +407,7 @@ def candidates_of(contents: DataFrame, prior: PriorIndex, settings: RuleSettings
 
 
 def _chosen(read_keys: DataFrame) -> DataFrame:
-    """Return the documents that share the rarest keys with each one, as `dedup.index.keys.choose` does.
+    """Return the documents that share the rarest keys with each one, as `dedup.index.choose` does.
 
     Args:
         read_keys: of the columns `READ`.

@@ -26,11 +26,10 @@ from dedup.corpus.deciding import Clusters, decide_content, query_of, table_rows
 from dedup.corpus.document_table import Block, DocumentTable, Lengths, sketch_of
 from dedup.corpus.recording import related_row
 from dedup.rules.settings import RuleSettings
-from dedup.signature.signature import BITS, distance
-from dedup.signature.sketch import Sketch, compare
+from dedup.signature.signature import BITS, Sketch, compare, distance
 from dedup.spark.candidates import PriorIndex, semi_join
+from dedup.spark.session import Steps
 from dedup.spark.signing import MEMBERSHIPS, arrow_schema, signatures_of, with_word_lists
-from dedup.spark.steps import Steps
 
 
 def components_of(edges: DataFrame, steps: Steps) -> DataFrame:

@@ -14,13 +14,12 @@ import dedup
 from dedup.corpus.recording import RELATED
 from dedup.corpus.state import about_settings
 from dedup.errors import InputError, SettingsError
-from dedup.rules.decision import DUPLICATES, Verdict
-from dedup.rules.rule import Rule
+from dedup.rules.documents import DUPLICATES, Rule, Verdict
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.spark.candidates import PriorIndex, candidates_of, contents_of, copies_of, semi_join
 from dedup.spark.deciding import decide
+from dedup.spark.session import Steps, Telling
 from dedup.spark.signing import sign_documents
-from dedup.spark.steps import Steps, Telling
 
 _RELATED = ("id", *(name for name in RELATED if name != "source"))
 _IDENTITY = "identity"

@@ -25,7 +25,7 @@ from dedup.corpus.index import (
 from dedup.corpus.state import require_made_with
 from dedup.errors import InputError
 from dedup.rules.settings import RuleSettings
-from dedup.spark import hadoop
+from dedup.spark import reading
 from dedup.spark.candidates import COLUMNS, is_comparable, names_of
 from dedup.spark.signing import signatures_of, with_word_lists
 
@@ -39,7 +39,7 @@ def require_free_index(spark: SparkSession, path: str) -> None:
     Raises:
         InputError: something is there, or it cannot be reached.
     """
-    if hadoop.exists(spark, path):
+    if reading.exists(spark, path):
         raise InputError(f"{path}: is there already; remove it, or give it as --against too, to add to it")
 
 
@@ -98,7 +98,7 @@ def _write(rows: DataFrame, documents: DataFrame, path: str, settings: RuleSetti
         settings: how they were decided.
     """
     spark, path = rows.sparkSession, path.rstrip("/")
-    is_there = hadoop.exists(spark, path)
+    is_there = reading.exists(spark, path)
     if is_there:
         _require_index(spark, path, settings)
     [(first,)] = documents.agg(f.min("id")).collect()
@@ -133,13 +133,13 @@ def load_index(spark: SparkSession, path: str, settings: RuleSettings | None = N
 
 
 def index_stat(spark: SparkSession, path: str) -> list[list[str | int]]:
-    """Return what tells an index from what it is once it has grown, see `dedup.spark.hadoop.stat_of`."""
-    return hadoop.stat_of(spark, f"{path}/{ROWS}")
+    """Return what tells an index from what it is once it has grown, see `dedup.spark.reading.stat_of`."""
+    return reading.stat_of(spark, f"{path}/{ROWS}")
 
 
 def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> None:
     """Refuse what is no index with these settings, or has a part that was not written to the end."""
-    if not all(hadoop.is_folder(spark, each) for each in (path, f"{path}/{ROWS}", f"{path}/{ABOUT}")):
+    if not all(reading.is_folder(spark, each) for each in (path, f"{path}/{ROWS}", f"{path}/{ABOUT}")):
         raise no_index(path)
     try:
         lines = spark.read.schema(f"{ABOUT} string").parquet(f"{path}/{ABOUT}").collect()
@@ -149,8 +149,8 @@ def _require_index(spark: SparkSession, path: str, settings: RuleSettings) -> No
         raise no_index(path)
     named_settings, _ = read_about(path, lines[0][ABOUT])
     require_made_with(path, named_settings, settings)
-    for name in hadoop.names_in(spark, f"{path}/{ROWS}"):
-        if not hadoop.exists(spark, f"{path}/{ROWS}/{name}/{COMPLETE}"):
+    for name in reading.names_in(spark, f"{path}/{ROWS}"):
+        if not reading.exists(spark, f"{path}/{ROWS}/{name}/{COMPLETE}"):
             raise not_complete(f"{path}/{ROWS}/{name}")
 
 

@@ -16,28 +16,27 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from dedup.console import plain
 from dedup.corpus.job import Result
 from dedup.corpus.reading.documents import ReadOptions
 from dedup.corpus.reading.files import CorpusFile, find_files
 from dedup.corpus.report import name_of, report_of, row_of, write_report
 from dedup.corpus.state import NAMED, Tally
-from dedup.display import plain
 from dedup.errors import InputError
-from dedup.report import doubt
+from dedup.report import contents
 from dedup.report.contents import LeftOut, RelatedRow
-from dedup.report.explanation.pairs import differences_of
+from dedup.report.explanation.stored import differences_of
 from dedup.report.explanation.words import WordDiff
 from dedup.report.html.model import MOST_ROWS
-from dedup.rules.decision import Verdict
-from dedup.rules.rule import Rule
+from dedup.rules.documents import Rule, Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature.signature import digest
-from dedup.spark import hadoop
+from dedup.spark import reading
 from dedup.spark.deduplicating import Deduplicated, about_of_job, deduplicate, require_checked
 from dedup.spark.index import copy_index, index_stat, load_index, require_free_index, save_index
 from dedup.spark.reading import RemoteFile, find_remote_files, read, read_remote
+from dedup.spark.session import Steps, Telling, about_of
 from dedup.spark.signing import signatures_of
-from dedup.spark.steps import Steps, Telling, about_of
 
 _LARGEST = 5
 # Longer ones are not compared word by word.
@@ -145,7 +144,7 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
     [(doubtful,)] = related.agg(f.count_if(is_doubtful())).collect()
     left_out = LeftOut(
         tally.exact + tally.near + tally.similar + tally.says_more - len(rows),
-        doubtful - sum(map(doubt.is_doubtful, rows)),
+        doubtful - sum(map(contents.is_doubtful, rows)),
         tally.similar - sum(not row.verdict.is_duplicate for row in rows),
     )
     compare = partial(_compare, written, scheme_name)
@@ -153,14 +152,14 @@ def write_report_of_job(path: Path, files: Sequence[str], written: Written, tall
 
 
 def is_doubtful() -> Column:
-    """Return what `dedup.report.doubt.is_doubtful` says of a row."""
+    """Return what `dedup.report.contents.is_doubtful` says of a row."""
     # There is no mode of the paper here.
-    is_unsure = (f.col("places") >= doubt.FEWEST_PLACES) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
+    is_unsure = (f.col("places") >= contents.FEWEST_PLACES) | f.col("rule").eqNullSafe(Rule.SHORT_ALIKE.short)
     return _is(Verdict.NEAR_DUPLICATE) & f.col("kept").isNull() & is_unsure
 
 
 def order_of_doubt() -> list[Column]:
-    """Return what `dedup.report.doubt.order_of_doubt` sorts rows by."""
+    """Return what `dedup.report.contents.order_of_doubt` sorts rows by."""
     group = (
         f.when(_is(Verdict.EXACT_DUPLICATE), 3)
         .when(~_is(Verdict.NEAR_DUPLICATE), 1)
@@ -271,10 +270,10 @@ def run_job(spark: SparkSession, job: SparkJob, tell: Callable[[str], None], tel
     root = _root(job.output)
     work = f"{root}/{_WORK}"
     if job.overwrite:
-        hadoop.remove(spark, work)
+        reading.remove(spark, work)
     before = about_of(spark, work)
     if before is None:
-        job.require_free(partial(hadoop.exists, spark))
+        job.require_free(partial(reading.exists, spark))
     against, index = (each and _root(each) for each in (job.against, job.save_index))
     known = load_index(spark, against, job.settings) if against else None
     if index and index != against:
@@ -350,9 +349,9 @@ def require_same_index(before: dict[str, Any], about: dict[str, Any], work: str)
 
 def _remove(spark: SparkSession, root: str) -> None:
     """Remove what was kept on the way, and the folder itself where nothing could be written."""
-    hadoop.remove(spark, f"{root}/{_WORK}")
-    if hadoop.is_empty_folder(spark, root):
-        hadoop.remove(spark, root)
+    reading.remove(spark, f"{root}/{_WORK}")
+    if reading.is_empty_folder(spark, root):
+        reading.remove(spark, root)
 
 
 def _is_url(path: str) -> bool:

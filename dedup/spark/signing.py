@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from dedup.corpus.batches import Signatures, sign
 from dedup.rules.settings import RuleSettings
-from dedup.signature import word_lists
+from dedup.signature import dictionaries
 
 
 def numbers(column: NDArray[Any]) -> pa.Array:
@@ -67,13 +67,13 @@ def with_word_lists(
     function: Callable[[Batches], Iterator[pa.RecordBatch]],
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Return a function of batches that brings along the word lists that are known in this process."""
-    return partial(_call, function, list(word_lists.registered().values()))
+    return partial(_call, function, list(dictionaries.registered().values()))
 
 
 def _call(
     function: Callable[[Batches], Iterator[pa.RecordBatch]], lists: Iterable[bytes], batches: Batches
 ) -> Iterator[pa.RecordBatch]:
-    word_lists.prepare(lists)
+    dictionaries.prepare(lists)
     return function(batches)
 
 

@@ -112,7 +112,7 @@ fingerprints = Table(
     Column("value", BigInteger, primary_key=True, autoincrement=False),
     Column("document_id", BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
-    comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.index.keys",
+    comment="the keys of documents: prefixes of permuted fingerprints, and bands; see dedup.index",
 )
 
 verdicts = Table(
@@ -126,9 +126,9 @@ verdicts = Table(
     Column("matched_id", Id, ForeignKey("dedup_documents.id")),
     Column("distance", SmallInteger),
     Column("similarity", Float),
-    # What decided: the short name of a `dedup.rules.rule.Rule`; none for what an earlier decision had settled.
+    # What decided: the short name of a `dedup.rules.documents.Rule`; none for what an earlier decision had settled.
     Column("rule", Text),
-    # Why a duplicate was passed on all the same: a value of `dedup.rules.decision.Kept`.
+    # Why a duplicate was passed on all the same: a value of `dedup.rules.documents.Kept`.
     Column("kept", Text),
     # What a near-duplicate says that nothing stored does: words, and their bytes in UTF-8.
     Column("lost", Integer),

@@ -28,8 +28,7 @@ _require_scrapy()
 from dedup.errors import SettingsError  # noqa: E402 -- an old Scrapy lacks what these import
 from dedup.stage.failures import check_early, refuse_to_start  # noqa: E402
 from dedup.stage.pipelines import NearDuplicatePipeline  # noqa: E402
-from dedup.stage.placement import order_for  # noqa: E402
-from dedup.stage.project import unknown_settings  # noqa: E402
+from dedup.stage.project import order_for, unknown_settings  # noqa: E402
 from dedup.stage.spidermiddlewares import DuplicateLinksMiddleware  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ MIDDLEWARE_ORDER = 10
 class DedupAddon:
     """Scrapy add-on: `ADDONS = {"dedup.DedupAddon": 500}`.
 
-    - Puts the item pipeline before all that may store items (see `dedup.stage.placement`) and the spider middleware at
+    - Puts the item pipeline before all that may store items (see `dedup.stage.project`) and the spider middleware at
       10, unless the project names them itself.
     - Everything else is `DEDUP_*` settings: `dedup.rules.settings.DedupSettings` and
       `dedup.stage.items.settings.ItemSettings`.

@@ -12,22 +12,20 @@ from typing import TypeVar
 
 from scrapy.crawler import Crawler
 
-from dedup.display import counted
+from dedup.console import counted
 from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.brake import Alarm
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.notes import Skipped
-from dedup.ledger.refused import Orphan
-from dedup.ledger.runs.listing import name_by_time
-from dedup.rules.decision import Decision
-from dedup.rules.documents import Document
+from dedup.ledger.runs import name_by_time
+from dedup.ledger.store import Orphan
+from dedup.rules.documents import Decision, Document
 from dedup.rules.settings import DedupSettings
-from dedup.signature.normalise import clean
-from dedup.stage.batching import BATCH_PATIENCE, MicroBatcher
+from dedup.signature.tokens import clean
 from dedup.stage.failures import outages_of
-from dedup.stage.items.unexamined import UnexaminedItems
+from dedup.stage.items.reading import UnexaminedItems
 from dedup.stage.origins import Turn
-from dedup.stage.passed import PATIENCE, PassedItems
+from dedup.stage.passed import BATCH_PATIENCE, PATIENCE, MicroBatcher, PassedItems
 from dedup.stage.project import make_database_folder
 
 logger = logging.getLogger(__name__)

@@ -6,6 +6,9 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NoReturn, cast
 from weakref import WeakKeyDictionary, ref
 
@@ -18,14 +21,57 @@ from scrapy.utils.reactor import is_reactor_installed
 from twisted.internet.asyncioreactor import AsyncioSelectorReactor
 
 from dedup.errors import DedupError, SettingsError, exit_status
+from dedup.report.html.page import write_in_any_format
+from dedup.report.queries import open_report
+from dedup.report.render import format_of, open_output, selection_for
 from dedup.rules.settings import DedupSettings
-from dedup.sql.outages import Outages
+from dedup.sql.database import Outages, open_existing_database
 from dedup.stage.items.settings import ItemSettings
 from dedup.stage.project import read_project_settings
-from dedup.stage.reporting import require_report
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
+
+
+def require_report(settings: DedupSettings) -> None:
+    """Refuse a report that could not be written, before anything is crawled for it.
+
+    Raises:
+        SettingsError: the name of the file says no known format, or its folder is not there.
+    """
+    if not settings.report:
+        return
+    try:
+        format_of(settings.report)
+    except SettingsError as error:
+        raise SettingsError(f"DEDUP_REPORT = {error}") from None
+    if not Path(settings.report).absolute().parent.is_dir():
+        raise SettingsError(f"DEDUP_REPORT = {settings.report!r}: its folder is not there; make it first")
+
+
+def write_report_of_run(settings: DedupSettings, run: str) -> DedupError | None:
+    """Write the report on a run that has ended; return what went wrong, if anything did."""
+    output_format = format_of(settings.report)
+    selection = replace(selection_for(output_format), run=run)
+    try:
+        with (
+            closing(open_existing_database(settings.database_url)) as database,
+            open_report(database, selection) as report,
+            open_output(settings.report) as stream,
+        ):
+            write_in_any_format(report, database, output_format, stream)
+    except DedupError as error:
+        return error
+    logger.info("report written: %s", settings.report)
+    return None
+
+
+document_kept = object()
+"""An item was examined and is passed on."""
+
+document_dropped = object()
+"""An item was examined and is dropped."""
+
 
 FAILED = "dedup/failed"
 """The stat of a crawl that has not succeeded: why, in one word."""

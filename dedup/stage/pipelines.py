@@ -12,29 +12,29 @@ from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.http import Response
 
 from dedup.compiled_cache import put_off
-from dedup.display import logged
+from dedup.console import logged
 from dedup.errors import DatabaseError, DedupError
 from dedup.ledger.notes import Skipped
-from dedup.rules.decision import Decision, Kept
+from dedup.rules.documents import Decision, Kept
 from dedup.rules.keepers import KeeperRuleError
 from dedup.rules.settings import Brake, DedupSettings
 from dedup.stage.crawl_run import CrawlRun
-from dedup.stage.dropping import DroppedByDedup, Undecided, dropped_by
 from dedup.stage.examiner import Examiner
 from dedup.stage.failures import (
     CrawlStopper,
     close_when_forced,
+    document_dropped,
+    document_kept,
     mark_failed,
     read_item_settings,
     read_settings,
     refuse_to_start,
     require_asyncio,
 )
-from dedup.stage.items.marking import Marker
+from dedup.stage.items.reading import Marker
 from dedup.stage.items.settings import OnError
-from dedup.stage.origins import Origins
-from dedup.stage.placement import names_around, neighbours
-from dedup.stage.signals import document_dropped, document_kept
+from dedup.stage.origins import DroppedByDedup, Origins, Undecided, dropped_by
+from dedup.stage.project import names_around, neighbours
 from dedup.workers.pool import WorkerPool
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class NearDuplicatePipeline:
       the item.
     - Verdicts and index entries are written before the item goes on, so that of any number of
       copies under way at the same time exactly one is kept.
-    - Signals: `dedup.stage.signals`.
+    - Signals: `dedup.stage.failures`.
     - Stats: `dedup/new`, `dedup/similar`, `dedup/exact_duplicate` and so on, `dedup/text_bytes`,
       `dedup/text_bytes_dropped`, `dedup/not_examined`. A duplicate that is passed on all the same counts
       as `dedup/kept_as_keeper`, `dedup/kept_by_brake`, `dedup/kept_before_joining`, `dedup/kept_as_more` or
@@ -172,7 +172,7 @@ class NearDuplicatePipeline:
         run = self._crawler.stats.get_value("dedup/run")
         if not self.settings.report or not run:
             return
-        from dedup.stage.reporting import write_report_of_run  # noqa: PLC0415 -- most crawls write none
+        from dedup.stage.failures import write_report_of_run  # noqa: PLC0415 -- most crawls write none
 
         error = await asyncio.to_thread(write_report_of_run, self.settings, run)
         if error is not None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.edited_texts import EDITS, Texts
-from dedup.signature.signature import make_signature
-from dedup.signature.sketch import compare
+from dedup.signature.signature import compare, make_signature
 from tests.texts import words
 
 REAL = [

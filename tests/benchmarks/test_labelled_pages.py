@@ -13,7 +13,7 @@ from benchmarks.labelled.man_pages import man_pages
 from benchmarks.labelled.page_sets import Document, PageSet
 from benchmarks.labelled.records import TEMPLATES, read_template
 from benchmarks.labelled.sets import COPY, OTHER, LabelledWriter, hardest_pairs
-from dedup.rules.overlap import jaccard, shingles_of
+from dedup.rules.word_comparison import jaccard, shingles_of
 from dedup.signature.extraction import analyse_html
 
 STORIES = {

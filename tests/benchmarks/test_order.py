@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.order import Arrival, Decided, Findings, add
-from dedup.report.evaluation.labelled import LabelledPair
+from dedup.evaluation import LabelledPair
 from dedup.rules.documents import Document
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature

@@ -22,8 +22,8 @@ from benchmarks.published import (
     keywords_of,
     python2,
 )
+from dedup.signature.kernels import fold_equal
 from dedup.signature.signature import distance, make_signature
-from dedup.signature.simhash import fold_equal
 from tests.texts import CHINESE, ENGLISH, chinese, chinese_words
 
 

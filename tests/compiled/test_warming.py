@@ -17,7 +17,7 @@ import pytest
 import dedup
 from dedup import compiled_cache
 from dedup.signature.signature import make_signature
-from dedup.warming_parts import PARTS
+from dedup.warming import PARTS
 from tests.texts import CHINESE, ENGLISH, document, edited
 from tests.waiting import HANG, wait_until
 

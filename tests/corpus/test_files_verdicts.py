@@ -23,16 +23,13 @@ from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.key_map import Sketches, rank
 from dedup.errors import InputError
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.cautions import Caution
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.matcher import Candidate, Matcher
-from dedup.rules.settings import DedupSettings
-from dedup.rules.thresholds import Thresholds
+from dedup.rules.settings import Caution, DedupSettings
+from dedup.rules.verification import Thresholds
 from dedup.signature.extraction import analyse_html
 from dedup.signature.schemes import Scheme, find_scheme
-from dedup.signature.signature import digest, make_signature
-from dedup.signature.sketch import MINIMA, Sketch
+from dedup.signature.signature import MINIMA, Sketch, digest, make_signature
 from tests.texts import answered, chinese, chinese_words, document, edited, extended
 
 Content = str | bytes

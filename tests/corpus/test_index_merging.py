@@ -17,7 +17,7 @@ from dedup.corpus.index import SavedIndex, new_index
 from dedup.corpus.index_tools import merge, verify
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import belongs_to_cluster
-from dedup.signature.sketch import compare
+from dedup.signature.signature import compare
 from tests.saved_indexes import save_index
 from tests.texts import document, edited
 

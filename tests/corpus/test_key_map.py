@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 
 from dedup.corpus import key_map
 from dedup.corpus.key_map import NULL, KeyMap, Sketches, find_closest
-from dedup.index.design import TableDesign
-from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, choose
-from dedup.rules.thresholds import Thresholds
-from dedup.signature.signature import distance
-from dedup.signature.sketch import BANDS
+from dedup.index import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
+from dedup.rules.verification import Thresholds
+from dedup.signature.signature import BANDS, distance
 
 ANYTHING = Thresholds(min_jaccard=0.0, min_containment=0.0, min_length_ratio=0.0, short_tokens=0)
 DESIGNS = [TableDesign(5, 2), TableDesign(4, 1), TableDesign(6, 3)]

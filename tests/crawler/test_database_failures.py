@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from crawler.frontier import table as frontier
+from crawler.frontier import schema as frontier
 from crawler.pages import visits
 from crawler.pages.store import PageStore
 from dedup import DedupSettings
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.sql.database import Database, TableSet
-from dedup.sql.outages import Outages
+from dedup.sql.database import Database, Outages, TableSet
 from tests.crawling import NO_NETWORK, Crawl, ExitedError, ask, crawl, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, article
 from tests.texts import document

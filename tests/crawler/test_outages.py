@@ -16,9 +16,8 @@ from sqlalchemy import Connection, text
 
 from crawler.frontier.store import FrontierStore
 from dedup.errors import DatabaseError, OutageError
-from dedup.sql import outages as outages_module
-from dedup.sql.database import Database
-from dedup.sql.outages import Outages
+from dedup.sql import database as outages_module
+from dedup.sql.database import Database, Outages
 from tests.crawling import ask, crawl_site_here
 from tests.localsite import Asked, LocalSite, Page, article
 

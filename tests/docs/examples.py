@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from crawler.demo.articles import load_articles
+from crawler.demo.frames import load_articles
 from dedup import Deduplicator
 
 _IDS = ("bridge", "ferry", "tram", "bees")

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.index.design import TableDesign
-from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys, choose
-from dedup.signature.sketch import BANDS
+from dedup.index import MOST_RANKED, MOST_READ, RADIUS, RARITIES, Keys, TableDesign, choose
+from dedup.signature.signature import BANDS
 
 DESIGN = TableDesign(5, 2)
 KEYS = Keys(DESIGN)

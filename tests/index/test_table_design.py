@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.errors import SettingsError
-from dedup.index.design import MAX_TABLES, TableDesign
+from dedup.index import MAX_TABLES, TableDesign
 
 DESIGNS = [(2, 1), (3, 1), (4, 1), (5, 1), (5, 2), (6, 3), (7, 5), (8, 1), (8, 2), (10, 9), (64, 1), (64, 63)]
 FINGERPRINTS = st.integers(0, 2**64 - 1)

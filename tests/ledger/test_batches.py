@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from dedup.ledger import key_table
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.settings import DedupSettings, Mode
 from dedup.rules.verification import keys_of
 from dedup.signature.signature import digest

@@ -14,8 +14,7 @@ from dedup.ledger.brake import Alarm, Kind
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.decision import Decision, Kept
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Kept
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature
 from dedup.sql import schema

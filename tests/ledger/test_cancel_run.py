@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from sqlalchemy import select, text
 
 from dedup.errors import DatabaseError, DedupError
-from dedup.ledger.runs import cancelling
-from dedup.ledger.runs.cancelling import TakenBack, cancel_run
-from dedup.ledger.runs.listing import read_runs
-from dedup.rules.decision import Decision, Verdict
+from dedup.ledger import runs as cancelling
+from dedup.ledger.runs import TakenBack, cancel_run, read_runs
+from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import Mode
 from dedup.sql import schema
 from dedup.sql.database import Database

@@ -20,19 +20,21 @@ from hypothesis import strategies as st
 from sqlalchemy import func, select, text, update
 
 from dedup.errors import DatabaseError, DedupError, IncompatibleDatabaseError, LockedError, SettingsError
-from dedup.index.design import TableDesign
-from dedup.index.keys import RADIUS
+from dedup.index import RADIUS, TableDesign
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.cautions import LIMITS, Caution
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
-from dedup.rules.rule import Rule
-from dedup.rules.settings import DedupSettings, Mode
-from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, alike_by
-from dedup.rules.verification import belongs_to_cluster, check
+from dedup.rules.documents import Decision, Document, Rule, Verdict
+from dedup.rules.settings import LIMITS, Caution, DedupSettings, Mode
+from dedup.rules.verification import (
+    BY_CONTAINMENT,
+    BY_JACCARD,
+    LESS_ALIKE,
+    NOT_ALIKE,
+    alike_by,
+    belongs_to_cluster,
+    check,
+)
 from dedup.signature.schemes import DEFAULT
-from dedup.signature.signature import Signature, digest, distance
-from dedup.signature.sketch import Similarity, compare
+from dedup.signature.signature import Signature, Similarity, compare, digest, distance
 from dedup.sql import schema
 from dedup.sql.database import Database, open_dedup_database, open_existing_database
 from tests.deciding import Crawl, empty, signature_of

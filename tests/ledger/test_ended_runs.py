@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Verdict
 from tests.deciding import Crawl, signature_of
 from tests.texts import document
 

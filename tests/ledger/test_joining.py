@@ -19,12 +19,11 @@ from sqlalchemy import select
 from dedup.corpus.batches import sign_one
 from dedup.corpus.deciding import CorpusDeduplicator
 from dedup.corpus.document_table import Lengths
-from dedup.ledger import cluster_joins as joining
-from dedup.ledger.runs.cancelling import cancel_run
+from dedup.ledger import clusters as joining
+from dedup.ledger.runs import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
-from dedup.rules.decision import Decision, Kept, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.settings import Brake, DedupSettings, Mode
 from dedup.sql import schema
 from dedup.sql.database import open_existing_database

@@ -18,8 +18,7 @@ from sqlalchemy import select
 from dedup.errors import SettingsError
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.ledger.document_rows import key_digest
-from dedup.rules.decision import Decision, Kept, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.keepers import Copy, KeeperPolicy, KeeperRuleError
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import make_signature

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, func, select
 
-from dedup.index.design import TableDesign
-from dedup.index.keys import MOST_RANKED, MOST_READ, RADIUS, Keys, choose
+from dedup.index import MOST_RANKED, MOST_READ, RADIUS, Keys, TableDesign, choose
 from dedup.ledger.key_table import KeyTable, Looked, fill_keys
-from dedup.signature.sketch import BANDS
+from dedup.signature.signature import BANDS
 from dedup.sql import schema
 from dedup.sql.database import Database
 

@@ -11,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select, update
 
-from dedup.ledger import forget
+from dedup.ledger import store
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.forget import release
-from dedup.ledger.runs.cancelling import cancel_run
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
+from dedup.ledger.runs import cancel_run
+from dedup.ledger.store import release
+from dedup.rules.documents import Decision, Document, Verdict
 from dedup.sql import schema
 from tests.deciding import Crawl, signature_of
 from tests.texts import document, edited
@@ -119,8 +118,8 @@ def test_a_run_that_goes_on_forgets_nothing_of_its_own(start: Callable[..., Time
 def test_a_cluster_goes_with_its_leader_and_an_old_member_alone(
     start: Callable[..., Times], at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forget, "LEADERS_AT_ONCE", at_once)
-    monkeypatch.setattr(forget, "MEMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(store, "LEADERS_AT_ONCE", at_once)
+    monkeypatch.setattr(store, "MEMBERS_AT_ONCE", at_once)
     crawl = start()
     for key, text in (("a", TEXT), ("a copy", COPY), ("b", OTHER), ("b copy", OTHER), ("b twin", OTHER)):
         see(crawl, key, text)

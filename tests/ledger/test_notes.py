@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import select
 
 from dedup.ledger.notes import Skipped
-from dedup.ledger.runs.cancelling import cancel_run
+from dedup.ledger.runs import cancel_run
 from dedup.report.contents import Selection
 from dedup.report.queries import open_report
 from dedup.report.render import Format, write_report

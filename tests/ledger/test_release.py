@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from dedup import Verdict
-from dedup.ledger.forget import release, take_back
-from dedup.rules.decision import Kept
+from dedup.ledger.store import release, take_back
+from dedup.rules.documents import Kept
 from tests.crawls import text_of
 from tests.deciding import Crawl
 

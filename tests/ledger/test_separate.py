@@ -13,9 +13,8 @@ from sqlalchemy import select
 
 from dedup.errors import OutageError
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.runs.cancelling import cancel_run
-from dedup.rules.decision import Decision, Kept, Verdict
-from dedup.rules.documents import Document
+from dedup.ledger.runs import cancel_run
+from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.scope import host_of
 from dedup.signature.signature import digest
 from dedup.sql import schema

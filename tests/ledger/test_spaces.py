@@ -12,10 +12,9 @@ import pytest
 from sqlalchemy import select
 
 from dedup.errors import IncompatibleDatabaseError
-from dedup.ledger.runs.cancelling import cancel_run
+from dedup.ledger.runs import cancel_run
 from dedup.report.explanation.stored import find_dropped, find_page
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.signature import digest
 from dedup.sql import schema

@@ -16,7 +16,7 @@ from dedup.report.changes.contents import Change, ChangeRow
 from dedup.report.changes.queries import open_changes
 from dedup.report.changes.render import write_changes
 from dedup.report.render import Format
-from dedup.rules.decision import Verdict
+from dedup.rules.documents import Verdict
 from dedup.sql.database import open_existing_database
 from tests.crawling import ask, crawl_site_here
 from tests.crawls import Crawls, text_of

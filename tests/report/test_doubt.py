@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.doubt import FEWEST_PLACES, SURE_SIMILARITY, is_doubtful, order_of_doubt
+from dedup.report.contents import FEWEST_PLACES, SURE_SIMILARITY, is_doubtful, order_of_doubt
 from tests.report.html.reports import EXACT, SIMILAR, row
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dedup.report.evaluation.methods import Quality, pool_results, table
+from dedup.evaluation import Quality, pool_results, table
 from tests.commands import run_dedup
 from tests.texts import document, edited
 from tests.waiting import HANG

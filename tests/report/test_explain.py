@@ -13,10 +13,9 @@ import pytest
 
 from dedup import DedupSettings, make_signature, similarity
 from dedup.cli.main import main
-from dedup.index.design import TableDesign
+from dedup.index import TableDesign
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.documents import Document
-from dedup.rules.rule import Rule
+from dedup.rules.documents import Document, Rule
 from tests.commands import run_dedup
 from tests.crawls import store_pages
 from tests.texts import CHINESE, ENGLISH, document, edited, extended

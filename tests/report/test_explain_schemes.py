@@ -12,7 +12,7 @@ from dedup import DedupSettings, find_scheme
 from dedup.cli.main import main
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.rules.documents import Document
-from dedup.rules.pairwise import PairDecider
+from dedup.rules.matcher import PairDecider
 from dedup.sql.database import Database
 from dedup.sql.schema import properties
 from tests.report.test_explain import data, keep

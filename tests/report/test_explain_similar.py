@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from dedup import DedupSettings
-from dedup.report.explanation.contents import Exact, WordComparison
-from dedup.report.explanation.limits import Pair, missed_limits
-from dedup.rules.cautions import LIMITS, Caution
-from dedup.rules.rule import Rule
-from dedup.signature.sketch import Similarity
+from dedup.report.explanation.build import Exact, Pair, WordComparison, missed_limits
+from dedup.rules.documents import Rule
+from dedup.rules.settings import LIMITS, Caution
+from dedup.signature.signature import Similarity
 from tests.commands import run_dedup
 from tests.report.test_explain import data, explained, fill
 from tests.texts import document, edited, extended, filled_in, form

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.report.explanation.rejoined import rejoin
-from dedup.report.explanation.words import diff_words
-from dedup.rules.rule import Rule
-from dedup.signature.normalise import normalise
-from dedup.signature.tokens import tokenise
+from dedup.report.explanation.words import diff_words, rejoin
+from dedup.rules.documents import Rule
+from dedup.signature.tokens import normalise, tokenise
 from tests.report.test_explain import data, explained, fill
 from tests.texts import CHINESE, answered, document, edited, extended, words
 

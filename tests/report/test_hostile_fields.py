@@ -12,16 +12,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dedup.display import columns_of, logged, plain, readable
+from dedup.console import columns_of, logged, plain, readable, write_lines
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.changes.render import write_changes
 from dedup.report.contents import RelatedRow
 from dedup.report.explanation.words import Place, WordDiff
-from dedup.report.output import csv_cell
-from dedup.report.render import Format
-from dedup.report.rows import dropped_lines, similar_lines
-from dedup.rules.decision import Verdict
-from dedup.terminal import write_lines
+from dedup.report.render import Format, csv_cell
+from dedup.report.table import dropped_lines, similar_lines
+from dedup.rules.documents import Verdict
 from tests.terminals import Terminal, seen
 
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "＝1", '=HYPERLINK("http://evil.example","x")', "\x00=1")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dedup.errors import InputError
-from dedup.report.evaluation.labelled import read_marked, read_pairs
+from dedup.evaluation import read_marked, read_pairs
 from dedup.sql.database import Database
 
 PAIR = '{"a": "http://x.example/%s", "b": "http://x.example/b", "label": 0}'

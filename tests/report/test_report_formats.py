@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import func, insert, select
 
-from dedup.display import columns_of, readable
+from dedup.console import columns_of, readable
 from dedup.report.render import Format, write_report
 from dedup.signature.signature import digest
 from dedup.sql.database import Database, open_existing_database

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dedup import DedupError
-from dedup.display import columns_of, cut, readable, unit_for
-from dedup.report.output import open_output
+from dedup.console import columns_of, cut, readable, unit_for
+from dedup.report.render import open_output
 
 # Keys and numbers
 

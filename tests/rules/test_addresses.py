@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from dedup import Decision, Deduplicator, deduplicate
-from dedup.rules.addresses import are_siblings
-from dedup.rules.cautions import Caution
-from dedup.rules.rule import Rule
+from dedup.rules.documents import Rule
+from dedup.rules.scope import are_siblings
+from dedup.rules.settings import Caution
 from tests.texts import document
 
 HOST = "https://shop.example"

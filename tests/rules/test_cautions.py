@@ -7,9 +7,8 @@ from math import inf
 import pytest
 
 from dedup import SettingsError
-from dedup.rules.cautions import LIMITS, Caution, Limits
-from dedup.rules.settings import RuleSettings
-from dedup.rules.thresholds import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, SIMILAR, alike_by
+from dedup.rules.settings import LIMITS, Caution, Limits, RuleSettings
+from dedup.rules.verification import BY_CONTAINMENT, BY_JACCARD, LESS_ALIKE, NOT_ALIKE, SIMILAR, alike_by
 
 LEAST = ("min_jaccard", "min_containment", "min_length_ratio", "min_numbers")
 MOST = ("max_replaced", "max_rewritten", "max_added", "max_swapped")

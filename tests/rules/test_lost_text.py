@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from dedup import DedupSettings, deduplicate
 from dedup.errors import SettingsError
-from dedup.rules.cautions import LIMITS, Caution, LostLimit
-from dedup.rules.decision import Kept
-from dedup.rules.lost_text import find_lost, plain_shared_tokens
+from dedup.rules.documents import Kept
+from dedup.rules.settings import LIMITS, Caution, LostLimit
 from dedup.rules.shared_shingles import shared_tokens
+from dedup.rules.word_comparison import find_lost, plain_shared_tokens
 from tests.texts import words
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "ab", "c", "größe", "一"]), min_size=1, max_size=40)

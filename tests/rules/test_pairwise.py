@@ -12,10 +12,9 @@ import pytest
 
 from dedup import DedupSettings, Mode, Signature, Verdict, make_signature
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.cautions import Caution
-from dedup.rules.documents import Document
-from dedup.rules.pairwise import PairDecider, PairDecision
-from dedup.rules.rule import Rule
+from dedup.rules.documents import Document, Rule
+from dedup.rules.matcher import PairDecider, PairDecision
+from dedup.rules.settings import Caution
 from tests.texts import answered, document, edited
 
 TEXT = document(300)

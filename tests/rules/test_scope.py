@@ -12,8 +12,7 @@ import pytest
 
 from dedup.errors import IncompatibleDatabaseError
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.rules.decision import Decision, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Verdict
 from dedup.rules.scope import Scope, Scopes, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.signature.signature import digest, distance, make_signature

@@ -7,10 +7,19 @@ import pytest
 
 from dedup.corpus.state import about_settings
 from dedup.errors import SettingsError
-from dedup.index.design import TableDesign
-from dedup.rules.cautions import LIMITS, Caution, Limits, LostLimit
+from dedup.index import TableDesign
 from dedup.rules.scope import Scope
-from dedup.rules.settings import Brake, DedupSettings, Mode, RuleSettings, with_changes
+from dedup.rules.settings import (
+    LIMITS,
+    Brake,
+    Caution,
+    DedupSettings,
+    Limits,
+    LostLimit,
+    Mode,
+    RuleSettings,
+    with_changes,
+)
 
 
 def read(**values: Any) -> DedupSettings:

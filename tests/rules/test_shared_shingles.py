@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dedup.rules.cautions import Caution
-from dedup.rules.overlap import containment, jaccard, shingles_of
-from dedup.rules.rule import Rule
-from dedup.rules.settings import DedupSettings
+from dedup.rules.documents import Rule
+from dedup.rules.settings import Caution, DedupSettings
 from dedup.rules.shared_shingles import bounds
 from dedup.rules.verification import check
-from dedup.rules.word_comparison import WordDifference, plain_bounds
+from dedup.rules.word_comparison import WordDifference, containment, jaccard, plain_bounds, shingles_of
 from dedup.signature.batch import bands_of_words
 from dedup.signature.signature import make_signature
 from tests.texts import answered, document, edited, extended, words

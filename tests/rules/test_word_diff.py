@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.report.explanation.words import merge_neighbours
-from dedup.rules.changes import TokenChange, find_changes, refine
+from dedup.rules.word_comparison import TokenChange, find_changes, refine
 
 
 def changed(a: str, b: str) -> list[tuple[str, str]]:

@@ -22,11 +22,20 @@ from hypothesis import strategies as st
 from dedup import Deduplicator, DedupSettings, IncompatibleDatabaseError, SettingsError, find_scheme, make_signature
 from dedup.cli.main import main
 from dedup.corpus.index import SavedIndex
-from dedup.signature.dictionaries import load_jieba, read_dictionary_file, read_user_words, tokenizer_of
+from dedup.signature.dictionaries import (
+    JIEBA,
+    Vocabulary,
+    content_of,
+    load_jieba,
+    pack,
+    read_dictionary_file,
+    read_user_words,
+    tokenizer_of,
+    unpack,
+)
 from dedup.signature.schemes import scheme_named
 from dedup.signature.segmenter import cut_run, load_dictionary
 from dedup.signature.tokens import tokenise
-from dedup.signature.word_lists import JIEBA, Vocabulary, content_of, pack, unpack
 from tests.texts import chinese, chinese_words
 from tests.waiting import HANG
 

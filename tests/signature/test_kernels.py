@@ -14,18 +14,13 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.compiled import compiled
-from dedup.compiled.byte_masks import BLOCK, below, equal_to
-from dedup.signature.character_folding import folding
-from dedup.signature.characters import character_classes
+from dedup.compiled import BLOCK, below, compiled, equal_to
 from dedup.signature.dictionaries import load_jieba
-from dedup.signature.hashes import hashes_of_words, murmur3_of_tokens
-from dedup.signature.minhash import MULTIPLIERS, OFFSETS, count_distinct
-from dedup.signature.normalise import normalise
+from dedup.signature.kernels import MULTIPLIERS, OFFSETS, count_distinct, hashes_of_words, murmur3_of_tokens
 from dedup.signature.plain import make_sketch
 from dedup.signature.signature import make_signature
-from dedup.signature.text_folding import SLACK, fold_text, room_for
-from dedup.signature.tokens import tokenise
+from dedup.signature.text_folding import SLACK, fold_text, folding, room_for
+from dedup.signature.tokens import character_classes, normalise, tokenise
 from tests.waiting import HANG
 
 HASHES = st.integers(0, 2**64 - 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dedup.signature.plain import make_sketch
-from dedup.signature.sketch import SKETCH_BYTES, Sketch, compare
+from dedup.signature.signature import SKETCH_BYTES, Sketch, compare
 
 SKETCHES = st.builds(
     Sketch,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dedup.signature.normalise import normalise
-from dedup.signature.tokens import tokenise
+from dedup.signature.tokens import normalise, tokenise
 
 
 def tokens(text: str) -> list[str]:

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dedup.index.keys import MOST_RANKED, MOST_READ, choose
+from dedup.index import MOST_RANKED, MOST_READ, choose
 from dedup.rules.matcher import Candidate, Matcher
 from dedup.rules.settings import RuleSettings
 from dedup.rules.verification import is_comparable, keys_of
-from dedup.signature.signature import distance
-from dedup.signature.sketch import BANDS, Sketch
+from dedup.signature.signature import BANDS, Sketch, distance
 from tests.spark.test_verdicts import SPREAD, set_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -82,7 +81,7 @@ def test_candidates_are_those_of_one_multimap(
     spark: Any, tmp_path: Path, first: int, properties: dict[str, str]
 ) -> None:
     from dedup.spark.candidates import COLUMNS, PriorIndex, candidates_of, names_of
-    from dedup.spark.steps import Steps
+    from dedup.spark.session import Steps
 
     made = documents()
     rows = [

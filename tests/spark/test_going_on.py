@@ -91,7 +91,7 @@ def test_only_what_is_not_done_is_done(spark: Any, tmp_path: Path) -> None:
 
 def test_what_is_kept_is_that_of_the_same_job(spark: Any, tmp_path: Path) -> None:
     from dedup.spark.deduplicating import about_of_job
-    from dedup.spark.steps import Steps
+    from dedup.spark.session import Steps
 
     def kept(number: int, of: str | None) -> int:
         about = about_of_job(RuleSettings(), None if of is None else {"of": of})

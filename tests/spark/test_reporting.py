@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from dedup.corpus.reading.documents import CorpusDocument, Position, Rejected
-from dedup.report import doubt
+from dedup.report import contents
 from dedup.report.contents import RelatedRow
-from dedup.rules.decision import Kept, Verdict
-from dedup.rules.rule import Rule
+from dedup.rules.documents import Kept, Rule, Verdict
 from dedup.rules.settings import RuleSettings
 from dedup.signature import extraction
 
@@ -52,8 +51,8 @@ def test_spark_finds_the_same_rows_doubtful_as_a_page(spark: Any) -> None:
     rows: list[RelatedRow] = [
         row_of(dict(zip([each.split()[0] for each in columns.split(", ")], row, strict=True)), "") for row in related
     ]
-    assert found == sorted(rows, key=doubt.order_of_doubt)
-    expected = {row.dropped for row in rows if doubt.is_doubtful(row)}
+    assert found == sorted(rows, key=contents.order_of_doubt)
+    expected = {row.dropped for row in rows if contents.is_doubtful(row)}
     assert {row.key for row in frame.where(is_doubtful()).collect()} == expected
 
 

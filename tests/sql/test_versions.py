@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event, inspect, text
 
-from crawler.frontier import table as frontier
+from crawler.frontier import schema as frontier
 from crawler.frontier.store import FrontierStore
 from crawler.pages import visits
 from crawler.pages.store import PageStore
 from dedup.errors import IncompatibleDatabaseError
-from dedup.rules.decision import Verdict
-from dedup.sql.database import Database, TableSet, open_existing_database, open_tables
-from dedup.sql.outages import Outages
+from dedup.rules.documents import Verdict
+from dedup.sql.database import Database, Outages, TableSet, open_existing_database, open_tables
 from tests.commands import run_dedup
 from tests.deciding import Crawl
 from tests.texts import document, edited

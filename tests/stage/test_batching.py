@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dedup.errors import LockedError
-from dedup.stage.batching import MicroBatcher
+from dedup.stage.passed import MicroBatcher
 
 SECONDS = 10
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from dedup.rules.decision import Decision, Kept, Verdict
-from dedup.rules.documents import Document
+from dedup.rules.documents import Decision, Document, Kept, Verdict
 from dedup.rules.settings import Brake
 from dedup.sql import schema
 from tests.deciding import Crawl, signature_of

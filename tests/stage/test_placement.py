@@ -11,7 +11,7 @@ from scrapy.settings import Settings
 
 from dedup.errors import SettingsError
 from dedup.stage.pipelines import NearDuplicatePipeline
-from dedup.stage.placement import neighbours, order_for
+from dedup.stage.project import neighbours, order_for
 
 
 class Clean:

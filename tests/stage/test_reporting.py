@@ -9,7 +9,7 @@ import pytest
 
 from dedup import DedupSettings
 from dedup.errors import SettingsError
-from dedup.stage.reporting import require_report, write_report_of_run
+from dedup.stage.failures import require_report, write_report_of_run
 from tests.crawling import ExitedError, crawl_here
 from tests.crawls import Crawls, crawl_twice, text_of
 from tests.passing import ADDONS, ItemsSpider

@@ -22,8 +22,7 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 
 from dedup import make_signature
-from dedup.signature.signature import distance
-from dedup.signature.sketch import compare
+from dedup.signature.signature import compare, distance
 from tests.crawling import NO_NETWORK, ExitedError, Outcome, ask, crawl_here, run
 from tests.localsite import Asked, LocalSite, article
 from tests.passing import ADDONS, NEAR_A, A, B, ItemsSpider, four, url, urls

@@ -12,9 +12,9 @@ from dedup.rules.documents import Document
 from dedup.signature.schemes import find_scheme
 from dedup.signature.signature import make_signature
 from dedup.stage.crawl_run import CrawlRun
+from dedup.stage.examiner import ItemSigner
 from dedup.stage.items.reading import ItemContent
 from dedup.stage.items.settings import ItemSettings
-from dedup.stage.signing import ItemSigner
 from dedup.workers.pool import WorkerPool
 from tests.texts import document
 

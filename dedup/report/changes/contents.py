@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from sqlalchemy import Connection, column, select, table
+
+from dedup.ledger.document_rows import key_digest
 from dedup.report.explanation.words import WordDiff
-from dedup.rules.decision import Verdict
+from dedup.rules.documents import Verdict
 
 
 class Change(StrEnum):
@@ -77,3 +80,100 @@ class Changes:
     counts: Mapping[Change, int]
     unchanged: int
     rows: Iterator[ChangeRow]
+
+
+# The crawl's; this library stands without them, and other projects keep no texts here.
+_PAGES = table("pages", column("url_digest"), column("text"), column("run"))
+_VERSIONS = table("page_versions", column("id"), column("url_digest"), column("text"), column("run"))
+_VISITS = table("visits", column("url_digest"), column("url"), column("run"), column("gone"), column("moved_to_digest"))
+_KEYS_AT_ONCE = 500
+_MOST_STEPS = 10
+
+T = TypeVar("T")
+
+
+class StoredTexts:
+    """The texts of the pages of a crawl.
+
+    Args:
+        connection: to the database, in a transaction.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        has_table = connection.dialect.has_table
+        self._tables = [each for each in (_VERSIONS, _PAGES) if has_table(connection, each.name)]
+        self._has_visits = has_table(connection, _VISITS.name)
+
+    def as_of(self, keys: Collection[str], runs: Collection[str]) -> dict[str, str]:
+        """Return what some pages held when the last of some runs had ended.
+
+        Args:
+            keys: those of the pages.
+            runs: the names of that run and of all runs before it.
+
+        Returns:
+            The texts by the keys; those are missing that are not stored, or not any more.
+        """
+        by_digest = {key_digest(key): key for key in keys}
+        found: dict[str, str] = {}
+        # Each page's versions from the earliest to the latest, which stands among the pages.
+        for stored in self._tables:
+            statement = select(stored.c.url_digest, stored.c.text, stored.c.run)
+            if stored is _VERSIONS:
+                statement = statement.order_by(_VERSIONS.c.id)
+            for some in portions(sorted(by_digest), _KEYS_AT_ONCE):
+                for digest, text, run in self._connection.execute(statement.where(stored.c.url_digest.in_(some))):
+                    if run is None or run in runs:
+                        found[by_digest[bytes(digest)]] = text
+        return found
+
+    def gone(self, keys: Iterable[str], runs: Collection[str]) -> set[str]:
+        """Return those of some pages that some runs found gone, whether they or what they redirect to."""
+        if not self._has_visits:
+            return set()
+        by_digest = {key_digest(key): key for key in keys}
+        statement = select(_VISITS.c.url_digest, _VISITS.c.run).where(_VISITS.c.gone.is_not(None))
+        return {
+            by_digest[bytes(digest)]
+            for some in portions(sorted(by_digest), _KEYS_AT_ONCE)
+            for digest, run in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
+            if run in runs
+        }
+
+    def moved(self, keys: Iterable[str], runs: Collection[str]) -> dict[str, str]:
+        """Return where those of some pages have moved that some runs found redirecting for good: keys by old keys."""
+        if not self._has_visits:
+            return {}
+        ends = {key: key_digest(key) for key in keys}
+        for _ in range(_MOST_STEPS):
+            targets = self._targets(set(ends.values()), runs)
+            if not targets:
+                break
+            ends = {key: targets.get(digest, digest) for key, digest in ends.items()}
+        ends = {key: digest for key, digest in ends.items() if digest != key_digest(key)}
+        urls = self._urls(set(ends.values()))
+        return {key: urls[digest] for key, digest in ends.items() if digest in urls}
+
+    def _targets(self, digests: Collection[bytes], runs: Collection[str]) -> dict[bytes, bytes]:
+        is_moved = _VISITS.c.moved_to_digest.is_not(None)
+        statement = select(_VISITS.c.url_digest, _VISITS.c.moved_to_digest, _VISITS.c.run).where(is_moved)
+        return {
+            bytes(digest): bytes(target)
+            for some in portions(sorted(digests), _KEYS_AT_ONCE)
+            for digest, target, run in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
+            if run in runs
+        }
+
+    def _urls(self, digests: Collection[bytes]) -> dict[bytes, str]:
+        statement = select(_VISITS.c.url_digest, _VISITS.c.url)
+        return {
+            bytes(digest): url
+            for some in portions(sorted(digests), _KEYS_AT_ONCE)
+            for digest, url in self._connection.execute(statement.where(_VISITS.c.url_digest.in_(some)))
+        }
+
+
+def portions(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield so many of some items at a time."""
+    return (items[start : start + size] for start in range(0, len(items), size))

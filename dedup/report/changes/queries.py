@@ -11,16 +11,15 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, func, literal, null, or_, select, union_all
 
+from dedup.console import track
 from dedup.errors import DedupError, InputError
 from dedup.ledger.document_rows import CANCELLING, LOADED
-from dedup.ledger.runs.listing import no_run
-from dedup.progress import track
-from dedup.report.changes.contents import Change, ChangeRow, Changes
-from dedup.report.changes.texts import StoredTexts, portions
+from dedup.ledger.runs import no_run
+from dedup.report.changes.contents import Change, ChangeRow, Changes, StoredTexts, portions
 from dedup.report.explanation.stored import read_made_with
 from dedup.report.explanation.words import WordDiff, are_too_long, diff_words, tokens_of
-from dedup.report.noted import is_of_host
-from dedup.rules.decision import Verdict
+from dedup.report.queries import is_of_host
+from dedup.rules.documents import Verdict
 from dedup.rules.scope import host_of
 from dedup.signature.schemes import Scheme
 from dedup.signature.signature import digest

@@ -7,15 +7,29 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any, TextIO
 
-from dedup.display import counted, cut, plain, readable
-from dedup.progress import track
+from dedup.console import (
+    ADDED,
+    HEADING,
+    NEAR,
+    QUIET,
+    REMOVED,
+    SIMILAR,
+    Styled,
+    counted,
+    cut,
+    padded,
+    plain,
+    readable,
+    styled,
+    track,
+    width_of,
+    write_lines,
+)
 from dedup.report.changes.contents import Change, ChangeRow, Changes
-from dedup.report.columns import GAP, address, aligned
-from dedup.report.explanation.differences import place_line
+from dedup.report.explanation.render import place_line
 from dedup.report.explanation.words import WordDiff
-from dedup.report.output import csv_cell, write_json
-from dedup.report.render import Format
-from dedup.terminal import ADDED, HEADING, NEAR, QUIET, REMOVED, SIMILAR, Styled, padded, styled, width_of, write_lines
+from dedup.report.render import Format, csv_cell, write_json
+from dedup.report.table import GAP, address, aligned
 
 _STYLES = {
     Change.ADDED: ADDED,

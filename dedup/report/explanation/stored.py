@@ -2,28 +2,230 @@
 
 from __future__ import annotations
 
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlalchemy import Connection, column, select, table
 
-from dedup.display import plain
+from dedup.console import plain
 from dedup.errors import IncompatibleDatabaseError, InputError, SettingsError
-from dedup.index.design import TableDesign
+from dedup.index import TableDesign
 from dedup.ledger import document_rows
-from dedup.ledger.identity import given_key_of
-from dedup.report.explanation.sides import Origin, Side
-from dedup.rules.decision import DUPLICATES, Kept, Verdict
-from dedup.rules.documents import StoredDocument
+from dedup.ledger.document_rows import find_words, given_key_of
+from dedup.report.contents import RelatedRow
+from dedup.report.explanation.words import WordDiff, diff_words, rejoin
+from dedup.rules.documents import DUPLICATES, Kept, StoredDocument, Verdict
 from dedup.rules.scope import Scope, Scopes
 from dedup.signature.batch import bands_of_words
-from dedup.signature.normalise import clean, normalise
 from dedup.signature.schemes import Scheme, scheme_named
 from dedup.signature.signature import Signature, digest
+from dedup.signature.tokens import clean, normalise
 from dedup.sql.database import Database, read_properties
 from dedup.sql.schema import runs, verdicts
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    # Before that of UTF-16, which it begins with.
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+ENCODING_HELP = "encoding of files that are not UTF-8, such as gb18030, big5, windows-1252; default: it is guessed"
+"""What a command says of its option --encoding."""
+
+# A PDF can be nothing but ASCII.
+_PDF = b"%PDF-"
+_WESTERN = "cp1252"
+
+
+class Decoded(NamedTuple):
+    """A text, and the encoding that was guessed for it; empty where it is known."""
+
+    text: str
+    guessed: str = ""
+
+
+def require_encoding(name: str) -> None:
+    """Refuse what is not the name of an encoding."""
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        raise InputError(f"--encoding {name!r}: not known; such as gb18030, big5, windows-1252, shift_jis") from None
+
+
+def require_text(data: bytes, name: str, encoding: str = "") -> None:
+    """Refuse a file that is no text, such as a picture; see `decode` for the arguments."""
+    if data.startswith(_PDF):
+        raise InputError(f"{name}: a PDF; give the text that is in it")
+    if b"\0" in data and not encoding and _marked(data) is None:
+        raise _binary(name)
+
+
+def decode(data: bytes, name: str, encoding: str = "") -> Decoded:
+    """Decode a text: by its byte order mark, as UTF-8 if it is that, as the encoding says, or by a guess.
+
+    Args:
+        data: what the file holds.
+        name: what it is called.
+        encoding: that of texts that are not UTF-8; empty: it is guessed.
+
+    Raises:
+        InputError: it is no text, not in its encoding, or in none that can be told.
+    """
+    require_text(data, name, encoding)
+    known = _marked(data) or encoding
+    if _marked(data) is None and b"\0" not in data:
+        try:
+            return Decoded(data.decode())
+        except UnicodeDecodeError:
+            if not known:
+                return _guessed(data, name)
+    return Decoded(_decoded(data, name, known))
+
+
+def _marked(data: bytes) -> str | None:
+    return next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), None)
+
+
+def _decoded(data: bytes, name: str, encoding: str) -> str:
+    try:
+        text = data.decode(encoding)
+    except UnicodeError as error:
+        raise InputError(f"{name}: not {encoding} ({error}); name its encoding by --encoding") from None
+    if "\0" in text:
+        raise _binary(name)
+    return text
+
+
+def _binary(name: str) -> InputError:
+    return InputError(f"{name}: a binary file, not a text; if it is one, name its encoding by --encoding")
+
+
+def _guessed(data: bytes, name: str) -> Decoded:
+    from trafilatura.utils import detect_encoding  # noqa: PLC0415 -- half a second, and most texts are UTF-8
+
+    texts: dict[str, str] = {}
+    for encoding in detect_encoding(data):
+        # Without a mark any few bytes could be UTF-16.
+        if not encoding.startswith(("utf_16", "utf_32")):
+            try:
+                texts[encoding] = data.decode(encoding)
+            except (LookupError, UnicodeDecodeError):
+                continue
+    if not texts:
+        raise InputError(f"{name}: not UTF-8, and in no encoding that could be told; name it by --encoding")
+    best, text = next(iter(texts.items()))
+    if len(text) == len(data):
+        # Of encodings of Latin letters many fit equally well; then it is the one that nearly all such texts are in.
+        western = data.decode(_WESTERN, "replace")
+        if western in texts.values():
+            return Decoded(western, _WESTERN)
+    return Decoded(text, best)
+
+
+TEXT_PREFIX = "text:"
+
+_HTML_SUFFIXES = {".html", ".htm", ".xhtml"}
+_HTML = re.compile(
+    # Atomic, since a row of comments could be cut into comments in very many ways.
+    rb"(?:\xef\xbb\xbf)?(?>\s+|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html|head)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class Origin(StrEnum):
+    """Where the text of a side is from."""
+
+    FILE = "file, read as text"
+    HTML = "file, the main text of its HTML"
+    TEXT = "text given as an argument"
+    PAGE = "stored page"
+    WORDS = "stored words, its text is not stored"
+    FINGERPRINT = "stored fingerprint and sketch, its text is not stored"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """A document of the two that are explained.
+
+    Attributes:
+        name: what it is called: the name of a file, a key of the database, the text itself.
+        origin: where its text is from.
+        signature: its signature; where its words are not stored without them, and with bands of zeros.
+        text: its text; None where that is not stored.
+        guessed_encoding: the encoding of its file, if that was guessed.
+    """
+
+    name: str
+    origin: Origin
+    signature: Signature
+    text: str | None
+    guessed_encoding: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a side can be made of by any scheme: a text, or the bytes of an HTML page."""
+
+    name: str
+    origin: Origin
+    content: str | bytes
+    guessed_encoding: str = ""
+
+    def side(self, scheme: Scheme) -> Side:
+        """Make the side, its signature by a scheme."""
+        if isinstance(self.content, str):
+            signature = scheme.signature(self.content)
+            return Side(self.name, self.origin, signature, self.content, self.guessed_encoding)
+        # Half a second, and most texts are no HTML.
+        from dedup.signature.extraction import analyse_html  # noqa: PLC0415
+
+        text, signature = analyse_html(self.content, scheme)
+        return Side(self.name, self.origin, signature, text)
+
+
+def read_named(name: str, encoding: str = "") -> Material | None:
+    """Read what a command line names: a text behind `text:`, or a file, as a page if it is HTML.
+
+    Args:
+        name: the text, or where the file is.
+        encoding: that of files that are not UTF-8; empty: pages are read as in a crawl, that of texts is guessed.
+
+    Returns:
+        What it holds; None where there is no file of this name.
+
+    Raises:
+        InputError: the file cannot be read, or is no text.
+    """
+    if name.startswith(TEXT_PREFIX):
+        return Material(name.removeprefix(TEXT_PREFIX), Origin.TEXT, name.removeprefix(TEXT_PREFIX))
+    path = Path(name)
+    try:
+        # Not only regular files: a shell's <(command) is a pipe.
+        if path.is_dir() or not path.exists():
+            return None
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror or error}") from error
+    shown = plain(name)
+    if path.suffix.lower() in _HTML_SUFFIXES or _HTML.match(data):
+        require_text(data, shown, encoding)
+        # Without a word from the user a page says itself how it is to be read, as in a crawl.
+        return Material(name, Origin.HTML, decode(data, shown, encoding).text.encode() if encoding else data)
+    return Material(name, Origin.FILE, *decode(data, shown, encoding))
+
 
 # The crawl's, of what is stored and of what was; this library stands without them,
 # and other projects keep no texts here.
@@ -64,7 +266,7 @@ class Record:
         distance: bits in which the fingerprints of page and original differed.
         similarity: estimated Jaccard similarity of page and original, as it was.
         kept: why it was passed on all the same, if it was.
-        rule: what decided, the short name of a `dedup.rules.rule.Rule`; None where that was in an earlier decision.
+        rule: what decided, the short name of a `dedup.rules.documents.Rule`; None of an earlier decision.
     """
 
     verdict: Verdict
@@ -102,7 +304,7 @@ class Dropped:
 
 
 def find_page(database: Database, key: str) -> StoredPage | None:
-    """Return what a database knows of a page, by its key, or as `dedup.display.readable` shows it; None: nothing."""
+    """Return what a database knows of a page, by its key, or as `dedup.console.readable` shows it; None: nothing."""
     with database.read() as connection:
         found = find_document(connection, key)
         if found is None:
@@ -166,7 +368,7 @@ def _telling_verdict(connection: Connection, page: StoredDocument) -> Any:
 
 
 def find_document(connection: Connection, key: str) -> StoredDocument | None:
-    """Return the document of a key, as it is or as `dedup.display.readable` shows it; None: there is none."""
+    """Return the document of a key, as it is or as `dedup.console.readable` shows it; None: there is none."""
     # Reports show the letters of all scripts in the place of their escapes.
     for each in dict.fromkeys([key, quote(key, safe=_ASCII, errors="replace")]):
         for given in dict.fromkeys([each, given_key_of(each)]):
@@ -222,3 +424,39 @@ def find_text(connection: Connection, stored: StoredDocument, scope: Scope) -> s
             if mixed(stored.key, digest(normalise(text).encode()), stored.space) == stored.text_digest:
                 return str(text)
     return None
+
+
+_REMEMBERED = 100
+# Of two texts: comparing so many takes a tenth of a second.
+_MOST_PAIRS_OF_TOKENS = 100_000_000
+
+
+def stored_differences(connection: Connection, rows: Iterable[RelatedRow]) -> Iterator[WordDiff | None]:
+    """Yield what differs between documents of a database, see `differences_of`.
+
+    Args:
+        connection: inside a transaction, which has to stay open.
+        rows: duplicates, or what is similar.
+    """
+
+    def words_of(key: str) -> bytes:
+        found = find_document(connection, key)
+        return find_words(connection, found.text_digest) if found else b""
+
+    return differences_of(rows, words_of)
+
+
+def differences_of(rows: Iterable[RelatedRow], words_of: Callable[[str], bytes]) -> Iterator[WordDiff | None]:
+    """Yield what differs between original and document of each row; None where that is not kept, or would take long.
+
+    Args:
+        rows: duplicates, or what is similar.
+        words_of: gives the tokens of a document by its key, a line feed between them; nothing where there are none.
+    """
+    # Rows of one cluster share its leader.
+    remembered = lru_cache(_REMEMBERED)(words_of)
+    for row in rows:
+        original, document = remembered(row.original), remembered(row.dropped)
+        pairs = (original.count(b"\n") + 1) * (document.count(b"\n") + 1)
+        is_told = original and document and pairs <= _MOST_PAIRS_OF_TOKENS
+        yield diff_words(rejoin(original), rejoin(document)) if is_told else None

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, column, func, literal, select, table
 
-from dedup.display import readable
+from dedup.console import readable
 from dedup.errors import DatabaseError
-from dedup.ledger.runs.listing import find_begun
+from dedup.ledger.runs import find_begun
 from dedup.report.contents import RelatedRow
-from dedup.report.html.packing import cut_key
-from dedup.report.noted import last_run
-from dedup.report.queries import read_latest
-from dedup.rules.decision import DUPLICATES, Verdict
+from dedup.report.html.model import cut_key
+from dedup.report.queries import last_run, read_latest
+from dedup.rules.documents import DUPLICATES, Verdict
 from dedup.sql.database import Database, open_existing_database
 from dedup.sql.schema import runs, verdicts
 

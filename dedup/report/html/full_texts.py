@@ -12,12 +12,11 @@ import regex
 from sqlalchemy import Connection
 
 from dedup.ledger.document_rows import find_words
-from dedup.report.explanation.rejoined import rejoin
 from dedup.report.explanation.stored import find_document, find_text, read_made_with
-from dedup.report.explanation.words import are_too_long, merge_neighbours
-from dedup.rules.changes import TokenChange, find_changes
+from dedup.report.explanation.words import are_too_long, merge_neighbours, rejoin
 from dedup.rules.scope import Scope
-from dedup.signature.normalise import normalise
+from dedup.rules.word_comparison import TokenChange, find_changes
+from dedup.signature.tokens import normalise
 from dedup.sql.database import Database
 
 MOST_CHARACTERS = 5_000_000

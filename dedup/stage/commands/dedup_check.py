@@ -53,7 +53,7 @@ class Command(ScrapyCommand):
                 sys.stderr.write(f"warning: {line}\n")
             check_items(args[0], self.settings, sys.stdout, item_class=opts.item_class, spider=opts.spider)
         except (DedupError, OSError) as error:
-            from dedup.display import plain
+            from dedup.console import plain
 
             sys.stderr.write(f"error: {plain(str(error))}\n")
             self.exitcode = exit_status(error)

@@ -48,7 +48,7 @@ class Command(ScrapyCommand):
                 opts.database = settings.database_url
             self.exitcode = duplicates.run(opts)
         except DedupError as error:
-            from dedup.display import plain
+            from dedup.console import plain
 
             sys.stderr.write(f"error: {plain(str(error))}\n")
             self.exitcode = exit_status(error)

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
 from scrapy.http import Response
 from w3lib.html import remove_tags, replace_entities
 
-from dedup.signature.normalise import clean
+from dedup.console import counted, readable
+from dedup.rules.documents import Decision
 from dedup.signature.signature import digest
-from dedup.stage.items.fields import FieldRule, actual_name
+from dedup.signature.tokens import clean
 from dedup.stage.items.settings import (
     DETAIL_FIELDS,
     SIZE_FIELDS,
     TEXT_FIELDS,
     TITLE_FIELDS,
     VARIANT_FIELDS,
+    FieldRule,
     ItemSettings,
     ShortTexts,
+    actual_name,
 )
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -323,3 +329,131 @@ def _checksums(value: Any) -> tuple[str, ...]:
     files = value if isinstance(value, (list, tuple)) else [value]
     found = [ItemAdapter(each).get("checksum") for each in files if ItemAdapter.is_item(each)]
     return tuple(sorted(str(checksum) for checksum in found if checksum))
+
+
+logger = logging.getLogger(__name__)
+
+WARN_AFTER = 20
+"""So many items pass before the first warning: now and then one has no text."""
+
+_FIELDS_NAMED = 20
+
+
+class UnexaminedKind(NamedTuple):
+    """Items of a class (empty: dicts) that were not examined for the same reason."""
+
+    item_class: str
+    reason: str
+
+
+NO_TEXT = "no text"
+NO_ITEM = "no item"
+NOT_READ = "reading their fields raised"
+_STAND_BEFORE = "The stage has to stand before the pipeline that makes them of items: DEDUP_AFTER, or ITEM_PIPELINES"
+
+
+class UnexaminedItems:
+    """Counts the items that could not be examined, and warns of them: after some, and at the end."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[UnexaminedKind] = Counter()
+        self._fields: dict[UnexaminedKind, dict[str, None]] = {}
+        self._is_told = False
+
+    def note(self, item: Any, reason: str = NO_TEXT) -> None:
+        """Count an item; the twentieth brings the first warning."""
+        kind = UnexaminedKind(class_of(item), reason)
+        self._counts[kind] += 1
+        if ItemAdapter.is_item(item):
+            known = self._fields.setdefault(kind, {})
+            known.update(dict.fromkeys(map(str, islice(ItemAdapter(item), _FIELDS_NAMED - len(known)))))
+        if not self._is_told and self._counts.total() >= WARN_AFTER:
+            self._is_told = True
+            self._warn()
+
+    def rows(self) -> Iterator[tuple[UnexaminedKind, tuple[str, ...], int]]:
+        """Yield what was counted: the kind of items, their fields, how many there were."""
+        for kind, count in self._counts.items():
+            yield kind, tuple(self._fields.get(kind, ())), count
+
+    def warn_at_the_end(self, examined: int) -> None:
+        """Warn once more, if there is anything to warn of; so many items were examined."""
+        if self._counts:
+            total = examined + self._counts.total()
+            self._warn(f" (of {counted(total, 'item')} in all)")
+
+    def _warn(self, of_all: str = "") -> None:
+        for kind, fields, count in self.rows():
+            named = readable(", ".join(fields)) or "none"
+            logger.warning(
+                "%s%s%s %s not examined for duplicates: %s. %s",
+                counted(count, "item"),
+                f" of {kind.item_class}" if kind.item_class else "",
+                of_all,
+                "was" if count == 1 else "were",
+                kind.reason,
+                _STAND_BEFORE if kind.reason == NO_ITEM else f"Their fields: {named}. {_way_out(kind)}",
+            )
+
+
+def _way_out(kind: UnexaminedKind) -> str:
+    if kind.reason.startswith(NOT_READ):
+        return "A function that a DEDUP_*_FIELD names returns None where an item has no such value"
+    asked = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"
+    if not kind.item_class:
+        return f"{asked}: DEDUP_TEXT_FIELD = 'NAME'"
+    rule = f"DEDUP_TEXT_FIELD = {{'{kind.item_class}': 'NAME'}}"
+    return f"{asked}: {rule}, or None in the place of 'NAME' if they have none"
+
+
+MARK = "dedup"
+"""The key of a response's meta under which marks stand, by the items' keys."""
+
+
+class Marker:
+    """Writes verdicts into the fields that the settings name.
+
+    - `DEDUP_VERDICT_FIELD` receives the verdict, `DEDUP_REPLACES_FIELD` the keys of replaced copies.
+    - With DEDUP_MARK_ONLY `response.meta["dedup"]` has, by the items' keys, verdict, original, distance and
+      similarity of the duplicates that are passed on, and of what is similar. `DEDUP_MARK_FIELD` receives them, too.
+    """
+
+    def __init__(self, crawler: Crawler, settings: ItemSettings, *, is_marking_only: bool) -> None:
+        self._stats = crawler.stats
+        self._settings = settings
+        self._is_marking_only = is_marking_only
+
+    def mark(self, item: Any, decision: Decision, response: Response | None) -> None:
+        """Write the decision on an item."""
+        settings = self._settings
+        if settings.verdict_field:
+            self._set(item, settings.verdict_field, "VERDICT", decision.verdict.value)
+        if settings.replaces_field and decision.outcome.replaces:
+            self._set(item, settings.replaces_field, "REPLACES", decision.outcome.replaces)
+        if self._is_marking_only and decision.original is not None:
+            self._mark_related(item, decision, response)
+
+    def _mark_related(self, item: Any, decision: Decision, response: Response | None) -> None:
+        mark = {
+            "verdict": decision.verdict.value,
+            "original": decision.original,
+            "distance": decision.distance,
+            "similarity": decision.similarity,
+        }
+        if response is not None and response.request is not None:
+            marks = response.meta.setdefault(MARK, {})
+            if isinstance(marks, dict):  # what a project has put there itself stays
+                marks[decision.key] = mark
+        if self._settings.mark_field:
+            self._set(item, self._settings.mark_field, "MARK", mark)
+
+    def _set(self, item: Any, field: str, setting: str, value: object) -> None:
+        try:
+            ItemAdapter(item)[field] = value
+        except Exception as error:  # of frozen items, items without such a field, validators of a project
+            self._warn(field, setting, error)
+
+    def _warn(self, field: str, setting: str, error: Exception) -> None:
+        if not self._stats.get_value("dedup/not_annotated"):
+            logger.warning("DEDUP_%s_FIELD = %r cannot be set on the items: %s", setting, field, error)
+        self._stats.inc_value("dedup/not_annotated")

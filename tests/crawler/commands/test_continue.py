@@ -17,7 +17,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawler.demo.truth import expected_totals
-from crawler.runs.options import RunOptions, without_password
+from crawler.runs import RunOptions, without_password
 from crawler.spider.site import SiteSpider
 from tests.crawling import Crawl, ask, crawl, crawl_command, finish, run, start
 from tests.localsite import EndlessSite, LocalSite, Page, article

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crawler.feeds import exporters
-from crawler.feeds.exporters import ParquetItemExporter
+from crawler import feeds as exporters
+from crawler.feeds import ParquetItemExporter
 from crawler.page import Page
 from settings import site as site_settings
 from tests.crawling import crawl_site_here, run

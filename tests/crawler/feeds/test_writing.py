@@ -428,7 +428,7 @@ def test_every_other_failure_is_told_in_one_line_too(
     def break_down(self: object) -> None:
         raise ValueError("no row can be written")
 
-    monkeypatch.setattr("crawler.feeds.exporters.ParquetItemExporter.finish_exporting", break_down)
+    monkeypatch.setattr("crawler.feeds.ParquetItemExporter.finish_exporting", break_down)
     feeds = {
         "broken://bucket/pages.json": {"format": "json"},
         **as_feed(tmp_path / "bytes.jsonl", fields=["url", "html"]),

@@ -15,14 +15,11 @@ from scrapy.http import TextResponse
 
 from crawler.frontier import scheduler as scheduler_module
 from crawler.frontier.entries import TakenUrl, to_entry, to_request
-from crawler.frontier.returning import MOST_RETURNS
-from crawler.frontier.scheduler import BATCH, FrontierScheduler
+from crawler.frontier.scheduler import BATCH, MOST_RETURNS, FrontierScheduler, InFlight
 from crawler.frontier.store import FrontierStore
-from crawler.frontier.tracking import InFlight
 from crawler.page import KIND, ROW
 from crawler.politeness.pausing import MOST_FAILURES
-from crawler.spider.recent import RecentUrls
-from crawler.spider.site import SiteSpider
+from crawler.spider.site import RecentUrls, SiteSpider
 from tests.crawling import ExitedError, ask, crawl_command, crawl_site_here, finish, start
 from tests.localsite import Asked, LocalSite, Page, Reply, article, redirect
 

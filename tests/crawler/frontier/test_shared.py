@@ -13,10 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.frontier.entries import Entry, TakenUrl
-from crawler.frontier.exchange import Changes, ExchangeResult, LeaveResult, OpenResult, WorkerState
-from crawler.frontier.hosts import MOST_HOSTS, TURN_SECONDS
-from crawler.frontier.leases import LEASE_SECONDS, RENEWAL_SECONDS
+from crawler.frontier.entries import Changes, Entry, ExchangeResult, LeaveResult, OpenResult, TakenUrl, WorkerState
+from crawler.frontier.leases import LEASE_SECONDS, MOST_HOSTS, RENEWAL_SECONDS, TURN_SECONDS
 from crawler.frontier.store import FrontierStore
 from dedup.sql.database import Database
 from tests.crawling import ask

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.pages.charsets import decode_page
+from crawler.pages.extraction import decode_page
 from tests.crawling import ask, crawl_site_here
 from tests.localsite import LocalSite, Reply
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawler.politeness.hosts import Hosts
-from crawler.politeness.rules import FASTER_AFTER, Patience
+from crawler.politeness.hosts import FASTER_AFTER, Hosts, Patience
 
 
 class Clock:

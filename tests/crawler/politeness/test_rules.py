@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from crawler.politeness.robots_rules import MOST_BYTES, crawl_delay, decode, forbids_for_now, own_name, rules_for
-from crawler.politeness.rules import Patience, faster, is_this_machine, read_retry_after, slower
+from crawler.politeness.hosts import Patience, faster, is_this_machine, read_retry_after, slower
+from crawler.politeness.robots import MOST_BYTES, crawl_delay, decode, forbids_for_now, own_name, rules_for
 
 NOW = 1_772_438_400.0  # Mon, 02 Mar 2026 08:00:00 GMT
 

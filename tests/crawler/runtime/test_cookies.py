@@ -10,7 +10,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from crawler.runtime.cookies import MOST_BYTES, MOST_DOMAINS, OfflineCookiesMiddleware
+from crawler.runtime import MOST_BYTES, MOST_DOMAINS, OfflineCookiesMiddleware
 from tests.crawling import crawl, crawl_command, run
 from tests.localsite import HTML, Asked, LocalSite, Reply, article
 
@@ -56,7 +56,7 @@ def test_cookie_of_a_domain_is_sent_back_and_no_third_party_is_asked(
 def test_cookie_of_a_public_suffix_is_refused(tmp_path: Path) -> None:
     program = (
         "from scrapy.downloadermiddlewares import cookies; from scrapy.utils.test import get_crawler;"
-        "from crawler.runtime.cookies import OfflineCookiesMiddleware as Middleware;"
+        "from crawler.runtime import OfflineCookiesMiddleware as Middleware;"
         "Middleware.from_crawler(get_crawler());"
         "print([cookies._is_public_domain(name) for name in ('co.uk', 'github.io', 'shop.example', 'a.github.io')])"
     )

@@ -195,7 +195,7 @@ def test_real_command_with_a_wrong_argument_prints_one_error_and_exits_with_2(tm
     ],
 )
 def test_wrong_setting_is_one_line_and_status_2(name: str, value: str, tmp_path: Path) -> None:
-    extensions = {"crawler.runtime.workers.Workers": 100, "crawler.output.progress.Progress": 500}
+    extensions = {"crawler.runtime.Workers": 100, "crawler.output.Progress": 500}
     settings = {**NO_NETWORK, "EXTENSIONS": extensions}
     with pytest.raises(ExitedError) as ended:
         crawl_site_here(tmp_path / "crawl.db", {**settings, name: value}, url="http://127.0.0.1:1/")

@@ -17,8 +17,15 @@ from scrapy.http import Response
 
 from crawler.page import Exchange
 from crawler.warc import file as warc_file
-from crawler.warc.file import ArchiveError, WarcFile
-from crawler.warc.records import IDENTICAL_PAYLOAD, NEAR_DUPLICATE, NOT_MODIFIED, Refers, read_exchange
+from crawler.warc.file import (
+    IDENTICAL_PAYLOAD,
+    NEAR_DUPLICATE,
+    NOT_MODIFIED,
+    ArchiveError,
+    Refers,
+    WarcFile,
+    read_exchange,
+)
 from dedup.errors import SettingsError
 from tests.commands import run_dedup
 from tests.crawler.warc.archives import Record, of_kind, read_warc

@@ -10,7 +10,7 @@ from dedup.report.contents import HostTotal, RelatedRow, Report, Total
 from dedup.report.explanation.words import Place, WordDiff
 from dedup.report.html.model import Compare
 from dedup.report.html.page import write_page
-from dedup.rules.decision import Kept, Verdict
+from dedup.rules.documents import Kept, Verdict
 from dedup.rules.scope import host_of
 
 NEAR, EXACT, SIMILAR = Verdict.NEAR_DUPLICATE, Verdict.EXACT_DUPLICATE, Verdict.SIMILAR

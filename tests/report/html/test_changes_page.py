@@ -10,7 +10,7 @@ import pytest
 
 from dedup.report.changes.contents import Change, ChangeRow, Changes
 from dedup.report.html.page import write_changes_page
-from dedup.rules.decision import Verdict
+from dedup.rules.documents import Verdict
 from tests.report.html.browsing import OpenFile, Seen, needs_chromium
 from tests.report.html.reports import FERRY, NOON
 

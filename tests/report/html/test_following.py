@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from crawler.frontier.exchange import Changes
+from crawler.frontier.entries import Changes
 from crawler.frontier.leases import LEASE_SECONDS, worker_name
 from crawler.frontier.store import FrontierStore
 from dedup import DedupSettings
 from dedup.errors import DatabaseError
 from dedup.ledger.deduplicator import Deduplicator
-from dedup.ledger.runs.cancelling import cancel_run
+from dedup.ledger.runs import cancel_run
 from dedup.report.html import following
 from dedup.report.html.following import SILENT_SECONDS, Follower
 from dedup.report.html.serving import HTML

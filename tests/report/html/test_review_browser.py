@@ -19,7 +19,7 @@ from dedup import DedupSettings
 from dedup.ledger.deduplicator import Deduplicator
 from dedup.report.html.full_texts import side_by_side
 from dedup.report.html.page import write_page
-from dedup.rules.decision import Verdict
+from dedup.rules.documents import Verdict
 from dedup.sql.database import Database
 from dedup.sql.schema import documents
 from tests.crawls import BRIDGE, Crawls, crawl_twice, document, store_pages, text_of

@@ -11,7 +11,7 @@ import pytest
 import scrapy
 
 from dedup.errors import SettingsError
-from dedup.stage.items.fields import FieldRule
+from dedup.stage.items.settings import FieldRule
 
 
 @dataclass

@@ -16,8 +16,8 @@ import scrapy
 from scrapy.core.engine import ExecutionEngine
 from scrapy.crawler import Crawler
 
-from dedup.rules.rule import Rule
-from dedup.stage.signals import document_dropped, document_kept
+from dedup.rules.documents import Rule
+from dedup.stage.failures import document_dropped, document_kept
 from tests.crawling import Outcome, ask, crawl_here
 from tests.passing import ADDONS, FORM, NEAR_A, A, B, ItemsSpider, four, url, urls
 from tests.texts import document, filled_in
@@ -319,7 +319,7 @@ def test_signals_say_what_becomes_of_documents(pass_on: PassOn) -> None:
 def test_what_is_similar_passes_and_one_line_says_what_it_resembles(
     pass_on: PassOn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG, "dedup.stage.dropping")
+    caplog.set_level(logging.DEBUG, "dedup.stage.origins")
     items = [{"url": url(n), "text": text} for n, text in enumerate((FORM, filled_in(FORM)))]
     outcome = pass_on(items, {"DEDUP_VERDICT_FIELD": "verdict", "EXTENSIONS": {Listening: 1}, **IN_ORDER})
     assert [item["verdict"] for item in outcome.items] == ["new", "similar"]

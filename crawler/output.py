@@ -1,0 +1,446 @@
+"""What a crawl shows: a line while it runs, a summary when it ends, and the pages that it skipped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple, Self, TextIO
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.asyncio import create_looping_call
+from sqlalchemy.engine import make_url
+
+from crawler.page import NOT_STORED, ROBOTS_TXT
+from crawler.politeness.hosts import Hosts
+from crawler.runs import line_to_continue, name_of_run, without_password
+from dedup.console import (
+    HEADING,
+    Styled,
+    columns_of,
+    counted,
+    duration,
+    link_to,
+    lost_text,
+    padded,
+    plain,
+    program,
+    readable,
+    styled,
+    write_lines,
+)
+from dedup.errors import DatabaseError
+from dedup.report.queries import read_kept, read_largest_clusters, read_totals
+from dedup.signature.tokens import clean
+from dedup.sql.database import open_existing_database, shown_url
+from dedup.stage.failures import mark_failed
+from dedup.stage.pipelines import RUN_GOES_ON, STAT_OF_KEPT, NearDuplicatePipeline
+
+logger = logging.getLogger(__name__)
+
+SKIPPED = "crawler/skipped/"
+
+NAMED = 5
+"""How many skipped pages are named on the screen."""
+
+
+class SkippedPage(NamedTuple):
+    """A page that was not stored.
+
+    Attributes:
+        url: its address.
+        reason: why, in one word, as in the stats.
+        detail: what else is known of it; "" for nothing.
+        referrer: the page that links to it; None where no page does, or it is not known.
+    """
+
+    url: str
+    reason: str
+    detail: str
+    referrer: str | None
+
+
+def skip(crawler: Crawler, url: str, reason: str, detail: str = "", *, request: Request | None = None) -> None:
+    """Count a page that is not stored, name it in the log, on the screen and in the report.
+
+    Args:
+        crawler: the crawl.
+        url: the page's address.
+        reason: why, in one word, as in the stats: `crawler/skipped/REASON`.
+        detail: what else is known of it.
+        request: the request for it, which says where it is linked from.
+    """
+    crawler.stats.inc_value(SKIPPED + reason)
+    page = SkippedPage(url, reason, _with_origin(url, detail, request), _referrer_of(request))
+    told = f"skipped {clean(url)}: {reason.replace('_', ' ')}"
+    logger.info("%s", f"{told} ({' '.join(clean(page.detail).split())})" if page.detail else told)
+    _note(crawler, page)
+    if reason != ROBOTS_TXT and len(named := _named.setdefault(crawler, [])) < NAMED:
+        named.append(page)
+
+
+def named_pages(crawler: Crawler) -> Sequence[SkippedPage]:
+    """Return the first skipped pages of a crawl, without those that robots.txt forbids."""
+    return _named.get(crawler, ())
+
+
+def _note(crawler: Crawler, page: SkippedPage) -> None:
+    """Let the dedup stage note a page for its report, which it writes with others."""
+    stage = crawler.get_item_pipeline(NearDuplicatePipeline)
+    if stage is not None:
+        stage.note_skipped(page.url, page.reason.replace("_", " "), page.detail, page.referrer)
+
+
+def _referrer_of(request: Request | None) -> str | None:
+    referrer = request.headers.get("Referer") if request is not None else None
+    return referrer.decode("latin-1") if referrer else None
+
+
+def _with_origin(url: str, detail: str, request: Request | None) -> str:
+    """Add the address that stands in the link, where a redirect has led to another."""
+    origins = request.meta.get("redirect_urls", []) if request is not None else []
+    if not origins or origins[0] == url:
+        return detail
+    return f"redirected from {origins[0]}" + (f"; {detail}" if detail else "")
+
+
+_named: WeakKeyDictionary[Crawler, list[SkippedPage]] = WeakKeyDictionary()
+
+
+_CLUSTERS_NAMED = 3
+_SITES_NAMED = 3
+KEPT = ("new", "similar", "updated", "unchanged", "not_examined", *STAT_OF_KEPT.values())
+DROPPED = ("exact_duplicate", "near_duplicate")
+_REPLACED = "crawler/replaced"
+_LABEL_WIDTH = 12
+_OF_KNOWN = ("not_modified", "passed_over", "moved", "gone")
+
+
+def summarise(crawler: Crawler, reason: str, seconds: float) -> list[str]:
+    """Say what a crawl did, in some ten lines, styled for a terminal.
+
+    Args:
+        crawler: the crawl, after its end.
+        reason: why it ended, as Scrapy names it.
+        seconds: how long it took.
+    """
+    stats = crawler.stats
+    arguments = getattr(crawler.spider, "arguments", None)
+    kept = [
+        f"{count_verdicts(stats, verdict):,} {verdict.replace('_', ' ')}"
+        for verdict in KEPT
+        if count_verdicts(stats, verdict)
+    ]
+    if replaced := stats.get_value(_REPLACED, 0):
+        kept.append(f"less {replaced:,} replaced by better copies")
+    if lost := stats.get_value(NOT_STORED, 0):
+        kept.append(f"less {lost:,} not stored")
+    dropped = {verdict.split("_")[0]: count_verdicts(stats, verdict) for verdict in DROPPED}
+    skipped = {name: count for name, count in sorted(stats.get_stats().items()) if name.startswith(SKIPPED)}
+    forbidden = skipped.pop(SKIPPED + ROBOTS_TXT, 0)
+    fetched = stats.get_value("crawler/fetched", 0)
+    lines = [
+        ("site", _site(arguments.urls + arguments.sitemaps + arguments.warc) if arguments else ""),
+        ("stopped", "" if reason == "finished" else reason.replace("_", " ")),
+        ("fetched", f"{counted(fetched, 'page')} in {duration(seconds)}, {fetched / seconds:.0f} a second"),
+        ("kept", _pages(count_kept(stats), kept)),
+        ("dropped", _pages(sum(dropped.values()), [f"{count:,} {kind}" for kind, count in dropped.items() if count])),
+        ("known before", _known(stats)),
+        ("skipped", _pages(sum(skipped.values()), list(map(_skip_line, skipped.items()))) if skipped else ""),
+        ("parked", _parked(crawler)),
+        ("not followed", _not_followed(stats.get_value("dedup/links_not_followed", 0), forbidden)),
+        ("saved", _saved(stats)),
+        ("lost", _lost(stats)),
+        ("workers", f"{workers:,}" if (workers := stats.get_value("frontier/workers")) else ""),
+        ("database", _database(crawler.settings.get("DEDUP_DATABASE_URL", ""))),
+        ("report", written if (written := crawler.settings.get("DEDUP_REPORT")) and Path(written).exists() else ""),
+        _next(crawler, reason),
+    ]
+    # What is read first when a command has ended is what stands last.
+    screen = _skipped_pages(crawler, sum(skipped.values()))
+    screen += _largest_clusters(crawler) if any(dropped.values()) else []
+    return screen + [
+        Styled.of(styled(f"{label:{_LABEL_WIDTH}}", HEADING), f"  {text}") for label, text in lines if text
+    ]
+
+
+def take_verdicts_of_run(crawler: Crawler) -> None:
+    """Let the stats of verdicts be those of the whole run, as they stand in the database.
+
+    The stats of processes that were killed tell of some pages that others fetched again.
+    """
+    try:
+        with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
+            run = name_of_run(crawler)
+            totals, kept = read_totals(database, run), read_kept(database, run)
+    except DatabaseError:  # as below
+        return
+    for verdict, total in totals.items():
+        crawler.stats.set_value(f"dedup/{verdict.value.replace(' ', '_')}", total.documents - total.kept)
+    for why, count in kept.items():
+        crawler.stats.set_value(f"dedup/{STAT_OF_KEPT[why]}", count)
+    crawler.stats.set_value("dedup/lost_bytes", sum(total.lost_bytes for total in totals.values()))
+    dropped = sum(total.text_bytes - total.kept_bytes for verdict, total in totals.items() if verdict.is_duplicate)
+    crawler.stats.set_value("dedup/text_bytes", sum(total.text_bytes for total in totals.values()))
+    crawler.stats.set_value("dedup/text_bytes_dropped", dropped)
+
+
+def _known(stats: StatsCollector) -> str:
+    counts = [(stats.get_value(f"crawler/{name}", 0), name.replace("_", " ")) for name in _OF_KNOWN]
+    return ", ".join(f"{count:,} {name}" for count, name in counts if count)
+
+
+def _lost(stats: StatsCollector) -> str:
+    lost = stats.get_value("dedup/lost_bytes", 0)
+    return lost_text(lost) if lost else ""
+
+
+def _parked(crawler: Crawler) -> str:
+    """Name the hosts that have failed for too long, those with most pages left first."""
+    parked = crawler.stats.get_value("frontier/parked", {})
+    why = Hosts.of(crawler).parked
+    most = sorted(parked, key=lambda host: (-parked[host], host))
+    # Another worker may have been the one that asked it.
+    named = [f"{parked[host]:,} of {plain(host)}" + (f" ({why[host]})" if host in why else "") for host in most]
+    if len(named) > _SITES_NAMED:
+        named[_SITES_NAMED:] = [f"{len(named) - _SITES_NAMED:,} more hosts"]
+    return _pages(sum(parked.values()), named) if parked else ""
+
+
+def _not_followed(on_duplicates: int, forbidden: int) -> str:
+    told = [f"{counted(on_duplicates, 'link')} on duplicates"] if on_duplicates else []
+    return ", ".join([*told, f"{forbidden:,} forbidden by robots.txt"] if forbidden else told)
+
+
+def _site(urls: Sequence[str]) -> str:
+    named = ", ".join(readable(without_password(url)) for url in urls[:_SITES_NAMED])
+    return named if len(urls) <= _SITES_NAMED else f"{named} and {len(urls) - _SITES_NAMED:,} more"
+
+
+def _next(crawler: Crawler, reason: str) -> tuple[str, str]:
+    """Return the command to give next: the one that goes on where something is left, else the report."""
+    if crawler.stats.get_value("frontier/left", 0) and crawler.spider is not None:
+        return "continue", line_to_continue(crawler, reason)
+    command = f"{program('scrapy')} duplicates"
+    is_named = crawler.settings.getpriority("DEDUP_DATABASE_URL") == SETTINGS_PRIORITIES["cmdline"]
+    if is_named or crawler.stats.get_value("frontier/workers"):
+        command += f" --database {shlex.quote(shown_url(make_url(crawler.settings['DEDUP_DATABASE_URL'])))}"
+    return "next", command
+
+
+def _largest_clusters(crawler: Crawler) -> list[str]:
+    """Name the largest clusters of three pages or more."""
+    try:
+        with closing(open_existing_database(crawler.settings["DEDUP_DATABASE_URL"])) as database:
+            largest = read_largest_clusters(database, name_of_run(crawler), _CLUSTERS_NAMED)
+    except DatabaseError:  # it has failed during the crawl, which has been said
+        return []
+    lines = [Styled.of(f"{each.duplicates + 1:4}  ", _address(each.leader)) for each in largest if each.duplicates > 1]
+    return [styled("largest clusters", HEADING), *lines, ""] if lines else []
+
+
+def count_verdicts(stats: StatsCollector, *verdicts: str) -> int:
+    """Return how many pages got one of these verdicts, named as in the stats."""
+    return sum(stats.get_value(f"dedup/{verdict}", 0) for verdict in verdicts)
+
+
+def count_kept(stats: StatsCollector) -> int:
+    """Return how many pages a crawl has kept so far: passed on, not replaced by a better copy, and stored."""
+    # Without the stage nothing has a verdict.
+    passed = count_verdicts(stats, *KEPT) or int(stats.get_value("crawler/stored", 0))
+    return passed - sum(int(stats.get_value(name, 0)) for name in (_REPLACED, NOT_STORED))
+
+
+def _pages(number: int, parts: list[str]) -> str:
+    return counted(number, "page") + (f"   {', '.join(parts)}" if number and parts else "")
+
+
+def _skip_line(skipped: tuple[str, int]) -> str:
+    name, count = skipped
+    return f"{count:,} {name.removeprefix(SKIPPED).replace('_', ' ')}"
+
+
+def _skipped_pages(crawler: Crawler, count: int) -> list[str]:
+    """Name the first pages that were skipped, and where a link to each of them stands."""
+    rows = [(page, _address(page.url)) for page in named_pages(crawler)]
+    width = max((columns_of(url) for _, url in rows), default=0)
+    lines = []
+    for page, url in rows:
+        origin = ["   linked from ", _address(page.referrer)] if page.referrer else []
+        lines.append(Styled.of(f"{page.reason.replace('_', ' '):{_LABEL_WIDTH}}  ", padded(url, width), *origin))
+    if count > len(lines) and lines:
+        lines.append(styled(f"{'':{_LABEL_WIDTH}}  and {count - len(lines):,} more"))
+    return [styled("skipped pages", HEADING), *lines, ""] if lines else []
+
+
+def _address(url: str) -> Styled:
+    shown = without_password(url)
+    return styled(readable(shown), link=link_to(shown))
+
+
+def _saved(stats: StatsCollector) -> str:
+    total, dropped = stats.get_value("dedup/text_bytes", 0), stats.get_value("dedup/text_bytes_dropped", 0)
+    return f"{_kilobytes(dropped)} of {_kilobytes(total)} of text" if dropped else ""
+
+
+def _kilobytes(size: int) -> str:
+    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"
+
+
+def _database(url: str) -> str:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        return shown_url(parsed)
+    path = Path(parsed.database)
+    return f"{path}, {_kilobytes(path.stat().st_size)}" if path.exists() else str(path)
+
+
+TERMINAL_INTERVAL = 0.5
+LOG_INTERVAL = 10.0
+_ERASE_LINE = "\r\x1b[K"
+
+
+class Progress:
+    """Extension: a live line on a terminal, otherwise a log line every ten seconds; then a summary.
+
+    The live line goes to standard error, the summary to standard output, unless a feed is written there. A crawl
+    that fetched nothing at all ends with status 1. Of a run that workers share the last one tells, of all; who goes
+    on with a run tells of the whole run.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._terminal = _Terminal(sys.stderr) if sys.stderr.isatty() else None
+        self._started = time.monotonic()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls(crawler)
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        crawler.signals.connect(extension.spider_closed, signals.spider_closed)
+        crawler.signals.connect(extension.engine_stopped, signals.engine_stopped)
+        return extension
+
+    def spider_opened(self) -> None:
+        self._started = time.monotonic()
+        if self._crawler.settings.get("LOG_FILE"):
+            _show_warnings_on_screen()
+        if self._terminal is not None:
+            self._terminal.share_with_log()
+        _make_no_records_in_vain()
+        self._loop = create_looping_call(self._show)
+        self._loop.start(TERMINAL_INTERVAL if self._terminal else LOG_INTERVAL, now=False)
+
+    def spider_closed(self, reason: str) -> None:
+        if self._loop.running:
+            self._loop.stop()
+        if self._terminal is not None:
+            self._terminal.erase()
+        self._reason = reason
+        stats = self._crawler.stats
+        is_continued = stats.get_value("frontier/done_before", 0) > 0
+        # Where others go on with the run, they may have fetched everything.
+        was_anything = any(map(stats.get_value, ("crawler/fetched", "crawler/passed_over", RUN_GOES_ON)))
+        if reason == "finished" and not was_anything and not is_continued:
+            logger.error("nothing was fetched: %s", _why_nothing(self._crawler))
+            mark_failed(self._crawler, "nothing_fetched")
+
+    def engine_stopped(self) -> None:
+        stats = self._crawler.stats
+        seconds = time.monotonic() - self._started
+        if stats.get_value(RUN_GOES_ON):
+            line = progress_line(stats, seconds)
+            logger.info("this worker ends, the summary is that of the whole run by the last one: %s", line)
+            return
+        if stats.get_value("frontier/seconds"):
+            take_verdicts_of_run(self._crawler)
+            seconds = stats.get_value("frontier/seconds")
+        # A feed may be written there.
+        is_taken = any(str(uri).startswith("stdout:") for uri in self._crawler.settings.getdict("FEEDS"))
+        stream = sys.stderr if is_taken else sys.stdout
+        write_lines(summarise(self._crawler, self._reason, seconds), stream)
+        stream.flush()
+
+    def _show(self) -> None:
+        line = progress_line(self._crawler.stats, time.monotonic() - self._started)
+        if self._terminal is not None:
+            self._terminal.show(line)
+        else:
+            logger.info("%s", line)
+
+
+def progress_line(stats: StatsCollector, seconds: float) -> str:
+    """Say in one line how far a crawl is.
+
+    Args:
+        stats: the crawl's stats.
+        seconds: since its start.
+    """
+    fetched = stats.get_value("crawler/fetched", 0)
+    kept, dropped = count_kept(stats), count_verdicts(stats, *DROPPED)
+    queued = stats.get_value("scheduler/enqueued", 0) - stats.get_value("scheduler/dequeued", 0)
+    # What other workers have queued or taken is not known here.
+    is_shared = stats.get_value("frontier/is_shared")
+    return (
+        f"crawling    {fetched:,} fetched   {kept:,} kept   {dropped:,} dropped   "
+        f"{'' if is_shared else f'{queued:,} queued   '}"
+        f"{fetched / seconds if seconds else 0:.0f} pages/s   {duration(seconds)}"
+    )
+
+
+class _Terminal:
+    """The last line of a terminal that log lines are written to as well."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_shown = False
+
+    def show(self, line: str) -> None:
+        columns = os.get_terminal_size(self._stream.fileno()).columns
+        self._stream.write(_ERASE_LINE + line[: columns - 1])
+        self._stream.flush()
+        self._is_shown = True
+
+    def erase(self) -> None:
+        if self._is_shown:
+            self._stream.write(_ERASE_LINE)
+            self._stream.flush()
+            self._is_shown = False
+
+    def share_with_log(self) -> None:
+        for handler in logging.root.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is self._stream:
+                handler.addFilter(self._make_room)
+
+    def _make_room(self, record: logging.LogRecord) -> bool:
+        self.erase()
+        return True
+
+
+def _make_no_records_in_vain() -> None:
+    # Scrapy lets every handler see every record, and makes several for each page at DEBUG.
+    levels = [handler.level for handler in logging.root.handlers]
+    if levels and logging.root.level == logging.NOTSET:
+        logging.root.setLevel(min(levels))
+
+
+def _show_warnings_on_screen() -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    logging.root.addHandler(handler)
+
+
+def _why_nothing(crawler: Crawler) -> str:
+    skipped = [name.removeprefix(SKIPPED) for name in crawler.stats.get_stats() if name.startswith(SKIPPED)]
+    reasons = {name.replace("_", " ") for name in skipped} | set(Hosts.of(crawler).parked.values())
+    return ", ".join(sorted(reasons)) or "no page of the site could be reached"

@@ -1,1 +1,0 @@
-"""What a person sees of a crawl: skipped pages, progress, the summary."""

@@ -1,1 +1,0 @@
-"""How an interrupted run is gone on with."""

@@ -1,0 +1,152 @@
+"""The process of a crawl: its worker processes, its garbage collector, and cookies that do not grow without end."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Sequence
+from typing import Self, TypeVar
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares import cookies
+from scrapy.downloadermiddlewares.cookies import CookiesMiddleware
+from scrapy.http import Response
+from scrapy.http.cookies import CookieJar, potential_domain_matches
+from scrapy.utils.httpobj import urlparse_cached
+
+from crawler.page import read_number
+from dedup.errors import SettingsError
+from dedup.rules.scope import public_suffixes
+from dedup.stage.failures import close_when_forced
+from dedup.warming import prepare_crawl
+from dedup.workers.pool import PRELOAD, WorkerPool, load_ahead
+
+MOST_BYTES = 6_000
+"""How much a request says in cookies, and is kept of those of a domain: servers refuse headers of more than 8 kB."""
+
+MOST_DOMAINS = 3_000
+"""Of so many domains cookies are kept."""
+
+T = TypeVar("T")
+
+
+class OfflineCookiesMiddleware(CookiesMiddleware):
+    """Downloader middleware: that of Scrapy, with bounds and the list of public suffixes that tldextract comes with.
+
+    - Scrapy's own lets tldextract fetch the newest list at the first cookie: two requests to others that nobody
+      asked for, and without a network a dozen tracebacks.
+    - Of what is too much the largest cookies go first: a session is a small one. Of domains the earliest goes.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        # There is no public way, and no setting.
+        cookies._split_domain = public_suffixes()  # noqa: SLF001
+        return super().from_crawler(crawler)
+
+    def process_request(self, request: Request, spider: Spider | None = None) -> Request | Response | None:
+        super().process_request(request)
+        header = request.headers.get("Cookie") or b""
+        if len(header) > MOST_BYTES:
+            # Those of several domains.
+            sent: list[bytes] = _smallest(header.split(b"; "), len)
+            request.headers["Cookie"] = b"; ".join(sent)
+        return None
+
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
+        super().process_response(request, response)
+        if "Set-Cookie" in response.headers:
+            _bound(self.jars[request.meta.get("cookiejar")], urlparse_cached(request).hostname or "")
+        return response
+
+
+def _bound(jar: CookieJar, host: str) -> None:
+    """Take out of a jar what is too much, now that a host may have put something there."""
+    cookies_of = jar._cookies  # noqa: SLF001 -- going through a jar goes through all domains
+    for domain in {host, f".{host}", *potential_domain_matches(host), *potential_domain_matches(f"{host}.local")}:
+        of_domain = [cookie for paths in cookies_of.get(domain, {}).values() for cookie in paths.values()]
+        kept = set(map(id, _smallest(of_domain, lambda cookie: len(cookie.name) + len(cookie.value or "") + 1)))
+        for cookie in of_domain:
+            if id(cookie) not in kept:
+                jar.clear(cookie.domain, cookie.path, cookie.name)
+    while len(cookies_of) > MOST_DOMAINS:
+        jar.clear(next(iter(cookies_of)))
+
+
+def _smallest(cookies: Sequence[T], size: Callable[[T], int]) -> list[T]:
+    """Return as many cookies as are allowed, the smallest and of equal ones the latest, in their order."""
+    total = -2
+    kept: set[int] = set()
+    for place in sorted(range(len(cookies)), key=lambda place: (size(cookies[place]), -place)):
+        total += size(cookies[place]) + 2  # what stands between two of them
+        if total > MOST_BYTES:
+            break
+        kept.add(place)
+    return [cookie for place, cookie in enumerate(cookies) if place in kept]
+
+
+# Python's default, 700, makes for a collection with every other page, each looking at all queued requests.
+_NEW_OBJECTS = 10_000
+
+
+class RareCollection:
+    """Extension: collects garbage less often, and never looks at what was loaded at the start.
+
+    Collecting then takes a quarter of the time that it took before.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        extension = cls()
+        crawler.signals.connect(extension.spider_opened, signals.spider_opened)
+        return extension
+
+    def spider_opened(self) -> None:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(_NEW_OBJECTS, 20, 20)
+
+
+_PRELOAD = (*PRELOAD, "crawler.pages.extraction")
+
+
+class Workers:
+    """Extension: a pool of `CRAWLER_WORKERS` processes (default: one a core).
+
+    `CRAWLER_EXTRACTION_TIMEOUT` is how many seconds one page may take.
+
+    Attributes:
+        pool: the pool.
+    """
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.pool = pool
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        workers = read_number(crawler, "CRAWLER_WORKERS", os.cpu_count() or 1)
+        extension = cls(WorkerPool(workers, read_number(crawler, "CRAWLER_EXTRACTION_TIMEOUT", 30.0), _PRELOAD))
+        close_when_forced(extension.pool)
+        # Before anything is fetched: loading takes a second.
+        prepare_crawl()
+        load_ahead(_PRELOAD)
+        crawler.signals.connect(extension.close, signals.spider_closed)
+        return extension
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> WorkerPool:
+        """Return the pool of a crawl.
+
+        Raises:
+            SettingsError: the extension is not among EXTENSIONS.
+        """
+        extension = crawler.get_extension(cls)
+        if extension is None:
+            raise SettingsError("the extension crawler.runtime.Workers is missing from EXTENSIONS")
+        return extension.pool
+
+    def close(self) -> None:
+        self.pool.close()

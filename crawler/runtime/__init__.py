@@ -1,1 +1,0 @@
-"""What a crawl runs on: worker processes, garbage collection, cookies."""

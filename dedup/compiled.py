@@ -1,0 +1,199 @@
+"""Functions that are compiled to machine code when they are first called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Self, TypeVar, cast
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import caching
+from numba.core.registry import CPUDispatcher
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from dedup.compiled_cache import kept_folder, sources_digest
+
+F = TypeVar("F", bound=Callable[..., object])
+
+# numba declares no types for these, or others.
+_types: Any = types
+_dispatcher: Any = CPUDispatcher
+_caching: Any = caching
+
+not_kept: list[OSError] = []
+"""Why compiled code of this process could not be kept."""
+
+
+class _Function(_dispatcher):  # type: ignore[misc]
+    """A function of which compiled callers share what is compiled.
+
+    Of each number that is written out in a call numba makes a type of its own, and compiles the function for it anew.
+    """
+
+    def get_call_template(self, args: Sequence[Any], kws: dict[str, Any]) -> Any:
+        return super().get_call_template([_types.unliteral(each) for each in args], kws)
+
+
+class _Inner(_Function):
+    def __call__(self, *_arguments: object, **_named: object) -> Any:
+        # numba would jump to nowhere.
+        raise TypeError(f"{self.py_func.__qualname__}: only compiled functions can call it")
+
+
+_OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True}
+
+
+def compiled(function: F) -> F:
+    """Compile a function on numbers and arrays, once for all processes.
+
+    The machine code is kept in the folder of `dedup.compiled_cache.kept_folder`; where there is none, every process
+    compiles for itself.
+    """
+    dispatcher: Any = _Function(function, targetoptions=_OPTIONS)
+    if kept_folder() is not None:
+        dispatcher._cache = _CompiledCache(function)  # noqa: SLF001 -- what njit(cache=True) does with a cache of its own
+    return cast("F", dispatcher)
+
+
+def inner(function: F) -> F:
+    """Compile a function that only compiled functions call, whenever one of these is compiled.
+
+    What takes its arguments from Python takes as long to compile as a short function, and is left out.
+    """
+    return cast("F", _Inner(function, targetoptions={**_OPTIONS, "no_cpython_wrapper": True}))
+
+
+class _Locator:
+    """Finds the files of a function.
+
+    numba's own locators want to write where they read, which the user of a container image may not do, and do not
+    notice that a function has changed which another one calls.
+    """
+
+    def __init__(self, folder: Path, source: str, line: int) -> None:
+        self._folder = folder
+        self._source = Path(source)
+        self._line = line
+
+    @classmethod
+    def from_function(cls, function: Callable[..., object], source: str) -> Self | None:
+        folder = kept_folder()
+        if folder is None:
+            return None
+        return cls(folder.joinpath(*function.__module__.split(".")[1:-1]), source, function.__code__.co_firstlineno)
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return sources_digest(self._source)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Files(_caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class _CompiledCache(_caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _Files
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(signature, target_context)
+        except (OSError, EOFError, UnpicklingError):  # another user's, or cut off by a power cut
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:  # read only, full: then it is compiled again by whoever needs it
+            not_kept.append(error)
+
+
+@inner
+def ones(bits: np.uint64) -> np.uint64:
+    """Count the bits that are 1; compilers know these four lines and make one instruction of them."""
+    bits = bits - ((bits >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@inner
+def signed(number: Any) -> int:
+    """Return a whole number of any type as one of 64 bits with a sign: mixed with those without, it would turn real."""
+    return int(np.int64(number))
+
+
+@inner
+def eight_bytes(data: NDArray[np.uint8], at: np.uint64) -> np.uint64:
+    """Return eight bytes as one number, the first the lowest."""
+    # Written out, and with an index that cannot be negative, this becomes one instruction.
+    return (
+        np.uint64(data[at])
+        | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
+        | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
+        | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
+        | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
+        | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
+        | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
+        | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
+    )
+
+
+@inner
+def put_eight_bytes(target: NDArray[np.uint8], at: np.uint64, number: np.uint64) -> None:
+    """Write what `eight_bytes` returns."""
+    # Likewise.
+    target[at] = number & np.uint64(0xFF)
+    target[at + np.uint64(1)] = (number >> np.uint64(8)) & np.uint64(0xFF)
+    target[at + np.uint64(2)] = (number >> np.uint64(16)) & np.uint64(0xFF)
+    target[at + np.uint64(3)] = (number >> np.uint64(24)) & np.uint64(0xFF)
+    target[at + np.uint64(4)] = (number >> np.uint64(32)) & np.uint64(0xFF)
+    target[at + np.uint64(5)] = (number >> np.uint64(40)) & np.uint64(0xFF)
+    target[at + np.uint64(6)] = (number >> np.uint64(48)) & np.uint64(0xFF)
+    target[at + np.uint64(7)] = number >> np.uint64(56)
+
+
+BLOCK = 64
+"""How many bytes are looked at; all of them must be there."""
+
+_BITS = ir.IntType(BLOCK)
+_BYTES = ir.VectorType(ir.IntType(8), BLOCK)
+
+
+def _mask_where(comparison: str) -> Any:
+    def make(_typing: Any, data: Any, at: Any, byte: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            start = context.make_array(data)(context, builder, arguments[0]).data
+            pointer = builder.bitcast(builder.gep(start, [arguments[1]]), _BYTES.as_pointer())
+            number = builder.trunc(arguments[2], ir.IntType(8))
+            single = builder.insert_element(ir.Constant(_BYTES, ir.Undefined), number, ir.IntType(32)(0))
+            every = ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), [0] * BLOCK)
+            bounds = builder.shuffle_vector(single, ir.Constant(_BYTES, ir.Undefined), every)
+            return builder.bitcast(builder.icmp_unsigned(comparison, builder.load(pointer, align=1), bounds), _BITS)
+
+        return types.uint64(data, types.uint64, types.int64), generate
+
+    return make
+
+
+Mask = Callable[[NDArray[np.uint8], np.uint64, int], np.uint64]
+
+equal_to = cast("Mask", intrinsic(_mask_where("==")))
+"""Of an array, from a place on: bit i says whether byte i is so much."""
+
+below = cast("Mask", intrinsic(_mask_where("<")))
+"""Likewise, whether it is less."""

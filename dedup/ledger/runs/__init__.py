@@ -1,1 +1,0 @@
-"""The runs of a database: what each decided, and taking one back."""

@@ -1,1 +1,0 @@
-"""Measure how well duplicates are told from other documents, on labelled pairs."""
