@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from crawler.frontier.entries import TakenUrl
-from dedup.ledger.runs import RowsOfRuns
+from dedup.ledger.runs import RunScopedTable
 from dedup.sql.database import TableSet
 from dedup.sql.schema import Id
 
@@ -92,8 +92,8 @@ TABLES = TableSet("frontier", metadata)
 
 _TABLES_OF_RUNS = ("frontier", "frontier_hosts", "frontier_options", "frontier_workers")
 ROWS_OF_RUNS = (
-    *(RowsOfRuns(name, "run_id", runs_table="frontier_runs") for name in _TABLES_OF_RUNS),
-    RowsOfRuns("frontier_runs", "name"),
+    *(RunScopedTable(name, "run_id", runs_table="frontier_runs") for name in _TABLES_OF_RUNS),
+    RunScopedTable("frontier_runs", "name"),
 )
 """What `dedup runs cancel` takes back of these tables."""
 

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from dedup.ledger.document_rows import key_digest
-from dedup.ledger.runs import RowsOfRuns
+from dedup.ledger.runs import RunScopedTable
 from dedup.sql.database import TableSet, insert_into
 from dedup.sql.schema import Id
 
@@ -202,9 +202,9 @@ _IS_MOVING = visits.c.moved_to_digest.is_not(None) & visits.c.gone.is_(None)
 Index("visits_moving", visits.c.moved_to_digest, sqlite_where=_IS_MOVING, postgresql_where=_IS_MOVING)
 
 ROWS_OF_RUNS = (
-    RowsOfRuns("pages", "run", key_column="url_digest"),
-    RowsOfRuns("page_versions", "run"),
-    RowsOfRuns("visits", "run", key_column="url_digest"),
+    RunScopedTable("pages", "run", key_column="url_digest"),
+    RunScopedTable("page_versions", "run"),
+    RunScopedTable("visits", "run", key_column="url_digest"),
 )
 """What `dedup runs cancel` takes back of the tables of pages and visits."""
 

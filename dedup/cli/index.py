@@ -26,7 +26,7 @@ from dedup.corpus.index_database import add_crawled, load, mode_of, scheme_of
 from dedup.corpus.index_tools import (
     Contents,
     Hit,
-    Query,
+    IndexQuery,
     export,
     find_near,
     merge,
@@ -266,7 +266,7 @@ def _material(name: str, encoding: str) -> Material:
 
 
 def _like(saved: SavedIndex, materials: Sequence[Material]) -> Iterator[tuple[str, list[Hit]]]:
-    query = Query(saved)
+    query = IndexQuery(saved)
     scheme = find_scheme(saved.settings.scheme)
     for material in materials:
         yield material.name, query.like(material.side(scheme).signature)

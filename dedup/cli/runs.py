@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from dedup.console import NEAR, WARNING, counted, plain, styled, width_of, write_lines
 from dedup.ledger.document_rows import CANCELLING
-from dedup.ledger.runs import Run, TakenBack, cancel_run, read_runs
+from dedup.ledger.runs import Rollback, Run, cancel_run, read_runs
 from dedup.report.render import open_output
 from dedup.report.table import aligned
 from dedup.rules.documents import Verdict
@@ -126,7 +126,7 @@ def _shown(seconds: float) -> str:
     return f"{_moment(seconds):%Y-%m-%d %H:%M:%S}"
 
 
-def _summary(name: str, taken: TakenBack) -> Iterator[str]:
+def _summary(name: str, taken: Rollback) -> Iterator[str]:
     yield f"run {plain(name)} is taken back"
     counts = (
         ("removed", taken.removed, "document", "which it alone had seen"),

@@ -23,7 +23,7 @@ from dedup.corpus.batches import Batch, WordSource
 from dedup.corpus.document_table import ROW, Block, DocumentTable, Lengths, sketch_of
 from dedup.corpus.key_map import NULL, KeyMap, find_closest
 from dedup.rules.documents import Answer, Content, Decision, Match, Rule, StoredDocument, Verdict, decision_of
-from dedup.rules.matcher import MOST_MOVED, MOST_PASSED_ON, Asked, Matcher, Words
+from dedup.rules.matcher import MOST_MOVED, MOST_PASSED_ON, Matcher, Query, Words
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import Thresholds, fewest_tokens, keys_of
 from dedup.signature.signature import Sketch
@@ -35,15 +35,15 @@ _NUMBER_BYTES = 8
 _COPIED = ("digest", "fingerprint", "minima", "shingles", "tokens")
 
 
-def query_of(row: Any, key: str, words: Words) -> Asked:
-    """Return a document as it is asked what it is a duplicate of.
+def query_of(row: Any, key: str, words: Words) -> Query:
+    """Return the query for a document.
 
     Args:
         row: its signature, of the type `dedup.signature.batch.SIGNATURE`.
         key: what it is called.
         words: gives its words.
     """
-    return Asked(int(row["fingerprint"]), sketch_of(row), words, key)
+    return Query(int(row["fingerprint"]), sketch_of(row), words, key)
 
 
 def decide_content(row: Any, text_bytes: int, answer: Answer) -> Decision:
@@ -101,7 +101,7 @@ class Clusters:
         for number in np.flatnonzero(table.rows["passed_on"]).tolist():
             self._passed_on[table.leader_of(number)].append(number)
 
-    def decide(self, number: int, query: Asked, candidates: list[int]) -> tuple[Answer, list[int]]:
+    def decide(self, number: int, query: Query, candidates: list[int]) -> tuple[Answer, list[int]]:
         """Decide a document of the table, and have it belong to where it belongs.
 
         Args:

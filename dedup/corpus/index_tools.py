@@ -17,7 +17,7 @@ from dedup.errors import InputError
 from dedup.index import MOST_READ, RADIUS, choose
 from dedup.report.render import open_output
 from dedup.rules.documents import Match, Rule, StoredDocument
-from dedup.rules.matcher import Asked, Candidate, Matcher
+from dedup.rules.matcher import Candidate, Matcher, Query
 from dedup.rules.settings import Mode, RuleSettings
 from dedup.rules.verification import belongs_to_cluster, is_comparable, keys_of
 from dedup.signature.batch import bands_of_words
@@ -259,7 +259,7 @@ class Hit:
     leader: str | None = None
 
 
-class Query:
+class IndexQuery:
     """Looks up texts in a saved index.
 
     Args:
@@ -298,11 +298,11 @@ class Query:
 
     def _sharing(self, signature: Signature) -> list[tuple[int, list[int]]]:
         """Return the number of each key that is shared, and who shares it, as `choose` wants them."""
-        [asked] = self._keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
+        [query] = self._keys.of(np.array([signature.fingerprint], np.uint64), signature.bands[np.newaxis])
         most = MOST_READ if self._settings.mode is not Mode.PAPER else len(self._saved)
-        found: list[list[int]] = [[] for _ in asked]
+        found: list[list[int]] = [[] for _ in query]
         for numbers, fingerprints, bands in self._saved.keyed():
-            places, shared = np.nonzero(self._keys.of(fingerprints, bands) == asked)
+            places, shared = np.nonzero(self._keys.of(fingerprints, bands) == query)
             for place, key in zip(places.tolist(), shared.tolist(), strict=True):
                 if len(found[key]) < most:
                     found[key].append(int(numbers[place]))
@@ -336,8 +336,8 @@ class Query:
             return Rule.PAPER
         if not is_worth_it:
             return Rule.NOT_ALIKE
-        asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words)
-        return self._matcher.decide(asked, match, lambda: self._saved.words(match.member.id))
+        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words)
+        return self._matcher.decide(query, match, lambda: self._saved.words(match.member.id))
 
 
 def _order(hit: Hit) -> tuple[bool, bool, float, int]:
@@ -353,10 +353,10 @@ def find_near(saved: SavedIndex, fingerprints: Sequence[int], radius: int, limit
         radius: in bits, 0 to 64.
         limit: how many are found of each at most; of equally close ones the earliest.
     """
-    asked = np.array(fingerprints, np.uint64)
+    query = np.array(fingerprints, np.uint64)
     closest: list[list[tuple[int, int]]] = [[] for _ in fingerprints]
     for numbers, stored, _ in saved.keyed():
-        for place, fingerprint in enumerate(asked):
+        for place, fingerprint in enumerate(query):
             distances = np.bitwise_count(stored ^ fingerprint)
             within = np.flatnonzero(distances <= radius)
             nearest = within[np.argsort(distances[within], kind="stable")[:limit]]

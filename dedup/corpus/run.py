@@ -70,7 +70,7 @@ class CorpusProgress:
         return 0 if position is None else self._before[position.file] + position.offset
 
 
-UnderWay = tuple[Batch, "Future[list[Related]]"]
+InFlight = tuple[Batch, "Future[list[Related]]"]
 """Documents, and what will say which of them are duplicates or similar."""
 
 _LARGEST = 5
@@ -161,7 +161,7 @@ class _Run:
         else:
             lengths = Lengths() if job.against is None else _known_from(job.against, job.settings, folder)
         self._position = None if saved is None else saved.position
-        self._under_way: UnderWay | None = None
+        self._under_way: InFlight | None = None
         self._is_torn = False
         self.is_read = saved is not None and saved.is_read
         words = WordSource(job.files, job.options, job.settings.scheme)
@@ -247,7 +247,7 @@ class _Run:
         before, self._under_way = self._under_way, None
         self._write_decided(before)
 
-    def _write_decided(self, decided: UnderWay | None) -> None:
+    def _write_decided(self, decided: InFlight | None) -> None:
         """Write documents, once they are decided."""
         if decided is not None:
             batch, related = decided
@@ -285,7 +285,7 @@ def _known_from(index: Path, settings: RuleSettings, folder: Path) -> Lengths:
         return table.checkpoint()._replace(earlier=len(table))
 
 
-async def _wait_for(decided: UnderWay | None) -> None:
+async def _wait_for(decided: InFlight | None) -> None:
     if decided is not None:
         waited = asyncio.wrap_future(decided[1])
         # What was raised is raised where the result is taken, and nobody needs to be told that it was not here.

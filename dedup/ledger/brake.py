@@ -84,7 +84,7 @@ class Brakes:
             raise
         self._alarms += self._raised
 
-    def take_alarms(self) -> list[Alarm]:
+    def pop_alarms(self) -> list[Alarm]:
         """Return the alarms that were raised since the last call; each is raised once in a run."""
         alarms, self._alarms = self._alarms, []
         return alarms

@@ -146,7 +146,7 @@ _CANDIDATES = (
 )
 
 
-class Standing(NamedTuple):
+class ClusterState(NamedTuple):
     """How a cluster stands.
 
     Attributes:
@@ -177,7 +177,7 @@ class Elections:
         canonical_digest: bytes | None,
         *,
         before: StoredDocument | None = None,
-    ) -> Standing:
+    ) -> ClusterState:
         """Elect after a document has joined a cluster, or was seen again in it.
 
         A document that joins can only bring forward itself and the copy that it names; everybody else the keeper has
@@ -206,9 +206,9 @@ class Elections:
             return self.anew(connection, leader.id, leader.keeper_id)
         if leader.keeper_id is None:
             document_rows.set_keeper(connection, leader.id, keeper_id)
-        return Standing(keeper_id, keeper.key, is_changed=False, duplicates=rows[0].duplicates)
+        return ClusterState(keeper_id, keeper.key, is_changed=False, duplicates=rows[0].duplicates)
 
-    def anew(self, connection: Connection, leader_id: int, keeper_id: int | None) -> Standing:
+    def anew(self, connection: Connection, leader_id: int, keeper_id: int | None) -> ClusterState:
         """Elect among all members of a cluster, whose keeper was another one before; None: its leader."""
         rows = list(connection.execute(_CANDIDATES, {"leader": leader_id}))
         by_name = Counter(row.canonical_digest for row in rows)
@@ -217,7 +217,7 @@ class Elections:
         if elected.id != keeper_id:
             document_rows.set_keeper(connection, leader_id, elected.id)
         is_changed = elected.id != (keeper_id or leader_id)
-        return Standing(elected.id, elected.key, is_changed, min(len(rows) - 1, self._most))
+        return ClusterState(elected.id, elected.key, is_changed, min(len(rows) - 1, self._most))
 
     def _best(self, rows: list[Any], votes: Mapping[int, int]) -> Any:
         # The same key may be there twice, of two item classes or spiders.

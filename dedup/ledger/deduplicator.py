@@ -15,7 +15,7 @@ from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.clusters import Clusters, Joining, Written
 from dedup.ledger.document_rows import place_of, plain_class_of
 from dedup.ledger.key_table import KeyTable, Looked
-from dedup.ledger.notes import Known, Skipped, Unexamined
+from dedup.ledger.notes import DatabaseSummary, Skipped, Unexamined
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
 from dedup.ledger.store import DocumentStore, Orphan, forget_old
 from dedup.rules.documents import (
@@ -223,7 +223,7 @@ class Deduplicator:
         with self.database.write() as connection:
             notes.note_skipped(connection, run_id, noted)
 
-    def knows(self) -> Known:
+    def knows(self) -> DatabaseSummary:
         """Return what the database remembers: about how many documents, how many runs, and since when."""
         with self.database.read() as connection:
             return notes.find_known(connection)
@@ -233,9 +233,9 @@ class Deduplicator:
         with self.database.read() as connection:
             return document_rows.find_undecided(connection, after, most, run_id)
 
-    def take_alarms(self) -> list[Alarm]:
+    def pop_alarms(self) -> list[Alarm]:
         """Return the clusters and hosts that have gone over a limit since the last call."""
-        return self._brakes.take_alarms()
+        return self._brakes.pop_alarms()
 
     def _decide(self, batch: Batch, arriving: Arriving) -> Decision | None:
         connection, run_id, document = batch.connection, batch.run_id, arriving.document

@@ -36,7 +36,7 @@ class Skipped(NamedTuple):
     referrer: str = ""
 
 
-class Known(NamedTuple):
+class DatabaseSummary(NamedTuple):
     """What a database remembers.
 
     Attributes:
@@ -88,9 +88,9 @@ def remove_some_notes(connection: Connection, run_id: int) -> int:
     return connection.execute(delete(skipped).where(skipped.c.id.in_(some))).rowcount
 
 
-def find_known(connection: Connection) -> Known:
+def find_known(connection: Connection) -> DatabaseSummary:
     """Return what a database remembers, without looking through its documents."""
     # A row with the largest id is found at once; rows are hardly ever removed.
     last = connection.scalar(select(func.max(documents.c.id))) or 0
     count, first = connection.execute(select(func.count(), func.min(runs.c.started)).select_from(runs)).one()
-    return Known(last, count, first)
+    return DatabaseSummary(last, count, first)

@@ -26,7 +26,7 @@ from dedup.rules.documents import (
     Rule,
     StoredDocument,
 )
-from dedup.rules.matcher import MOST_PASSED_ON, Asked, Candidate, Matcher
+from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
 from dedup.rules.scope import Scopes, host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens
@@ -223,7 +223,7 @@ class OriginalFinder:
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
         known = _KnownDocuments(self, batch, identity, own_id)
-        asked = Asked(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
+        asked = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
         assert content.keys is not None
         return self._matcher.find(asked, known.candidates(content.keys), known)
 
@@ -244,7 +244,7 @@ class OriginalFinder:
 
 
 class _KnownDocuments:
-    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.Known`."""
+    """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
 
     def __init__(self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None) -> None:
         self._finder = finder

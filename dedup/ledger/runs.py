@@ -64,7 +64,7 @@ FindStanding = Callable[[list[bytes]], dict[bytes, str]]
 
 
 @dataclass(frozen=True)
-class RowsOfRuns:
+class RunScopedTable:
     """A table whose rows belong to runs.
 
     Attributes:
@@ -97,7 +97,7 @@ class RowsOfRuns:
         return own == select(others.c.id).where(others.c.name == name).scalar_subquery()
 
 
-def register_rows(database: Database, tables: Iterable[RowsOfRuns]) -> None:
+def register_rows(database: Database, tables: Iterable[RunScopedTable]) -> None:
     """Let the rows of some tables be taken back with their run."""
     with database.write() as connection:
         metadata.create_all(connection)
@@ -121,15 +121,15 @@ def take_back_rows(database: Database, run: str, find_standing: FindStanding) ->
     return deleted
 
 
-def _registered_tables(connection: Connection) -> list[RowsOfRuns]:
+def _registered_tables(connection: Connection) -> list[RunScopedTable]:
     has_table = connection.dialect.has_table
     if not has_table(connection, registered.name):
         return []
-    found = [RowsOfRuns(**row) for row in connection.execute(select(registered)).mappings()]
+    found = [RunScopedTable(**row) for row in connection.execute(select(registered)).mappings()]
     return [each for each in found if has_table(connection, each.table_name)]
 
 
-def _take_back(database: Database, rows: RowsOfRuns, run: str, find_standing: FindStanding) -> int:
+def _take_back(database: Database, rows: RunScopedTable, run: str, find_standing: FindStanding) -> int:
     names = [rows.table.c[name] for name in ("id", rows.key_column) if name]
     some = select(*names).where(rows.of_run(run)).limit(_ROWS_AT_ONCE)
     deleted = 0
@@ -317,7 +317,7 @@ class _Tables:
 
 
 @dataclass
-class TakenBack:
+class Rollback:
     """What was taken back.
 
     Attributes:
@@ -338,7 +338,7 @@ class TakenBack:
     rows: dict[str, int] = field(default_factory=dict)
 
 
-def cancel_run(database: Database, name: str, *, force: bool = False, others: Sequence[Database] = ()) -> TakenBack:
+def cancel_run(database: Database, name: str, *, force: bool = False, others: Sequence[Database] = ()) -> Rollback:
     """Take back a run.
 
     Args:
@@ -360,7 +360,7 @@ def cancel_run(database: Database, name: str, *, force: bool = False, others: Se
     with_bands = made_with["mode"] != Mode.PAPER.value
     keys = KeyTable(Keys(TableDesign.parse(made_with["table design"]), with_bands=with_bands))
     tables = _Tables(keys, Scopes(Scope(made_with["scope"])))
-    taken = TakenBack()
+    taken = Rollback()
 
     def standing(key_digests: list[bytes]) -> dict[bytes, str]:
         with database.read() as connection:
@@ -407,7 +407,7 @@ def _take_back_notes(database: Database, run_id: int) -> None:
             is_left = remove_some_notes(connection, run_id) > 0
 
 
-def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken: TakenBack) -> None:
+def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken: Rollback) -> None:
     """Take back all verdicts of a run and what they brought, from the last to the first."""
     ends = select(func.min(verdicts.c.id), func.max(verdicts.c.id)).where(verdicts.c.run_id == run_id)
     # Those of other runs are read, too: an order within a run would have to be made anew every time.
@@ -432,9 +432,7 @@ def _take_back_documents(database: Database, tables: _Tables, run_id: int, taken
             last = rows[-1].id - 1 if rows else -1
 
 
-def _take_back_some(
-    connection: Connection, tables: _Tables, rows: Sequence[Any], run_id: int, taken: TakenBack
-) -> None:
+def _take_back_some(connection: Connection, tables: _Tables, rows: Sequence[Any], run_id: int, taken: Rollback) -> None:
     """Take back some verdicts of a run and what they brought."""
     decided = {row.document_id for row in rows}
     _let_go_of_own(connection, tables, decided, run_id, taken)
@@ -452,7 +450,7 @@ def _named(rows: Sequence[Any]) -> set[int]:
 
 
 def _let_go_of_own(
-    connection: Connection, tables: _Tables, decided: Collection[int], run_id: int, taken: TakenBack
+    connection: Connection, tables: _Tables, decided: Collection[int], run_id: int, taken: Rollback
 ) -> None:
     """Let go of the documents whose content no other run has seen, and of what hangs on them."""
     # Whoever saw it last without changing it has seen what it holds.
@@ -516,7 +514,7 @@ def _give_to_others(connection: Connection, ids: Collection[int], run_id: int) -
 
 
 def _count(
-    connection: Connection, decided: Collection[int], removed: Collection[int], run_id: int, taken: TakenBack
+    connection: Connection, decided: Collection[int], removed: Collection[int], run_id: int, taken: Rollback
 ) -> None:
     """Count the documents on which the run has no verdict any more."""
     taken.removed += len(removed)

@@ -1,6 +1,6 @@
 """Candidates to match: what, if anything, a document is a near-duplicate of, whoever knows the documents.
 
-`Matcher` holds the rules; what is known it asks of a `Known`: the database of a crawl, or the arrays of `dedup files`.
+`Matcher` holds the rules; documents are in a `DocumentStore`: the database of a crawl, or the arrays of `dedup files`.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ _FEWEST_CONFIRMED, _MOST_CONFIRMED = 4, 16
 _TOKEN_PAIRS = 20_000_000
 
 
-class Asked(NamedTuple):
-    """The document of which it is asked what it is a duplicate of.
+class Query(NamedTuple):
+    """The document under decision.
 
     Attributes:
         fingerprint: 64 bits, unsigned.
         sketch: the sketch of its text.
-        words: gives its words; asked only where they are needed.
+        words: gives its words; called only where they are needed.
         key: its key; in a crawl its URL.
     """
 
@@ -99,7 +99,7 @@ class Asked(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A known document that shares a key with one that is to be decided.
+    """A stored document that shares a key with the one under decision.
 
     Attributes:
         number: its number.
@@ -114,8 +114,8 @@ class Candidate(NamedTuple):
     shares_band: bool
 
 
-class Known(Protocol):
-    """The documents that are known, by their numbers, which rise in the order in which they came."""
+class DocumentStore(Protocol):
+    """The documents that were decided before, by numbers that rise in the order in which they came."""
 
     def match(self, number: int) -> Match:
         """Return a document and the leader of its cluster; one and the same object where it leads itself."""
@@ -152,22 +152,22 @@ class Matcher:
         self._settings = settings
         self._is_paper = settings.mode is Mode.PAPER
 
-    def find(self, asked: Asked, candidates: Sequence[Candidate], known: Known) -> Answer:
+    def find(self, query: Query, candidates: Sequence[Candidate], store: DocumentStore) -> Answer:
         """Return what a document is a near-duplicate of, and which cluster joins that one's because of it.
 
         Args:
-            asked: the document, which is comparable, see `dedup.rules.verification.is_comparable`.
+            query: the document, which is comparable, see `dedup.rules.verification.is_comparable`.
             candidates: those that share keys with it.
-            known: the documents.
+            store: the documents that were decided before.
         """
-        distances = {each.number: distance(asked.fingerprint, each.fingerprint) for each in candidates}
+        distances = {each.number: distance(query.fingerprint, each.fingerprint) for each in candidates}
         near = [each for each in candidates if each.shares_band or distances[each.number] <= RADIUS]
         if not near:
             return NOTHING_ALIKE
         if self._is_paper:
             closest = min(near, key=lambda each: (distances[each.number], each.number))
-            return Answer(replace(known.match(closest.number), rule=Rule.PAPER))
-        return self.find_among(asked, self.rank(asked.sketch, near), known)
+            return Answer(replace(store.match(closest.number), rule=Rule.PAPER))
+        return self.find_among(query, self.rank(query.sketch, near), store)
 
     def rank(self, sketch: Sketch, candidates: Sequence[Candidate]) -> list[int]:
         """Return the numbers of candidates that the check may confirm, the most similar first, then the earliest."""
@@ -179,69 +179,69 @@ class Matcher:
         ]
         return [number for _, number in sorted(worth_it)]
 
-    def find_among(self, asked: Asked, ranked: Sequence[int], known: Known) -> Answer:
+    def find_among(self, query: Query, ranked: Sequence[int], store: DocumentStore) -> Answer:
         """Return the first candidate that a document is a duplicate of, else the first that it resembles; see `find`.
 
         Args:
-            asked: the document.
+            query: the document.
             ranked: the numbers of its candidates, the most similar first.
-            known: the documents.
+            store: the documents that were decided before.
         """
         # Of a form there are many candidates to compare it with.
-        asked = asked._replace(words=cache(asked.words))
+        query = query._replace(words=cache(query.words))
         similar = None
-        for place, number in enumerate(ranked[: _most_confirmed(asked.sketch.tokens)]):
-            match = known.match(number)
-            rule = self._decide(asked, match, known)
+        for place, number in enumerate(ranked[: _most_confirmed(query.sketch.tokens)]):
+            match = store.match(number)
+            rule = self._decide(query, match, store)
             match = replace(match, rule=rule)
             if rule.is_duplicate:
-                match = self._with_joined(asked, match, ranked[place + 1 :], known)
-                return Answer(match, lost=_lost(asked, match, known, self._settings))
+                match = self._with_joined(query, match, ranked[place + 1 :], store)
+                return Answer(match, lost=_lost(query, match, store, self._settings))
             if similar is None and rule.is_similar:
                 similar = match
         return Answer(similar=similar)
 
-    def decide(self, asked: Asked, match: Match, their_words: Words) -> Rule:
+    def decide(self, query: Query, match: Match, their_words: Words) -> Rule:
         """Say what decides on a document and a candidate, near enough to the leader of whose cluster it has to be.
 
         Args:
-            asked: the document.
+            query: the document.
             match: the candidate as member, and its leader; one and the same object if it leads itself.
             their_words: gives the words of the candidate.
         """
         member = match.member
         # A member may be a mirror of the leader, at another host.
-        siblings = are_siblings(asked.key, member.key) or are_siblings(asked.key, match.leader.key)
-        rule = check(asked.words(), their_words(), self._settings, siblings=siblings)
+        siblings = are_siblings(query.key, member.key) or are_siblings(query.key, match.leader.key)
+        rule = check(query.words(), their_words(), self._settings, siblings=siblings)
         if not rule.is_duplicate or match.leader is member:
             return rule
-        is_near = belongs_to_cluster(compare(asked.sketch, match.leader.sketch), self._settings)
+        is_near = belongs_to_cluster(compare(query.sketch, match.leader.sketch), self._settings)
         return rule if is_near else Rule.FAR_FROM_LEADER
 
-    def _decide(self, asked: Asked, match: Match, known: Known) -> Rule:
-        return self.decide(asked, match, partial(known.words, match.member))
+    def _decide(self, query: Query, match: Match, store: DocumentStore) -> Rule:
+        return self.decide(query, match, partial(store.words, match.member))
 
-    def _holds(self, asked: Asked, match: Match, known: Known) -> bool:
-        return self._decide(asked, match, known).is_duplicate
+    def _holds(self, query: Query, match: Match, store: DocumentStore) -> bool:
+        return self._decide(query, match, store).is_duplicate
 
-    def _with_joined(self, asked: Asked, match: Match, others: Sequence[int], known: Known) -> Match:
+    def _with_joined(self, query: Query, match: Match, others: Sequence[int], store: DocumentStore) -> Match:
         leader = match.leader.id
-        if all(known.leader_of(number) == leader for number in others):
+        if all(store.leader_of(number) == leader for number in others):
             return match
-        is_confirmed = partial(self._holds, asked, known=known)
-        found = find_joined(match, [known.match(number) for number in others], is_confirmed, self._settings)
+        is_confirmed = partial(self._holds, query, store=store)
+        found = find_joined(match, [store.match(number) for number in others], is_confirmed, self._settings)
         if found is None or found.joined is None:
             return match
-        sketches = known.movable(found.joined, found.leader)
+        sketches = store.movable(found.joined, found.leader)
         near = found.leader.sketch
         if sketches is None or not all(belongs_to_cluster(compare(each, near), self._settings) for each in sketches):
             return match
-        return found if found.rule else replace(found, rule=self._decide(asked, found, known))
+        return found if found.rule else replace(found, rule=self._decide(query, found, store))
 
 
-def _lost(asked: Asked, match: Match, known: Known, settings: RuleSettings) -> LostText:
+def _lost(query: Query, match: Match, store: DocumentStore, settings: RuleSettings) -> LostText:
     """Return what a near-duplicate says that nothing of its cluster does that is stored."""
-    return find_lost(asked.words(), map(known.words, known.passed_on(match)), settings.max_lost)
+    return find_lost(query.words(), map(store.words, store.passed_on(match)), settings.max_lost)
 
 
 def _most_confirmed(tokens: int) -> int:

@@ -141,9 +141,9 @@ class CrawlRun:
         run_id = self._run_id if of_this_run else None
         return self._outages.survive(partial(self._deduplicator.find_undecided, after, most, run_id))
 
-    def take_alarms(self) -> list[Alarm]:
+    def pop_alarms(self) -> list[Alarm]:
         """Return the clusters and hosts that have gone over a limit since the last call."""
-        return self._deduplicator.take_alarms()
+        return self._deduplicator.pop_alarms()
 
     def note_skipped(self, skipped: Skipped) -> None:
         """Note a page that brought no item; it is written with others, at the latest when the run ends."""

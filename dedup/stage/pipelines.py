@@ -336,7 +336,7 @@ class NearDuplicatePipeline:
             stats.inc_value("dedup/clusters_joined")
 
     def _tell_alarms(self) -> None:
-        for alarm in self._run.take_alarms():
+        for alarm in self._run.pop_alarms():
             logger.warning(
                 "%s; %s", alarm, _WAY_OUT if self.settings.brake is Brake.WARN else "duplicates there are kept"
             )

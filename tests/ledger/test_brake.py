@@ -76,10 +76,10 @@ KEPT = Kept.BRAKE
 def test_a_cluster_over_the_limit_is_told_once_and_dropping_goes_on(start: Callable[..., Shelf]) -> None:
     shelf = start(**CLUSTER)
     assert copies(shelf, 0, 4) == [None] * 4
-    assert shelf.deduplicator.take_alarms() == []
+    assert shelf.deduplicator.pop_alarms() == []
     assert copies(shelf, 4, 7) == [None] * 3
-    assert shelf.deduplicator.take_alarms() == [Alarm(Kind.CLUSTER, "http://trap.example/0", 5, 4)]
-    assert shelf.deduplicator.take_alarms() == []
+    assert shelf.deduplicator.pop_alarms() == [Alarm(Kind.CLUSTER, "http://trap.example/0", 5, 4)]
+    assert shelf.deduplicator.pop_alarms() == []
 
 
 def test_where_the_brake_stops_dropping_what_is_over_the_limit_is_kept_with_its_verdict(
@@ -98,7 +98,7 @@ def test_without_a_limit_or_with_the_brake_off_nothing_is_told(start: Callable[.
     assert copies(shelf, 0, 6) == [None] * 6
     off = start(max_cluster=1, max_drop_share=0.0, brake="off")
     assert copies(off, 6, 9) == [None] * 3
-    assert shelf.deduplicator.take_alarms() + off.deduplicator.take_alarms() == []
+    assert shelf.deduplicator.pop_alarms() + off.deduplicator.pop_alarms() == []
     assert shelf.counts() == {"trap.example": (6, 5)}
 
 
@@ -109,10 +109,10 @@ def test_a_host_whose_share_of_duplicates_exceeds_the_limit_is_told_once(
     shelf = start(**HOST, brake=brake)
     # 3 of 4 are no more than the limit, 4 of 5 are; the next one is kept.
     assert copies(shelf, 0, 5) == [None] * 5
-    assert shelf.deduplicator.take_alarms() == [Alarm(Kind.HOST, "trap.example", 5, 4)]
+    assert shelf.deduplicator.pop_alarms() == [Alarm(Kind.HOST, "trap.example", 5, 4)]
     assert copies(shelf, 5, 7) == [KEPT if brake == "stop" else None] * 2
     assert shelf.see("http://other.example/0").outcome.kept is None
-    assert shelf.deduplicator.take_alarms() == []
+    assert shelf.deduplicator.pop_alarms() == []
     assert shelf.counts() == {"trap.example": (7, 6), "other.example": (1, 1)}
 
 
@@ -126,7 +126,7 @@ def test_counts_are_right_after_a_break_and_alarms_are_not_repeated(start: Calla
     copies(start(**HOST, brake="stop"), 0, 5)
     again = start(**HOST, brake="stop")
     assert copies(again, 5, 7) == [KEPT] * 2
-    assert again.deduplicator.take_alarms() == []
+    assert again.deduplicator.pop_alarms() == []
 
 
 def test_another_run_is_counted_by_itself(start: Callable[..., Shelf]) -> None:
@@ -142,7 +142,7 @@ def test_two_processes_count_together(start: Callable[..., Shelf]) -> None:
     kept = [copies(shelf, at, at + 1)[0] for at, shelf in enumerate([one, two] * 4)]
     assert kept == [None] * 4 + [KEPT] * 4
     assert one.counts() == {"trap.example": (8, 7)}
-    alarms = one.deduplicator.take_alarms() + two.deduplicator.take_alarms()
+    alarms = one.deduplicator.pop_alarms() + two.deduplicator.pop_alarms()
     assert [alarm.kind for alarm in alarms] == [Kind.CLUSTER]
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import select, text
 
 from dedup.errors import DatabaseError, DedupError
 from dedup.ledger import runs as cancelling
-from dedup.ledger.runs import TakenBack, cancel_run, read_runs
+from dedup.ledger.runs import Rollback, cancel_run, read_runs
 from dedup.rules.documents import Decision, Verdict
 from dedup.rules.settings import Mode
 from dedup.sql import schema
@@ -55,7 +55,7 @@ def see(crawl: Crawl, run: str, seen: list[Seen]) -> list[Decision | None]:
     return decisions
 
 
-def cancel(crawl: Crawl, run: str = THE_RUN, **options: Any) -> TakenBack:
+def cancel(crawl: Crawl, run: str = THE_RUN, **options: Any) -> Rollback:
     return cancel_run(crawl.database, run, **options)
 
 

@@ -203,7 +203,7 @@ def test_no_cluster_grows_over_the_limit_by_joining(
     crawl.see(D, SECOND)
     # Its leader would have three duplicates.
     assert (crawl.see(C, BOTH).outcome.joined == B) is is_joined
-    assert crawl.deduplicator.take_alarms() == []
+    assert crawl.deduplicator.pop_alarms() == []
 
 
 def test_large_clusters_do_not_move(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:

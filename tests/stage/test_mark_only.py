@@ -65,7 +65,7 @@ def test_the_brake_tells_and_the_reason_is_that_nothing_is_dropped(start: Callab
     crawl = start(brake=Brake.STOP, max_cluster=2)
     kept = [see(crawl, key, TEXT).outcome.kept for key in (A, B, C, D)]
     assert kept == [None, Kept.MARKED, Kept.MARKED, Kept.MARKED]
-    assert [alarm.name for alarm in crawl.deduplicator.take_alarms()] == [A]
+    assert [alarm.name for alarm in crawl.deduplicator.pop_alarms()] == [A]
 
 
 def test_a_cluster_that_joins_another_was_passed_on_before(start: Callable[..., Crawl]) -> None:
