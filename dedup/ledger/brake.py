@@ -116,8 +116,8 @@ class Brakes:
             if self._is_over(counts):
                 self._raise(connection, run_id, Alarm(Kind.HOST, host, *counts))
 
-    def holds(self, connection: Connection, run_id: int, key: str, leader: str, duplicates: int) -> bool:
-        """Say whether a duplicate is to be kept all the same; raise the alarm of its cluster.
+    def is_exempt(self, connection: Connection, run_id: int, key: str, leader: str, duplicates: int) -> bool:
+        """Say whether a duplicate is kept because of a limit; raise the alarm of its cluster.
 
         `duplicates` says how many its cluster has, counted up to the limit.
         """

@@ -1,4 +1,4 @@
-"""Candidates to verdict: is a document new, unchanged, updated, or a duplicate of which one?"""
+"""Deciding documents by the database: is one new, unchanged, updated, or a duplicate of which one?"""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sqlalchemy import Connection, bindparam, or_, select
 from dedup.console import counted
 from dedup.ledger import document_rows, notes, store
 from dedup.ledger.brake import Alarm, Brakes
-from dedup.ledger.clusters import Clusters, Joining, Written
+from dedup.ledger.clusters import Clusters, Joining, StoredChange
 from dedup.ledger.document_rows import place_of, plain_class_of
-from dedup.ledger.key_table import KeyTable, Looked
+from dedup.ledger.key_table import Index, KeyTable, Looked
 from dedup.ledger.notes import DatabaseSummary, Skipped, Unexamined
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
-from dedup.ledger.store import DocumentStore, Orphan, forget_old
+from dedup.ledger.store import DocumentWriter, Orphan, forget_old
 from dedup.rules.documents import (
     NOTHING_ALIKE,
     Answer,
@@ -47,24 +47,6 @@ _ENDED_OF_DOCUMENT = (
     .join(documents, or_(runs.c.id == documents.c.content_run_id, runs.c.id == documents.c.last_run_id))
     .where(documents.c.id == bindparam("document"), runs.c.finished.is_not(None))
 )
-
-
-class EndedRuns:
-    """The runs of a database that have ended in order, as far as one process has asked."""
-
-    def __init__(self) -> None:
-        self._ids: set[int] = set()
-
-    def note_opening(self, connection: Connection, name: str) -> None:
-        """Remember that a run has ended before it is opened once more: then nobody can tell any longer."""
-        self._ids.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
-
-    def include_one_of(self, connection: Connection, known: StoredDocument) -> bool:
-        """Say whether the run that brought a document's content has ended in order, or the last that saw it."""
-        if known.last_run_id not in self._ids:
-            self._ids.update(found := connection.scalars(_ENDED_OF_DOCUMENT, {"document": known.id}).all())
-            return bool(found)
-        return True
 
 
 logger = logging.getLogger(__name__)
@@ -99,13 +81,15 @@ class Deduplicator:
             pack(scheme.word_lists),
             mode=settings.mode.value,
         )
-        self._keys = KeyTable(keys_of(settings))
+        self._index = Index(KeyTable(keys_of(settings)), self.scopes)
+        self._keys = self._index.keys
         self._joining = Joining(settings)
-        self._originals = OriginalFinder(self._keys, self.scopes, settings, self._joining)
-        self._store = DocumentStore(self._keys, self.scopes, settings)
+        self._originals = OriginalFinder(self._index, settings, self._joining)
+        self._writer = DocumentWriter(self._index, settings)
         self._first_batch = self._next_batch = SystemRandom().randrange(1 << 30) * BATCHES_OF_A_PROCESS
         self._plain_class: str | None = None
-        self._ended_runs = EndedRuns()
+        # Those that have ended in order: once they are opened again, nobody can tell any longer.
+        self._ended_runs: set[int] = set()
 
     def close(self) -> None:
         """Close the database."""
@@ -114,11 +98,11 @@ class Deduplicator:
     def open_run(self, name: str) -> int:
         """Start a run, or go on with the one of this name, and forget what is too old for it; return its id."""
         with self.database.write() as connection:
-            self._ended_runs.note_opening(connection, name)
+            self._ended_runs.update(connection.scalars(_ENDED_OF_NAME, {"name": name}))
             run_id = document_rows.open_run(connection, name)
         memory = self._settings.memory
         if memory.seconds is not None:
-            forgotten = forget_old(self.database, self._keys, self.scopes, run_id, memory.seconds)
+            forgotten = forget_old(self.database, self._index, run_id, memory.seconds)
             logger.info("forgotten: %s not seen for %s (DEDUP_MEMORY)", counted(forgotten, "document"), memory)
         return run_id
 
@@ -178,8 +162,8 @@ class Deduplicator:
         self._next_batch += 1
         return decisions
 
-    def let_go(self, keys: Iterable[str]) -> None:
-        """Take documents that are there no more out of the index, in one transaction.
+    def forget(self, keys: Iterable[str]) -> None:
+        """Forget documents that are gone, in one transaction.
 
         With a key go all that came under it, whatever their item class, spider, run and text. Nothing is
         dropped because of them any more, and their duplicates are decided anew when they are seen again;
@@ -194,7 +178,7 @@ class Deduplicator:
                     # One of them may have led another.
                     document = document_rows.find_with_leaders(connection, [found.id])[found.id]
                     leader = self._clusters.leader_replaced_by(connection, document)
-                    self._store.let_go(connection, leader or document)
+                    self._writer.forget(connection, leader or document)
 
     def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
@@ -210,7 +194,7 @@ class Deduplicator:
             for document in document_rows.find_with_leaders(connection, document_ids).values():
                 if document.id in gone:
                     leader = self._clusters.leader_replaced_by(connection, document) or document
-                    gone.update(self._store.let_go(connection, leader))
+                    gone.update(self._writer.forget(connection, leader))
             return store.find_orphans(connection, run_id, gone)
 
     def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
@@ -223,10 +207,10 @@ class Deduplicator:
         with self.database.write() as connection:
             notes.note_skipped(connection, run_id, noted)
 
-    def knows(self) -> DatabaseSummary:
-        """Return what the database remembers: about how many documents, how many runs, and since when."""
+    def summary(self) -> DatabaseSummary:
+        """Return about how many documents the database holds, of how many runs, and since when."""
         with self.database.read() as connection:
-            return notes.find_known(connection)
+            return notes.summarise(connection)
 
     def find_undecided(self, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
         """Return ids and keys of documents whose content has to be seen again, see `document_rows.find_undecided`."""
@@ -254,31 +238,31 @@ class Deduplicator:
                 rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(known)
                 answer = Answer(Match(leader, leader, rule=rule), lost=lost)
             may_be_unstored = self._may_be_unstored(batch, known)
-            self._store.note_seen(connection, known, content, run_id)
+            self._writer.note_seen(connection, known, content, run_id)
             document_id = known.id
         else:
             verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
             answer = self._originals.find(batch, identity, document, content, relatives)
             match = answer.match
-            document_id = self._store.write(batch, identity, content, relatives=relatives, match=match)
+            document_id = self._writer.write(batch, identity, content, relatives=relatives, match=match)
             if known is not None or match is not None:
                 batch.flush()
             if match is not None and match.joined is not None:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
-            self._let_go_of_replaced(connection, known, match)
+            self._forget_replaced(connection, known, match)
         is_unchanged = verdict is Verdict.UNCHANGED
         match = answer.match
         says_more = answer.lost.is_long
-        written = Written(run_id, document_id, identity.key, content, known, match, is_unchanged, says_more)
-        outcome = self._clusters.settle(connection, written)
+        change = StoredChange(run_id, document_id, identity.key, content, known, match, is_unchanged, says_more)
+        outcome = self._clusters.apply(connection, change)
         if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
             if match is None and may_be_another(document, identity, content):
                 verdict, answer = Verdict.NEW, Answer(similar=Match(known, known, rule=Rule.SAME_SHORT_TEXT))
             else:
                 match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)
                 answer = Answer(match)
-                outcome = self._clusters.settle_again(connection, run_id, match, outcome)
+                outcome = self._clusters.apply_again(connection, run_id, match, outcome)
         if match is not None and self._settings.mark_only:
             outcome = outcome._replace(kept=Kept.MARKED)
         decision = replace(
@@ -294,7 +278,7 @@ class Deduplicator:
             batch.add(document_id, decision, answer)
             self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
-            batch.let_stand(document_id)
+            batch.note_repeated(document_id)
         return decision
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
@@ -316,15 +300,20 @@ class Deduplicator:
         return arriving
 
     def _may_be_unstored(self, batch: Batch, known: StoredDocument) -> bool:
-        return not self._ended_runs.include_one_of(batch.connection, known) and not batch.has_decided(known)
+        """Say whether neither the run that brought a document's content has ended in order, nor the last to see it."""
+        if known.last_run_id in self._ended_runs:
+            return False
+        ended = batch.connection.scalars(_ENDED_OF_DOCUMENT, {"document": known.id}).all()
+        self._ended_runs.update(ended)
+        return not ended and not batch.has_decided(known)
 
-    def _let_go_of_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
-        """Let the cluster that a changed document has left be decided anew, if it had taken the leader's place."""
+    def _forget_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
+        """Forget the cluster that a changed document has left, if it had taken the leader's place there."""
         clusters = set() if match is None else {match.leader.id, match.joined and match.joined.id}
         if known is None or known.leader_id in clusters:
             return
         if leader := self._clusters.leader_replaced_by(connection, known):
-            self._store.let_go(connection, leader)
+            self._writer.forget(connection, leader)
 
     def _scoped(self, document: Document, space: str) -> Document:
         if self.scopes.is_plain(space):

@@ -1,4 +1,4 @@
-"""The ledger: rows of documents, words, verdicts and runs, read and written for the deduplicator."""
+"""What documents are known by, and their rows: documents, words, verdicts and runs, read and written."""
 
 from __future__ import annotations
 
@@ -30,6 +30,101 @@ from dedup.rules.documents import Content, Kept, Match, StoredDocument, Verdict
 from dedup.signature.deflating import deflate
 from dedup.signature.signature import Sketch, digest
 from dedup.sql.schema import documents, properties, runs, to_unsigned, verdicts, words
+
+_PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
+_DIGITS = 12
+_SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
+
+
+def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
+    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
+
+    The same key in two spaces is two, and so it is of two item classes; the database's first class counts as none.
+    """
+    mixed = "\0".join((space, item_class, key)) if space or item_class else key
+    return digest(mixed.encode("utf-8", "surrogatepass"))
+
+
+class Identity(NamedTuple):
+    """What a document is known by.
+
+    Attributes:
+        key: the key that reports show.
+        given_key: the key that it came under.
+        space: documents of other spaces never meet it.
+        item_class: the class of its items, where it keeps their keys apart; else empty.
+        variant: what sets it apart from others of its text; under its key it is the same document as another one.
+    """
+
+    key: str
+    given_key: str
+    space: str = ""
+    item_class: str = ""
+    variant: str = ""
+
+    @property
+    def is_separate(self) -> bool:
+        """Whether it has a key of its own, because other texts came under its key."""
+        return self.key != self.given_key
+
+    @property
+    def place(self) -> str:
+        """The space in which its duplicates are looked for, see `dedup.rules.scope`."""
+        return place_of(self.space, self.variant)
+
+    @property
+    def key_digest(self) -> bytes:
+        """The digest by which it is looked up."""
+        return self.digest_of(self.key)
+
+    @property
+    def given_digest(self) -> bytes | None:
+        """The digest of the key alone that it came under, where `key_digest` is of anything else."""
+        is_plain = not (self.is_separate or self.space or self.item_class)
+        return None if is_plain else key_digest(self.given_key)
+
+    def digest_of(self, key: str) -> bytes:
+        """Return the digest of another key of the same class and space."""
+        return key_digest(key, self.space, self.item_class)
+
+    def separated(self, text_digest: bytes, body_digest: bytes | None, *, has_text: bool) -> Identity:
+        """Return what it is known by if another text came under its key first.
+
+        Documents without text are told apart by their bytes.
+        """
+        if has_text or body_digest is None:
+            return self._replace(key=f"{self.given_key} (text {text_digest.hex()[:_DIGITS]})")
+        return self._replace(key=f"{self.given_key} (bytes {body_digest.hex()[:_DIGITS]})")
+
+
+def place_of(space: str, variant: str) -> str:
+    """Return the part of a space that holds the documents of one variant alone; of none, the space."""
+    if not variant:
+        return space
+    part = f"variant {digest(variant.encode('utf-8', 'replace')).hex()[:_DIGITS]}"
+    return f"{space}\n{part}" if space else part
+
+
+def plain_class_of(connection: Connection, item_class: str) -> str:
+    """Return the item class whose keys stand for themselves: the first that was seen, which may be this one."""
+    found: str | None = connection.scalar(_PLAIN_CLASS)
+    if found is None:
+        connection.execute(insert(properties).values(name="item class", value=item_class))
+        return item_class
+    return found
+
+
+def given_key_of(key: str) -> str:
+    """Return the key that a document came under, of the key that reports show."""
+    return _SEPARATE.sub("", key)
+
+
+def is_same(known: StoredDocument, content: Content) -> bool:
+    """Say whether a document holds what it held before; without text it is told by its bytes."""
+    if known.text_digest != content.text_digest:
+        return False
+    return bool(content.sketch.tokens) or known.body_digest == content.body_digest
+
 
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
 _COLUMNS = documents.c[StoredDocument._fields]
@@ -102,11 +197,15 @@ _LAST_OF_KEY = (
     .limit(1)
 )
 _LAST_VERDICT = (
-    select(verdicts.c.verdict, verdicts.c.original_id)
-    .where(verdicts.c.document_id == bindparam("document"))
+    select(verdicts)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
+    )
     .order_by(verdicts.c.id.desc())
     .limit(1)
 )
+_LAST_VERDICT_OF_RUN = _LAST_VERDICT.where(verdicts.c.run_id == bindparam("run"))
 _BY_LEADER = _DOCUMENT.where(documents.c.leader_id == bindparam("leader"))
 _WHY_PASSED_ON = [each.value for each in (Kept.SAYS_MORE, Kept.BRAKE, Kept.JOINED, Kept.MARKED)]
 _PASSED_ON = (
@@ -134,18 +233,8 @@ CANCELLING = "cancelling"
 LOADED = "loaded"
 """The outcome of a run whose documents come from a saved index: it has no verdicts."""
 
-_SET_KEEPER = update(documents).where(documents.c.id == bindparam("leader")).values(keeper_id=bindparam("keeper"))
 _CHANGE_DOCUMENT = update(documents).where(documents.c.id == bindparam("changed_id"))
 _CHANGE_DOCUMENTS = update(documents).where(documents.c.id.in_(bindparam("changed_ids", expanding=True)))
-
-
-def key_digest(key: str, space: str = "", item_class: str = "") -> bytes:
-    """Return the 16 bytes by which a key is looked up; keys can be longer than an index allows.
-
-    The same key in two spaces is two, and so it is of two item classes; the database's first class counts as none.
-    """
-    mixed = "\0".join((space, item_class, key)) if space or item_class else key
-    return digest(mixed.encode("utf-8", "surrogatepass"))
 
 
 class Relatives(NamedTuple):
@@ -236,9 +325,13 @@ def was_dropped(connection: Connection, key: str) -> bool:
     return last is not None and Verdict(last.verdict).is_duplicate and last.kept is None
 
 
-def find_last_verdict(connection: Connection, document_id: int) -> Any:
-    """Return `verdict` and `original_id` of the last verdict on a document; None: there is none."""
-    return connection.execute(_LAST_VERDICT, {"document": document_id}).first()
+def find_last_verdict(connection: Connection, document_id: int, run_id: int | None = None) -> Any:
+    """Return the last verdict on a document, of any run or of one; None: there is none.
+
+    Not one on the same text again, which was found by itself, and says nothing of how it was passed on.
+    """
+    statement = _LAST_VERDICT if run_id is None else _LAST_VERDICT_OF_RUN
+    return connection.execute(statement, {"document": document_id, "run": run_id}).first()
 
 
 def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocument | None:
@@ -300,11 +393,6 @@ def change_documents(connection: Connection, document_ids: Iterable[int], values
     connection.execute(_CHANGE_DOCUMENTS.values(**values), {"changed_ids": list(document_ids)})
 
 
-def set_keeper(connection: Connection, leader_id: int, keeper_id: int) -> None:
-    """Note who is the keeper of a leader's cluster."""
-    connection.execute(_SET_KEEPER, {"leader": leader_id, "keeper": keeper_id})
-
-
 def find_words(connection: Connection, text_digest: bytes | None) -> bytes:
     """Return the tokens of a text, a line feed between them; nothing where they are not stored."""
     deflated = connection.execute(_WORDS, {"digest": text_digest}).scalar()
@@ -364,89 +452,3 @@ def _stored(row: Sequence[Any]) -> StoredDocument:
     values[_INDEXED] = bool(values[_INDEXED])
     values[_REDIRECTED] = bool(values[_REDIRECTED])
     return StoredDocument._make(values)
-
-
-_PLAIN_CLASS = select(properties.c.value).where(properties.c.name == "item class")
-_DIGITS = 12
-_SEPARATE = re.compile(rf" \((?:text|bytes) [0-9a-f]{{{_DIGITS}}}\)\Z")
-
-
-class Identity(NamedTuple):
-    """What a document is known by.
-
-    Attributes:
-        key: the key that reports show.
-        given_key: the key that it came under.
-        space: documents of other spaces never meet it.
-        item_class: the class of its items, where it keeps their keys apart; else empty.
-        variant: what sets it apart from others of its text; under its key it is the same document as another one.
-    """
-
-    key: str
-    given_key: str
-    space: str = ""
-    item_class: str = ""
-    variant: str = ""
-
-    @property
-    def is_separate(self) -> bool:
-        """Whether it has a key of its own, because other texts came under its key."""
-        return self.key != self.given_key
-
-    @property
-    def place(self) -> str:
-        """The space in which its duplicates are looked for, see `dedup.rules.scope`."""
-        return place_of(self.space, self.variant)
-
-    @property
-    def key_digest(self) -> bytes:
-        """The digest by which it is looked up."""
-        return self.digest_of(self.key)
-
-    @property
-    def given_digest(self) -> bytes | None:
-        """The digest of the key alone that it came under, where `key_digest` is of anything else."""
-        is_plain = not (self.is_separate or self.space or self.item_class)
-        return None if is_plain else key_digest(self.given_key)
-
-    def digest_of(self, key: str) -> bytes:
-        """Return the digest of another key of the same class and space."""
-        return key_digest(key, self.space, self.item_class)
-
-    def separated(self, text_digest: bytes, body_digest: bytes | None, *, has_text: bool) -> Identity:
-        """Return what it is known by if another text came under its key first.
-
-        Documents without text are told apart by their bytes.
-        """
-        if has_text or body_digest is None:
-            return self._replace(key=f"{self.given_key} (text {text_digest.hex()[:_DIGITS]})")
-        return self._replace(key=f"{self.given_key} (bytes {body_digest.hex()[:_DIGITS]})")
-
-
-def place_of(space: str, variant: str) -> str:
-    """Return the part of a space that holds the documents of one variant alone; of none, the space."""
-    if not variant:
-        return space
-    part = f"variant {digest(variant.encode('utf-8', 'replace')).hex()[:_DIGITS]}"
-    return f"{space}\n{part}" if space else part
-
-
-def plain_class_of(connection: Connection, item_class: str) -> str:
-    """Return the item class whose keys stand for themselves: the first that was seen, which may be this one."""
-    found: str | None = connection.scalar(_PLAIN_CLASS)
-    if found is None:
-        connection.execute(insert(properties).values(name="item class", value=item_class))
-        return item_class
-    return found
-
-
-def given_key_of(key: str) -> str:
-    """Return the key that a document came under, of the key that reports show."""
-    return _SEPARATE.sub("", key)
-
-
-def is_same(known: StoredDocument, content: Content) -> bool:
-    """Say whether a document holds what it held before; without text it is told by its bytes."""
-    if known.text_digest != content.text_digest:
-        return False
-    return bool(content.sketch.tokens) or known.body_digest == content.body_digest

@@ -1,4 +1,4 @@
-"""Which of the stored documents an arriving one is: by its key, or among several of one key by its text."""
+"""Which stored document an arriving one is, by its key and its text, and which one it is a duplicate of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, select, update
 from dedup.ledger import document_rows
 from dedup.ledger.clusters import Joining
 from dedup.ledger.document_rows import NO_RELATIVES, Digests, Identity, Relatives, is_same
-from dedup.ledger.key_table import KeyTable
+from dedup.ledger.key_table import Index
 from dedup.rules.documents import (
     LONGEST_TITLE,
     NOTHING_ALIKE,
@@ -27,7 +27,7 @@ from dedup.rules.documents import (
     StoredDocument,
 )
 from dedup.rules.matcher import MOST_PASSED_ON, Candidate, Matcher, Query
-from dedup.rules.scope import Scopes, host_of, owner_of
+from dedup.rules.scope import host_of, owner_of
 from dedup.rules.settings import DedupSettings
 from dedup.rules.verification import fewest_tokens
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
@@ -46,15 +46,6 @@ _DECIDED_BEFORE = (
         verdicts.c.batch >= bindparam("first"),
         verdicts.c.batch < bindparam("number"),
     )
-    .limit(1)
-)
-_LAST = (
-    select(verdicts.c.rule, verdicts.c.kept, verdicts.c.lost, verdicts.c.lost_bytes, verdicts.c.places)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.matched_id.is_distinct_from(verdicts.c.document_id),
-    )
-    .order_by(verdicts.c.id.desc())
     .limit(1)
 )
 _DECIDED_NOW = update(verdicts).where(
@@ -122,7 +113,7 @@ class Batch:
         """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
         if known.id in self._decided:
             self.write_verdicts()
-        row = self.connection.execute(_LAST, {"document": known.id}).first()
+        row = document_rows.find_last_verdict(self.connection, known.id)
         if row is None or row.rule is None:
             return None, NOTHING_LOST
         is_long = row.kept == Kept.SAYS_MORE.value
@@ -160,8 +151,8 @@ class Batch:
             }
         )
 
-    def let_stand(self, document_id: int) -> None:
-        """Note that a document was decided again as another process of the run has decided it: that verdict stands."""
+    def note_repeated(self, document_id: int) -> None:
+        """Note that a document was decided again as another process of the run has decided it: its verdict stays."""
         self._decided.add(document_id)
         which = {"document": document_id, "run": self.run_id}
         self.connection.execute(_DECIDED_NOW.values(batch=self._number), which)
@@ -187,9 +178,8 @@ _MOST_COUNTED = 1_000
 class OriginalFinder:
     """Finds what a document of a crawl is a duplicate of."""
 
-    def __init__(self, keys: KeyTable, scopes: Scopes, settings: DedupSettings, joining: Joining) -> None:
-        self.keys = keys
-        self.scopes = scopes
+    def __init__(self, index: Index, settings: DedupSettings, joining: Joining) -> None:
+        self.index = index
         self.settings = settings
         self.joining = joining
         self._matcher = Matcher(settings)
@@ -222,10 +212,10 @@ class OriginalFinder:
             return Answer(Match(leader, twin, rule=Rule.SAME_TEXT if content.sketch.tokens else Rule.SAME_BYTES))
         if signature is None or content.sketch.tokens < fewest_tokens(self.settings):
             return NOTHING_ALIKE
-        known = _KnownDocuments(self, batch, identity, own_id)
-        asked = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
+        store = _StoredDocuments(self, batch, identity, own_id)
+        query = Query(signature.fingerprint, signature.sketch, lambda: signature.words, identity.key)
         assert content.keys is not None
-        return self._matcher.find(asked, known.candidates(content.keys), known)
+        return self._matcher.find(query, store.candidates(content.keys), store)
 
     def _is_similar(self, batch: Batch, document: Document, content: Content, leader: StoredDocument) -> bool:
         """Say whether an equal text is no copy: by its length, or since it has come under so many keys."""
@@ -243,7 +233,7 @@ class OriginalFinder:
         return is_short and document_rows.count_led(batch.connection, leader.id, _COPIES) == _COPIES
 
 
-class _KnownDocuments:
+class _StoredDocuments:
     """The documents of a database around one that is to be decided, see `dedup.rules.matcher.DocumentStore`."""
 
     def __init__(self, finder: OriginalFinder, batch: Batch, identity: Identity, own_id: int | None) -> None:
@@ -259,17 +249,17 @@ class _KnownDocuments:
     def candidates(self, keys: list[int]) -> list[Candidate]:
         """Return the documents in the document's scope that share keys with it."""
         finder, key, space, own_id = self._finder, self._identity.key, self._identity.place, self._own_id
-        found = dict(finder.keys.find(self._batch.connection, keys))
+        found = dict(finder.index.keys.find(self._batch.connection, keys))
         if not found:
             return []
         self._batch.flush()
         rows = document_rows.find_sketches(self._connection, found)
-        scope = finder.scopes.of(key, space)
+        scope = finder.index.scopes.of(key, space)
         # A document that has changed is no duplicate of itself, nor of its own duplicates.
         members = [
             row
             for row in rows
-            if finder.scopes.of(row.key, row.space) == scope
+            if finder.index.scopes.of(row.key, row.space) == scope
             and (own_id is None or own_id not in (row.id, row.leader_id))
         ]
         self._leaders = {row.id: row.leader_id or row.id for row in members}
@@ -282,8 +272,8 @@ class _KnownDocuments:
         """Return a candidate and the leader of its cluster."""
         if number not in self._stored:
             # Of most documents the first candidate decides, and nothing is asked of the others but their sketches.
-            asked = self._leaders if self._stored else [number]
-            self._stored |= document_rows.find_with_leaders(self._connection, asked)
+            wanted = self._leaders if self._stored else [number]
+            self._stored |= document_rows.find_with_leaders(self._connection, wanted)
         member = self._stored[number]
         return Match(self._stored[member.leader_id] if member.leader_id else member, member)
 

@@ -134,7 +134,7 @@ class CrawlRun:
 
     async def forget(self, keys: Sequence[str]) -> None:
         """Take documents that are there no more out of the index; their duplicates are decided anew."""
-        await self._in_thread(self._deduplicator.let_go, [clean(key) for key in keys])
+        await self._in_thread(self._deduplicator.forget, [clean(key) for key in keys])
 
     def find_undecided(self, after: int, most: int, *, of_this_run: bool) -> list[tuple[int, str]]:
         """Return ids and keys of documents whose content has to be seen again; see `Deduplicator.find_undecided`."""
@@ -205,7 +205,7 @@ class CrawlRun:
         return [body_digest in known for body_digest in body_digests]
 
     def _remembered(self) -> str:
-        documents, runs, since = self._deduplicator.knows()
+        documents, runs, since = self._deduplicator.summary()
         name = self._deduplicator.database.name
         if not documents:
             return f"database {name} knows no documents yet"

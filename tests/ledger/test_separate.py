@@ -191,7 +191,7 @@ def test_bytes_that_are_known_are_the_same_document_as_their_text(crawl: Crawl) 
 
 def test_a_page_that_is_gone_takes_all_its_items_along(crawl: Crawl) -> None:
     decide(crawl, item(A), item(B), item(extended(B, 2, "more")))
-    crawl.deduplicator.let_go([PAGE])
+    crawl.deduplicator.forget([PAGE])
     crawl.assert_consistent()
     assert {row.text_digest for row in crawl.stored().values()} == {None}
     assert [each.verdict for each in decide(crawl, item(B), item(A))] == [NEW, NEW]

@@ -136,7 +136,7 @@ def test_a_page_that_is_gone_is_let_go_in_all_spaces(start: Callable[..., Crawl]
     crawl = start(scope="spider")
     for spider in ("one", "two"):
         see(crawl, KEY, TEXT, spider=spider)
-    crawl.deduplicator.let_go([KEY])
+    crawl.deduplicator.forget([KEY])
     assert {row.text_digest for row in crawl.stored().values()} == {None}
     crawl.assert_consistent()
 
