@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -35,136 +34,150 @@ from dedup.signature.signature import Sketch
 from dedup.signature.tokens import clean
 from dedup.sql.schema import to_unsigned, verdicts
 
-BATCHES_OF_A_PROCESS = 1 << 32
-"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
 
-_DECIDED_BEFORE = (
-    select(verdicts.c.id)
-    .where(
-        verdicts.c.document_id == bindparam("document"),
-        verdicts.c.run_id == bindparam("run"),
-        verdicts.c.batch >= bindparam("first"),
-        verdicts.c.batch < bindparam("number"),
-    )
-    .limit(1)
-)
-_DECIDED_NOW = update(verdicts).where(
-    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
-)
+class Recognised(NamedTuple):
+    """What an arriving document is; `is_again`: this process has decided that content in this run before."""
+
+    identity: Identity
+    content: Content
+    relatives: Relatives
+    is_again: bool
 
 
-class Batch:
-    """Documents that are decided in one transaction.
+class Arriving(NamedTuple):
+    """A document that arrives.
 
-    Args:
-        connection: inside a writing transaction.
-        run_id: the run that the verdicts belong to.
-        first: the number of the first batch of this process.
-        number: that of this batch; one that failed is repeated with the same number, so that what it
-            has decided, if it was written, does not count as decided before.
-        documents: the digests of all its documents.
+    Attributes:
+        document: its digests are mixed with its scope.
+        identity: what it is known by.
+        own: what it is known by if other texts came under its key, as far as its text is known; None: by its key alone.
+        keys: what it is found by, see `dedup.ledger.key_table`; None where it cannot be a near-duplicate.
     """
 
-    def __init__(
-        self, connection: Connection, run_id: int, first: int, number: int, documents: Sequence[Digests]
-    ) -> None:
-        self.connection = connection
-        self.run_id = run_id
-        self._known = document_rows.find_known_digests(connection, documents)
-        self._next_id = document_rows.last_id(connection) + 1
-        self._documents: list[dict[str, Any]] = []
-        self._words: list[tuple[bytes, bytes]] = []
-        self._first = first
-        self._number = number
-        self._decided: set[int] = set()
-        self._rows: list[dict[str, Any]] = []
+    document: Document
+    identity: Identity
+    own: Identity | None
+    keys: list[int] | None
 
-    def relatives(self, digests: Digests) -> Relatives:
-        """Return the documents that have something in common with one of the batch, which then is known, too."""
-        known = self._known
-        is_known = not known.isdisjoint(digests)
-        known.update(each for each in digests if each is not None)
-        if not is_known:
-            return NO_RELATIVES
-        self.flush()
-        return document_rows.find_relatives(self.connection, digests)
+    @classmethod
+    def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
+        """Return an arriving document with its identity."""
+        item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
+        identity = Identity(document.key, document.key, space, item_class, document.variant)
+        signature, own = document.signature, None
+        if signature is not None and document.separate:
+            has_text = bool(signature.sketch.tokens)
+            own = identity.separated(signature.text_digest, document.body_digest, has_text=has_text)
+        return cls(document, identity, own, None)
 
-    def add_document(self, values: dict[str, Any]) -> int:
-        """Add a row of `dedup_documents` that is written by `flush`; return its id."""
-        # There is one writer at a time.
-        document_id, self._next_id = self._next_id, self._next_id + 1
-        self._documents.append({"id": document_id, **values})
-        return document_id
-
-    def add_words(self, text_digest: bytes, words: bytes) -> None:
-        """Add the words of a text that has none yet, which are written by `flush`."""
-        self._words.append((text_digest, words))
-
-    def flush(self) -> None:
-        """Write the documents and words that were added since the last call; whoever asks for documents calls it."""
-        if self._documents:
-            document_rows.add_documents(self.connection, self._documents)
-            self._documents.clear()
-        if self._words:
-            document_rows.add_words(self.connection, self._words)
-            self._words.clear()
-
-    def last_verdict(self, known: StoredDocument) -> tuple[Rule | None, LostText]:
-        """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
-        if known.id in self._decided:
-            self.write_verdicts()
-        row = document_rows.find_last_verdict(self.connection, known.id)
-        if row is None or row.rule is None:
-            return None, NOTHING_LOST
-        is_long = row.kept == Kept.SAYS_MORE.value
-        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
-
-    def has_decided(self, known: StoredDocument) -> bool:
-        """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
-        if known.id in self._decided:
-            return True
-        if known.last_run_id != self.run_id:
-            return False
-        which = {"document": known.id, "run": self.run_id, "first": self._first, "number": self._number}
-        return self.connection.scalar(_DECIDED_BEFORE, which) is not None
-
-    def add(self, document_id: int, decision: Decision, answer: Answer) -> None:
-        """Add the verdict on a document."""
-        match = answer.match or answer.similar
-        self._decided.add(document_id)
-        self._rows.append(
-            {
-                "run_id": self.run_id,
-                "document_id": document_id,
-                "verdict": decision.verdict.value,
-                "original_id": match.leader.id if match else None,
-                "matched_id": match.member.id if match else None,
-                "distance": decision.distance,
-                "similarity": decision.similarity,
-                "rule": decision.rule and decision.rule.short,
-                "kept": decision.outcome.kept and decision.outcome.kept.value,
-                "lost": decision.lost.words,
-                "lost_bytes": decision.lost.bytes,
-                "places": decision.lost.places,
-                "decided": time.time(),
-                "batch": self._number,
-            }
+    @property
+    def digests(self) -> Digests:
+        """The digests by which related documents are found."""
+        signature = self.document.signature
+        return Digests(
+            self.identity.key_digest,
+            self.own and self.own.key_digest,
+            self.document.body_digest,
+            None if signature is None else signature.text_digest,
         )
 
-    def note_repeated(self, document_id: int) -> None:
-        """Note that a document was decided again as another process of the run has decided it: its verdict stays."""
-        self._decided.add(document_id)
-        which = {"document": document_id, "run": self.run_id}
-        self.connection.execute(_DECIDED_NOW.values(batch=self._number), which)
 
-    def write_verdicts(self) -> None:
-        """Write the verdicts that were added since the last call, and before them their documents."""
-        self.flush()
-        document_rows.add_verdicts(self.connection, self._rows)
-        self._rows.clear()
+def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
+    """Say what an arriving document is; None where neither its signature nor its bytes are known."""
+    document, identity, own, _ = arriving
+    relatives = batch.relatives(arriving.digests)
+    content = _content(arriving, relatives.same_body)
+    if content is None:
+        return None
+    if identity.item_class and relatives.same_key is None and relatives.separate is None:
+        batch.flush()
+        relatives = relatives._replace(same_key=_of_former_class(batch, identity, content))
+    if document.is_keyless and relatives.same_key is None and _has_moved(batch, identity, content, relatives.same_text):
+        relatives = relatives._replace(same_key=relatives.same_text)
+        return Recognised(identity, content, relatives, is_again=False)
+    if not document.separate:
+        return Recognised(identity, content, relatives, is_again=False)
+    if own is None:
+        own = identity.separated(content.text_digest, content.body_digest, has_text=bool(content.sketch.tokens))
+        batch.flush()
+        relatives = relatives._replace(separate=document_rows.find_by_digest(batch.connection, own.key_digest))
+    return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
 
 
-logger = logging.getLogger(__name__)
+def may_be_another(document: Document, identity: Identity, content: Content) -> bool:
+    """Say whether the same few words under the same key are another item: two comments of a page say "+1"."""
+    return 0 < content.sketch.tokens < document.similar_below and (document.may_repeat or identity.is_separate)
+
+
+def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
+    """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
+    content, relatives = found.content, found.relatives
+    if relatives.separate is not None:
+        known = relatives.separate
+        return Recognised(own, content, relatives._replace(same_key=known), _is_again(batch, known, content))
+    known_by_key = relatives.same_key
+    if known_by_key is None or known_by_key.text_digest is None:
+        return found
+    if is_same(known_by_key, content):
+        return found._replace(is_again=_is_again(batch, known_by_key, content))
+    if batch.has_decided(known_by_key):
+        return Recognised(own, content, relatives._replace(same_key=None), is_again=False)
+    return found
+
+
+def _of_former_class(batch: Batch, identity: Identity, content: Content) -> StoredDocument | None:
+    """Return the same content under the same key of another item class, if that has not come in this run.
+
+    A project has renamed its class, or made one of its dicts: what came before is no original of it.
+    """
+    for known in document_rows.find_by_given_key(batch.connection, identity.given_key):
+        if known.space == identity.place and is_same(known, content) and not batch.has_decided(known):
+            return known
+    return None
+
+
+def _has_moved(batch: Batch, identity: Identity, content: Content, known: StoredDocument | None) -> bool:
+    """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
+    if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
+        return False
+    return known.space == identity.place and host_of(known.key) == host_of(identity.key)
+
+
+def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:
+    # Of documents without text and bytes nobody knows whether they are the same.
+    is_told = bool(content.sketch.tokens) or content.body_digest is not None
+    return is_told and is_same(known, content) and batch.has_decided(known)
+
+
+def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content | None:
+    """Return what there is to store of a document: just analysed, or known by its bytes."""
+    document = arriving.document
+    source = document.signature or same_bytes
+    if source is None or source.text_digest is None:
+        return None
+    text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
+    words = b"" if document.signature is None else document.signature.words
+    canonical = clean(document.canonical) if document.canonical else document.key
+    # What a site says of the pages of others counts for nothing.
+    is_vote = canonical != document.key and owner_of(canonical) == owner_of(document.key)
+    return Content(
+        source.text_digest,
+        source.fingerprint,
+        source.sketch,
+        text_bytes,
+        document.body_digest,
+        words,
+        arriving.identity.digest_of(canonical) if is_vote else None,
+        document.redirected,
+        _one_line(document.title) or (same_bytes.title if same_bytes else ""),
+        arriving.keys,
+    )
+
+
+def _one_line(title: str) -> str:
+    # Sites write titles of a megabyte.
+    return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]
+
 
 _COPIES = 4
 """Of a text of few words under so many other keys; what has it under one more is kept."""
@@ -307,145 +320,129 @@ class _StoredDocuments:
         return self._finder.joining.movable(self._connection, joined, leader, self._batch.run_id)
 
 
-class Recognised(NamedTuple):
-    """What an arriving document is; `is_again`: this process has decided that content in this run before."""
+BATCHES_OF_A_PROCESS = 1 << 32
+"""Each process numbers its batches from a number at random, which is this times up to 2**30."""
 
-    identity: Identity
-    content: Content
-    relatives: Relatives
-    is_again: bool
+_DECIDED_BEFORE = (
+    select(verdicts.c.id)
+    .where(
+        verdicts.c.document_id == bindparam("document"),
+        verdicts.c.run_id == bindparam("run"),
+        verdicts.c.batch >= bindparam("first"),
+        verdicts.c.batch < bindparam("number"),
+    )
+    .limit(1)
+)
+_DECIDED_NOW = update(verdicts).where(
+    verdicts.c.document_id == bindparam("document"), verdicts.c.run_id == bindparam("run")
+)
 
 
-class Arriving(NamedTuple):
-    """A document that arrives, before anything is asked about it.
+class Batch:
+    """Documents that are decided in one transaction.
 
-    Attributes:
-        document: its digests are mixed with its scope.
-        identity: what it is known by.
-        own: what it is known by if other texts came under its key, as far as its text is known; None: by its key alone.
-        keys: what it is found by, see `dedup.ledger.key_table`; None where it cannot be a near-duplicate.
+    Args:
+        connection: inside a writing transaction.
+        run_id: the run that the verdicts belong to.
+        first: the number of the first batch of this process.
+        number: that of this batch; one that failed is repeated with the same number, so that what it
+            has decided, if it was written, does not count as decided before.
+        documents: the digests of all its documents.
     """
 
-    document: Document
-    identity: Identity
-    own: Identity | None
-    keys: list[int] | None
+    def __init__(
+        self, connection: Connection, run_id: int, first: int, number: int, documents: Sequence[Digests]
+    ) -> None:
+        self.connection = connection
+        self.run_id = run_id
+        self._known = document_rows.find_known_digests(connection, documents)
+        self._next_id = document_rows.last_id(connection) + 1
+        self._documents: list[dict[str, Any]] = []
+        self._words: list[tuple[bytes, bytes]] = []
+        self._first = first
+        self._number = number
+        self._decided: set[int] = set()
+        self._rows: list[dict[str, Any]] = []
 
-    @classmethod
-    def of(cls, document: Document, space: str, plain_class: str) -> Arriving:
-        """Say what a document is known by."""
-        item_class = "" if document.item_class == plain_class else f"class {document.item_class}"
-        identity = Identity(document.key, document.key, space, item_class, document.variant)
-        signature, own = document.signature, None
-        if signature is not None and document.separate:
-            has_text = bool(signature.sketch.tokens)
-            own = identity.separated(signature.text_digest, document.body_digest, has_text=has_text)
-        return cls(document, identity, own, None)
+    def relatives(self, digests: Digests) -> Relatives:
+        """Return the documents that share a digest with one of the batch, and add its digests to the stored ones."""
+        is_new = self._known.isdisjoint(digests)
+        self._known.update(each for each in digests if each is not None)
+        if is_new:
+            return NO_RELATIVES
+        self.flush()
+        return document_rows.find_relatives(self.connection, digests)
 
-    @property
-    def digests(self) -> Digests:
-        """The digests by which related documents are found."""
-        signature = self.document.signature
-        return Digests(
-            self.identity.key_digest,
-            self.own and self.own.key_digest,
-            self.document.body_digest,
-            None if signature is None else signature.text_digest,
+    def add_document(self, values: dict[str, Any]) -> int:
+        """Add a row of `dedup_documents` that is written by `flush`; return its id."""
+        # There is one writer at a time.
+        document_id, self._next_id = self._next_id, self._next_id + 1
+        self._documents.append({"id": document_id, **values})
+        return document_id
+
+    def add_words(self, text_digest: bytes, words: bytes) -> None:
+        """Add the words of a text that has none yet, which are written by `flush`."""
+        self._words.append((text_digest, words))
+
+    def flush(self) -> None:
+        """Write the documents and words that were added since the last call; whoever asks for documents calls it."""
+        if self._documents:
+            document_rows.add_documents(self.connection, self._documents)
+            self._documents.clear()
+        if self._words:
+            document_rows.add_words(self.connection, self._words)
+            self._words.clear()
+
+    def last_verdict(self, known: StoredDocument) -> tuple[Rule | None, LostText]:
+        """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
+        if known.id in self._decided:
+            self.write_verdicts()
+        row = document_rows.find_last_verdict(self.connection, known.id)
+        if row is None or row.rule is None:
+            return None, NOTHING_LOST
+        is_long = row.kept == Kept.SAYS_MORE.value
+        return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
+
+    def has_decided(self, known: StoredDocument) -> bool:
+        """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
+        if known.id in self._decided:
+            return True
+        if known.last_run_id != self.run_id:
+            return False
+        which = {"document": known.id, "run": self.run_id, "first": self._first, "number": self._number}
+        return self.connection.scalar(_DECIDED_BEFORE, which) is not None
+
+    def add(self, document_id: int, decision: Decision, answer: Answer) -> None:
+        """Add the verdict on a document."""
+        match = answer.match or answer.similar
+        self._decided.add(document_id)
+        self._rows.append(
+            {
+                "run_id": self.run_id,
+                "document_id": document_id,
+                "verdict": decision.verdict.value,
+                "original_id": match.leader.id if match else None,
+                "matched_id": match.member.id if match else None,
+                "distance": decision.distance,
+                "similarity": decision.similarity,
+                "rule": decision.rule and decision.rule.short,
+                "kept": decision.outcome.kept and decision.outcome.kept.value,
+                "lost": decision.lost.words,
+                "lost_bytes": decision.lost.bytes,
+                "places": decision.lost.places,
+                "decided": time.time(),
+                "batch": self._number,
+            }
         )
 
+    def note_repeated(self, document_id: int) -> None:
+        """Note that a document was decided again as another process of the run has decided it: its verdict stays."""
+        self._decided.add(document_id)
+        which = {"document": document_id, "run": self.run_id}
+        self.connection.execute(_DECIDED_NOW.values(batch=self._number), which)
 
-def recognise(batch: Batch, arriving: Arriving) -> Recognised | None:
-    """Say what an arriving document is; None where neither its signature nor its bytes are known."""
-    document, identity, own, _ = arriving
-    relatives = batch.relatives(arriving.digests)
-    content = _content(arriving, relatives.same_body)
-    if content is None:
-        return None
-    if identity.item_class and relatives.same_key is None and relatives.separate is None:
-        batch.flush()
-        relatives = relatives._replace(same_key=_of_former_class(batch, identity, content))
-    if document.is_keyless and relatives.same_key is None and _has_moved(batch, identity, content, relatives.same_text):
-        relatives = relatives._replace(same_key=relatives.same_text)
-        return Recognised(identity, content, relatives, is_again=False)
-    if not document.separate:
-        return Recognised(identity, content, relatives, is_again=False)
-    if own is None:
-        own = identity.separated(content.text_digest, content.body_digest, has_text=bool(content.sketch.tokens))
-        batch.flush()
-        relatives = relatives._replace(separate=document_rows.find_by_digest(batch.connection, own.key_digest))
-    return _told_apart(batch, own, Recognised(identity, content, relatives, is_again=False))
-
-
-def may_be_another(document: Document, identity: Identity, content: Content) -> bool:
-    """Say whether the same few words under the same key are another item: two comments of a page say "+1"."""
-    return 0 < content.sketch.tokens < document.similar_below and (document.may_repeat or identity.is_separate)
-
-
-def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
-    """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
-    content, relatives = found.content, found.relatives
-    if relatives.separate is not None:
-        known = relatives.separate
-        return Recognised(own, content, relatives._replace(same_key=known), _is_again(batch, known, content))
-    known_by_key = relatives.same_key
-    if known_by_key is None or known_by_key.text_digest is None:
-        return found
-    if is_same(known_by_key, content):
-        return found._replace(is_again=_is_again(batch, known_by_key, content))
-    if batch.has_decided(known_by_key):
-        return Recognised(own, content, relatives._replace(same_key=None), is_again=False)
-    return found
-
-
-def _of_former_class(batch: Batch, identity: Identity, content: Content) -> StoredDocument | None:
-    """Return the same content under the same key of another item class, if that has not come in this run.
-
-    A project has renamed its class, or made one of its dicts: what came before is no original of it.
-    """
-    for known in document_rows.find_by_given_key(batch.connection, identity.given_key):
-        if known.space == identity.place and is_same(known, content) and not batch.has_decided(known):
-            return known
-    return None
-
-
-def _has_moved(batch: Batch, identity: Identity, content: Content, known: StoredDocument | None) -> bool:
-    """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
-    if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
-        return False
-    return known.space == identity.place and host_of(known.key) == host_of(identity.key)
-
-
-def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:
-    # Of documents without text and bytes nobody knows whether they are the same.
-    is_told = bool(content.sketch.tokens) or content.body_digest is not None
-    return is_told and is_same(known, content) and batch.has_decided(known)
-
-
-def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content | None:
-    """Return what there is to store of a document: just analysed, or known by its bytes."""
-    document = arriving.document
-    source = document.signature or same_bytes
-    if source is None or source.text_digest is None:
-        return None
-    text_bytes = document.text_bytes if same_bytes is None or document.signature else same_bytes.text_bytes
-    words = b"" if document.signature is None else document.signature.words
-    canonical = clean(document.canonical) if document.canonical else document.key
-    # What a site says of the pages of others counts for nothing.
-    is_vote = canonical != document.key and owner_of(canonical) == owner_of(document.key)
-    return Content(
-        source.text_digest,
-        source.fingerprint,
-        source.sketch,
-        text_bytes,
-        document.body_digest,
-        words,
-        arriving.identity.digest_of(canonical) if is_vote else None,
-        document.redirected,
-        _one_line(document.title) or (same_bytes.title if same_bytes else ""),
-        arriving.keys,
-    )
-
-
-def _one_line(title: str) -> str:
-    # Sites write titles of a megabyte.
-    return " ".join(clean(title[: 4 * LONGEST_TITLE]).split())[:LONGEST_TITLE]
+    def write_verdicts(self) -> None:
+        """Write the verdicts that were added since the last call, and before them their documents."""
+        self.flush()
+        document_rows.add_verdicts(self.connection, self._rows)
+        self._rows.clear()

@@ -997,7 +997,8 @@ def test_a_writer_sees_what_every_writer_before_it_has_written_whatever_the_serv
 
 def assert_second_writer_sees_first(url: str) -> None:
     first, second = Database(url), Database(url)
-    first.create(schema.metadata)
+    with first.write() as connection:
+        schema.metadata.create_all(connection)
     seen: list[int] = []
 
     def count_runs() -> None:

@@ -1,4 +1,4 @@
-"""An item as deduplication sees it: which of its values are text, HTML, files and key."""
+"""Items: which of their values are text, HTML, files and key; those without any; what is written into them."""
 
 from __future__ import annotations
 
@@ -151,11 +151,16 @@ class ItemReader:
 
     def empty_fields(self, item: Any) -> list[str]:
         """Return the fields of an item in which text, HTML or files are looked for, and in which there is nothing."""
-        adapter, settings = ItemAdapter(item), self._settings
-        rules = (each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field))
+        adapter = ItemAdapter(item)
+        rules = self._rules_for(item)
         names = dict.fromkeys(name for rule in rules if rule is not None for name in rule.names)
         there = [actual for name in names if (actual := actual_name(adapter, name))]
         return [name for name in there if not any(_text_or_page(adapter[name]))]
+
+    def _rules_for(self, item: Any) -> list[FieldRule | None]:
+        """Return the rules for text, HTML and files of an item."""
+        settings = self._settings
+        return [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
 
     def _full_key(self, key: str, page: str) -> str:
         if _URL.match(key):
@@ -218,29 +223,24 @@ class ItemReader:
 
     def _find_title(self, item: Any) -> ItemContent:
         """Return the title of an item that by its class has nothing else: a short text, if its key is its own."""
-        adapter, settings = ItemAdapter(item), self._settings
-        rules = [each.rule_for(type(item)) for each in (settings.text_field, settings.html_field, settings.file_field)]
+        adapter, rules = ItemAdapter(item), self._rules_for(item)
         is_named = rules[0] is not None and rules[0].names != TEXT_FIELDS
         if is_named or any(actual_name(adapter, name) for rule in rules if rule is not None for name in rule.names):
             return ItemContent()
-        for name, value in settings.title_field.find(item):
-            title, _ = _text_or_page(value)
-            if title:
-                return self._with_details(item, ItemContent(text=title, source=name))
-        return ItemContent()
+        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        return self._with_details(item, ItemContent(text=title, source=name)) if title else ItemContent()
 
     def _title_of(self, item: Any) -> str:
         # Where a title shall not be compared, it is still what people know the item by.
-        found = chain(self._settings.title_field.find(item), _TITLE_FIELDS.find(item))
-        return next((title for _, value in found if (title := _text_or_page(value)[0])), "")
+        found = chain(_texts_at(self._settings.title_field, item), _texts_at(_TITLE_FIELDS, item))
+        return next(found, ("", ""))[1]
 
     def _with_title(self, item: Any, text: str, field: str) -> ItemContent:
-        for name, value in self._settings.title_field.find(item):
-            title, _ = _text_or_page(value)
-            if title:
-                is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
-                return ItemContent(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
-        return ItemContent(text=text, source=field)
+        name, title = next(_texts_at(self._settings.title_field, item), ("", ""))
+        if not title:
+            return ItemContent(text=text, source=field)
+        is_inside = text.lstrip().casefold().startswith(title.strip().casefold())
+        return ItemContent(text=text if is_inside else f"{title}\n{text}", source=f"{name} + {field}")
 
 
 def class_of(item: Any) -> str:
@@ -266,6 +266,10 @@ def _text_or_page(value: Any) -> tuple[str, bytes | str]:
     if _WHOLE_PAGE.match(value):
         return "", value
     return (_without_markup(value) if _MARKUP.search(value) else value), ""
+
+
+def _texts_at(rule: FieldRule, item: Any) -> Iterator[tuple[str, str]]:
+    return ((name, text) for name, value in rule.find(item) if (text := _text_or_page(value)[0]))
 
 
 def _is_placeholder(value: bytes | str) -> bool:
@@ -399,11 +403,11 @@ class UnexaminedItems:
 def _way_out(kind: UnexaminedKind) -> str:
     if kind.reason.startswith(NOT_READ):
         return "A function that a DEDUP_*_FIELD names returns None where an item has no such value"
-    asked = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"
+    advice = "Name the one with the text" if kind.reason == NO_TEXT else "If the text is in another one, name that"
     if not kind.item_class:
-        return f"{asked}: DEDUP_TEXT_FIELD = 'NAME'"
+        return f"{advice}: DEDUP_TEXT_FIELD = 'NAME'"
     rule = f"DEDUP_TEXT_FIELD = {{'{kind.item_class}': 'NAME'}}"
-    return f"{asked}: {rule}, or None in the place of 'NAME' if they have none"
+    return f"{advice}: {rule}, or None in the place of 'NAME' if they have none"
 
 
 MARK = "dedup"
