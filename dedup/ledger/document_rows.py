@@ -223,7 +223,6 @@ _COUNT_LED = select(func.count()).select_from(_SOME_LED)
 _KNOWN_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
-_LAST_ID = select(func.max(documents.c.id))
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
@@ -371,16 +370,6 @@ def count_led(connection: Connection, leader_id: int, most: int) -> int:
 def find_known_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
     """Return those of the digests that belong to a known page."""
     return {bytes(row[0]) for row in connection.execute(_KNOWN_BODIES, {"digests": list(body_digests)})}
-
-
-def last_id(connection: Connection) -> int:
-    """Return the largest id of a document; 0 where there is none."""
-    return connection.scalar(_LAST_ID) or 0
-
-
-def add_documents(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Insert rows of `dedup_documents`."""
-    connection.execute(insert(documents), rows)
 
 
 def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from dedup.ledger import document_rows
 from dedup.ledger.clusters import Joining
@@ -32,7 +32,7 @@ from dedup.rules.verification import fewest_tokens
 from dedup.rules.word_comparison import NOTHING_LOST, LostText
 from dedup.signature.signature import Sketch
 from dedup.signature.tokens import clean
-from dedup.sql.schema import to_unsigned, verdicts
+from dedup.sql.schema import documents, to_unsigned, verdicts
 
 
 class Recognised(NamedTuple):
@@ -323,6 +323,7 @@ class _StoredDocuments:
 BATCHES_OF_A_PROCESS = 1 << 32
 """Each process numbers its batches from a number at random, which is this times up to 2**30."""
 
+_LAST_ID = select(func.max(documents.c.id))
 _DECIDED_BEFORE = (
     select(verdicts.c.id)
     .where(
@@ -347,16 +348,16 @@ class Batch:
         first: the number of the first batch of this process.
         number: that of this batch; one that failed is repeated with the same number, so that what it
             has decided, if it was written, does not count as decided before.
-        documents: the digests of all its documents.
+        digests: those of all its documents.
     """
 
     def __init__(
-        self, connection: Connection, run_id: int, first: int, number: int, documents: Sequence[Digests]
+        self, connection: Connection, run_id: int, first: int, number: int, digests: Sequence[Digests]
     ) -> None:
         self.connection = connection
         self.run_id = run_id
-        self._known = document_rows.find_known_digests(connection, documents)
-        self._next_id = document_rows.last_id(connection) + 1
+        self._known = document_rows.find_known_digests(connection, digests)
+        self._next_id = (connection.scalar(_LAST_ID) or 0) + 1
         self._documents: list[dict[str, Any]] = []
         self._words: list[tuple[bytes, bytes]] = []
         self._first = first
@@ -387,7 +388,7 @@ class Batch:
     def flush(self) -> None:
         """Write the documents and words that were added since the last call; whoever asks for documents calls it."""
         if self._documents:
-            document_rows.add_documents(self.connection, self._documents)
+            self.connection.execute(insert(documents), self._documents)
             self._documents.clear()
         if self._words:
             document_rows.add_words(self.connection, self._words)

@@ -31,7 +31,11 @@ Token = TypeVar("Token", bound=Hashable)
 
 def shingles_of(tokens: Sequence[Token]) -> frozenset[tuple[Token, ...]]:
     """Return the distinct shingles of three tokens of a text."""
-    return frozenset(tuple(tokens[at : at + SHINGLE_WORDS]) for at in range(len(tokens) - SHINGLE_WORDS + 1))
+    return frozenset(_shingle_tuples(tokens))
+
+
+def _shingle_tuples(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
+    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)
 
 
 def jaccard(a: Set[Hashable], b: Set[Hashable]) -> float:
@@ -208,10 +212,6 @@ def plain_shared_tokens(text: bytes, other: bytes) -> bytes:
         if shingle in known:
             is_shared[place : place + SHINGLE_WORDS] = b"\1" * SHINGLE_WORDS
     return bytes(is_shared)
-
-
-def _shingle_tuples(tokens: list[bytes]) -> Iterator[tuple[bytes, ...]]:
-    return zip(*(tokens[start:] for start in range(SHINGLE_WORDS)), strict=False)
 
 
 _NAMES = """
