@@ -53,7 +53,7 @@ class StoredChange(NamedTuple):
     document_id: int
     key: str
     content: Content
-    known: StoredDocument | None
+    stored: StoredDocument | None
     match: Match | None
     is_unchanged: bool
     says_more: bool
@@ -76,12 +76,12 @@ class Clusters:
 
     def apply(self, connection: Connection, change: StoredChange) -> Outcome:
         """Update the cluster of a document that was just stored."""
-        known, match = change.known, change.match
-        if known is None and match is None:
+        stored, match = change.stored, change.match
+        if stored is None and match is None:
             return ALONE
         joined_id = match.joined.id if match and match.joined else None
-        is_left = known is not None and known.leader_id not in (None, match and match.leader.id, joined_id)
-        left = self._leave(connection, known) if known is not None and is_left else False
+        is_left = stored is not None and stored.leader_id not in (None, match and match.leader.id, joined_id)
+        left = self._leave(connection, stored) if stored is not None and is_left else False
         if match is None:
             outcome = self._apply_original(connection, change)
         elif self._swaps:
@@ -101,9 +101,9 @@ class Clusters:
         return leader if leader.exported_id == document.id else None
 
     def _apply_swapping(self, connection: Connection, change: StoredChange, match: Match) -> Outcome:
-        run_id, document_id, key, content, known, *_, says_more = change
+        run_id, document_id, key, content, stored, *_, says_more = change
         leader = match.leader
-        before = known if known is not None and known.leader_id == leader.id and _differs(known, content) else None
+        before = stored if stored is not None and stored.leader_id == leader.id and _differs(stored, content) else None
         if match.joined is not None:
             state = self._elections.elect_all(connection, leader.id, leader.keeper_id)
         else:
@@ -121,12 +121,12 @@ class Clusters:
         return outcome
 
     def _apply_duplicate(self, connection: Connection, change: StoredChange, match: Match) -> Outcome:
-        leader, known, run_id = match.leader, change.known, change.run_id
+        leader, stored, run_id = match.leader, change.stored, change.run_id
         duplicates = document_rows.count_led(connection, leader.id, self._counted) if self._counted else 0
         kept = None
         if self._brakes.is_exempt(connection, run_id, change.key, leader.key, duplicates):
             kept = Kept.BRAKE
-        elif known is not None and change.is_unchanged and _has_joined(connection, known, run_id):
+        elif stored is not None and change.is_unchanged and _has_joined(connection, stored, run_id):
             # Where copies are swapped another one has its place, or it is the one that is passed on.
             kept = Kept.JOINED
         elif change.says_more:
@@ -154,36 +154,36 @@ class Clusters:
         return Outcome(outcome.keeper or leader.key, outcome.keeper_changed, Kept.BRAKE if is_held else None)
 
     def _apply_original(self, connection: Connection, change: StoredChange) -> Outcome:
-        known, content = change.known, change.content
-        if known is None or known.keeper_id is None:
+        stored, content = change.stored, change.content
+        if stored is None or stored.keeper_id is None:
             return ALONE
         if not self._swaps:
-            if known.exported_id is None:
+            if stored.exported_id is None:
                 return ALONE
             # Another copy had taken its place when copies were swapped; now it is passed on.
-            document_rows.change_document(connection, known.id, {"keeper_id": None, "exported_id": None})
+            document_rows.change_document(connection, stored.id, {"keeper_id": None, "exported_id": None})
             return ALONE
-        if change.is_unchanged and content.sketch.tokens and not _differs(known, content):
-            keeper_id, is_changed = known.keeper_id, False
+        if change.is_unchanged and content.sketch.tokens and not _differs(stored, content):
+            keeper_id, is_changed = stored.keeper_id, False
         else:
-            state = self._elections.elect_all(connection, known.id, known.keeper_id)
+            state = self._elections.elect_all(connection, stored.id, stored.keeper_id)
             keeper_id, is_changed = state.keeper_id, state.is_changed
-        replaces = self._export(connection, known, known.id, keeper_id)
+        replaces = self._export(connection, stored, stored.id, keeper_id)
         return Outcome(keeper_changed=is_changed, replaces=replaces or (), is_replaced=replaces is None)
 
-    def _leave(self, connection: Connection, known: StoredDocument) -> bool:
-        """Elect anew where the keeper, or a vote for it, has left; say whether it is another one now."""
-        assert known.leader_id is not None
-        leader = document_rows.find_with_leaders(connection, [known.leader_id])[known.leader_id]
+    def _leave(self, connection: Connection, stored: StoredDocument) -> bool:
+        """Elect again where the keeper, or a vote for it, has left; say whether the keeper has changed."""
+        assert stored.leader_id is not None
+        leader = document_rows.find_with_leaders(connection, [stored.leader_id])[stored.leader_id]
         if not self._swaps:
-            if known.id in (leader.keeper_id, leader.exported_id):
+            if stored.id in (leader.keeper_id, leader.exported_id):
                 document_rows.change_document(connection, leader.id, {"keeper_id": None, "exported_id": None})
             return False
         keeper_id = leader.keeper_id or leader.id
         keeper = document_rows.find_with_leaders(connection, [keeper_id]).get(keeper_id)
-        is_unmoved = known.canonical_digest is None and keeper_id != known.id
+        is_unmoved = stored.canonical_digest is None and keeper_id != stored.id
         # Of another site, its best copy is another one now, which the keeper has never met.
-        if is_unmoved and keeper is not None and owner_of(keeper.key) == owner_of(known.key):
+        if is_unmoved and keeper is not None and owner_of(keeper.key) == owner_of(stored.key):
             return False
         return self._elections.elect_all(connection, leader.id, leader.keeper_id).is_changed
 
@@ -214,9 +214,9 @@ class Clusters:
 
 
 def _exported_of(connection: Connection, leader: StoredDocument) -> tuple[int, str]:
-    """Return id and key of the copy that stands for a cluster where it is passed on."""
+    """Return id and key of the exported copy of a cluster."""
     row = connection.execute(_EXPORTED.where(documents.c.id == leader.id)).first()
-    # A copy that has left the cluster stands for itself, and the leader for the cluster again.
+    # Where that copy has left the cluster, the leader is the exported one again.
     return (row.id, row.key) if row and row.leader_id == leader.id else (leader.id, leader.key)
 
 
@@ -231,22 +231,22 @@ def _once_exported(
     return tuple(key for identifier, key in keys.items() if identifier != but)
 
 
-def _differs(known: StoredDocument, content: Content) -> bool:
+def _differs(stored: StoredDocument, content: Content) -> bool:
     return (
-        known.text_digest != content.text_digest
-        or known.canonical_digest != content.canonical_digest
-        or content.redirected > known.redirected
+        stored.text_digest != content.text_digest
+        or stored.canonical_digest != content.canonical_digest
+        or content.redirected > stored.redirected
     )
 
 
-def _has_joined(connection: Connection, known: StoredDocument, run_id: int) -> bool:
+def _has_joined(connection: Connection, stored: StoredDocument, run_id: int) -> bool:
     """Say whether a document, as it is, was passed on in this run before it became a duplicate by joining a cluster.
 
     The process may have ended before anybody stored it.
     """
-    if known.last_run_id != run_id:
+    if stored.last_run_id != run_id:
         return False
-    last = document_rows.find_last_verdict(connection, known.id, run_id)
+    last = document_rows.find_last_verdict(connection, stored.id, run_id)
     return last is not None and last.kept == Kept.JOINED.value
 
 

@@ -13,7 +13,7 @@ from dedup.console import counted
 from dedup.ledger import document_rows, notes, store
 from dedup.ledger.brake import Alarm, Brakes
 from dedup.ledger.clusters import Clusters, Joining, StoredChange
-from dedup.ledger.document_rows import place_of, plain_class_of
+from dedup.ledger.document_rows import is_same, place_of, plain_class_of
 from dedup.ledger.key_table import Index, KeyTable, Looked
 from dedup.ledger.notes import DatabaseSummary, Skipped, Unexamined
 from dedup.ledger.recognition import BATCHES_OF_A_PROCESS, Arriving, Batch, OriginalFinder, may_be_another, recognise
@@ -111,10 +111,10 @@ class Deduplicator:
         with self.database.write() as connection:
             document_rows.close_run(connection, run_id, outcome)
 
-    def known_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
-        """Return those digests, as `scoped_bytes` makes them, whose bytes were analysed before: they need no text."""
+    def stored_bodies(self, body_digests: Iterable[bytes]) -> set[bytes]:
+        """Return those digests, as `scoped_bytes` makes them, that stored documents have: their bytes need no text."""
         with self.database.read() as connection:
-            return document_rows.find_known_bodies(connection, body_digests)
+            return document_rows.find_stored_bodies(connection, body_digests)
 
     def was_dropped(self, key: str) -> bool:
         """Say whether the last document that came under a key was dropped as a copy."""
@@ -165,9 +165,8 @@ class Deduplicator:
     def forget(self, keys: Iterable[str]) -> None:
         """Forget documents that are gone, in one transaction.
 
-        With a key go all that came under it, whatever their item class, spider, run and text. Nothing is
-        dropped because of them any more, and their duplicates are decided anew when they are seen again;
-        so are all of a cluster whose leader's place they have taken. Keys that are not known are passed over.
+        Forgotten are all documents of a key, whatever their item class, spider, run and text, and with them their
+        duplicates, and the cluster of a leader whose place they have taken. Other keys are ignored.
 
         Raises:
             DatabaseError: nothing of it was written.
@@ -184,7 +183,7 @@ class Deduplicator:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
 
         Returns:
-            What this run has dropped because of them, and is decided anew when it is seen again.
+            What this run has dropped because of them, and is undecided now.
 
         Raises:
             DatabaseError: nothing of it was written.
@@ -227,40 +226,40 @@ class Deduplicator:
         if found is None:
             return None
         identity, content, relatives, is_again = found
-        known = relatives.same_key
+        stored = relatives.same_key
         answer = NOTHING_ALIKE
         may_be_unstored = True
-        if known is not None and _is_unchanged(known, content):
+        if stored is not None and _is_unchanged(stored, content):
             verdict = Verdict.UNCHANGED
-            if known.leader_id is not None:
-                leader = document_rows.leader_of(connection, known)
-                has_same_text = content.sketch.tokens > 0 and known.text_digest == leader.text_digest
-                rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(known)
+            if stored.leader_id is not None:
+                leader = document_rows.leader_of(connection, stored)
+                has_same_text = content.sketch.tokens > 0 and stored.text_digest == leader.text_digest
+                rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(stored)
                 answer = Answer(Match(leader, leader, rule=rule), lost=lost)
-            may_be_unstored = self._may_be_unstored(batch, known)
-            self._writer.note_seen(connection, known, content, run_id)
-            document_id = known.id
+            may_be_unstored = self._may_be_unstored(batch, stored)
+            self._writer.note_seen(connection, stored, content, run_id)
+            document_id = stored.id
         else:
-            verdict = Verdict.NEW if known is None or known.text_digest is None else Verdict.UPDATED
+            verdict = Verdict.NEW if stored is None or stored.text_digest is None else Verdict.UPDATED
             answer = self._originals.find(batch, identity, document, content, relatives)
             match = answer.match
             document_id = self._writer.write(batch, identity, content, relatives=relatives, match=match)
-            if known is not None or match is not None:
+            if stored is not None or match is not None:
                 batch.flush()
             if match is not None and match.joined is not None:
                 batch.write_verdicts()
                 self._joining.carry_out(connection, match, match.joined, document_id, run_id)
-            self._forget_replaced(connection, known, match)
+            self._forget_replaced(connection, stored, match)
         is_unchanged = verdict is Verdict.UNCHANGED
         match = answer.match
         says_more = answer.lost.is_long
-        change = StoredChange(run_id, document_id, identity.key, content, known, match, is_unchanged, says_more)
+        change = StoredChange(run_id, document_id, identity.key, content, stored, match, is_unchanged, says_more)
         outcome = self._clusters.apply(connection, change)
-        if is_again and known is not None and not (outcome.keeper_changed and outcome.replaces):
+        if is_again and stored is not None and not (outcome.keeper_changed and outcome.replaces):
             if match is None and may_be_another(document, identity, content):
-                verdict, answer = Verdict.NEW, Answer(similar=Match(known, known, rule=Rule.SAME_SHORT_TEXT))
+                verdict, answer = Verdict.NEW, Answer(similar=Match(stored, stored, rule=Rule.SAME_SHORT_TEXT))
             else:
-                match = Match(match.leader if match else known, known, rule=Rule.SAME_TEXT)
+                match = Match(match.leader if match else stored, stored, rule=Rule.SAME_TEXT)
                 answer = Answer(match)
                 outcome = self._clusters.apply_again(connection, run_id, match, outcome)
         if match is not None and self._settings.mark_only:
@@ -273,8 +272,8 @@ class Deduplicator:
             may_be_unstored=may_be_unstored,
             document_id=document_id,
         )
-        # A page that was under way when its crawl was killed comes again; its verdict stands already.
-        if not is_unchanged or known is None or known.last_run_id != run_id or is_again:
+        # A page that was under way when its crawl was killed comes again; its verdict is there already.
+        if not is_unchanged or stored is None or stored.last_run_id != run_id or is_again:
             batch.add(document_id, decision, answer)
             self._brakes.count(run_id, identity.key, is_duplicate=match is not None)
         elif document.separate:
@@ -282,7 +281,7 @@ class Deduplicator:
         return decision
 
     def _arriving(self, documents: Sequence[Document], run_id: int, plain_class: str) -> list[Arriving]:
-        """Say of documents what they are known by and found by."""
+        """Return documents with their identities and keys."""
         arriving: list[Arriving] = []
         comparable: list[int] = []
         looked: list[Looked] = []
@@ -299,20 +298,20 @@ class Deduplicator:
             arriving[place] = arriving[place]._replace(keys=keys)
         return arriving
 
-    def _may_be_unstored(self, batch: Batch, known: StoredDocument) -> bool:
+    def _may_be_unstored(self, batch: Batch, stored: StoredDocument) -> bool:
         """Say whether neither the run that brought a document's content has ended in order, nor the last to see it."""
-        if known.last_run_id in self._ended_runs:
+        if stored.last_run_id in self._ended_runs:
             return False
-        ended = batch.connection.scalars(_ENDED_OF_DOCUMENT, {"document": known.id}).all()
+        ended = batch.connection.scalars(_ENDED_OF_DOCUMENT, {"document": stored.id}).all()
         self._ended_runs.update(ended)
-        return not ended and not batch.has_decided(known)
+        return not ended and not batch.has_decided(stored)
 
-    def _forget_replaced(self, connection: Connection, known: StoredDocument | None, match: Match | None) -> None:
+    def _forget_replaced(self, connection: Connection, stored: StoredDocument | None, match: Match | None) -> None:
         """Forget the cluster that a changed document has left, if it had taken the leader's place there."""
         clusters = set() if match is None else {match.leader.id, match.joined and match.joined.id}
-        if known is None or known.leader_id in clusters:
+        if stored is None or stored.leader_id in clusters:
             return
-        if leader := self._clusters.leader_replaced_by(connection, known):
+        if leader := self._clusters.leader_replaced_by(connection, stored):
             self._writer.forget(connection, leader)
 
     def _scoped(self, document: Document, space: str) -> Document:
@@ -326,8 +325,7 @@ class Deduplicator:
         )
 
 
-def _is_unchanged(known: StoredDocument, content: Content) -> bool:
-    if known.text_digest != content.text_digest:
-        return False
+def _is_unchanged(stored: StoredDocument, content: Content) -> bool:
     # A page without text that was dropped because of its bytes has to be looked at when these change.
-    return bool(content.sketch.tokens) or known.leader_id is None or known.body_digest == content.body_digest
+    has_same_text = stored.text_digest == content.text_digest
+    return is_same(stored, content) or (has_same_text and stored.leader_id is None)

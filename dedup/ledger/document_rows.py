@@ -119,11 +119,11 @@ def given_key_of(key: str) -> str:
     return _SEPARATE.sub("", key)
 
 
-def is_same(known: StoredDocument, content: Content) -> bool:
+def is_same(stored: StoredDocument, content: Content) -> bool:
     """Say whether a document holds what it held before; without text it is told by its bytes."""
-    if known.text_digest != content.text_digest:
+    if stored.text_digest != content.text_digest:
         return False
-    return bool(content.sketch.tokens) or known.body_digest == content.body_digest
+    return bool(content.sketch.tokens) or stored.body_digest == content.body_digest
 
 
 # Rows become documents in the order of the columns: this is done for all candidates of every document.
@@ -145,7 +145,7 @@ _RELATIVES = union_all(
     select(literal_column("'body'"), *_earliest(documents.c.body_digest, "body").c),
     select(literal_column("'text'"), *_earliest(documents.c.text_digest, "text").c),
 )
-_KNOWN_DIGESTS = union_all(
+_STORED_DIGESTS = union_all(
     *(
         select(column).where(column.in_(bindparam(name, expanding=True)))
         for column, name in (
@@ -220,14 +220,14 @@ _SOME_LED = (
     select(documents.c.id).where(documents.c.leader_id == bindparam("leader")).limit(bindparam("most")).subquery()
 )
 _COUNT_LED = select(func.count()).select_from(_SOME_LED)
-_KNOWN_BODIES = (
+_STORED_BODIES = (
     select(documents.c.body_digest).where(documents.c.body_digest.in_(bindparam("digests", expanding=True))).distinct()
 )
 _WORDS = select(words.c.words).where(words.c.text_digest == bindparam("digest"))
 _REMOVE_WORDS = delete(words).where(words.c.text_digest == bindparam("digest"))
 
 CANCELLING = "cancelling"
-"""The outcome of a run that is being taken back."""
+"""The outcome of a run that is being cancelled."""
 
 LOADED = "loaded"
 """The outcome of a run whose documents come from a saved index: it has no verdicts."""
@@ -271,12 +271,11 @@ class Digests(NamedTuple):
     text: bytes | None
 
 
-def find_known_digests(connection: Connection, documents_: Iterable[Digests]) -> set[bytes]:
-    """Return those of the digests of some documents that stored ones have, in whatever place."""
-    asked = list(documents_)
-    keys = [each for digests in asked for each in digests[:2] if each is not None]
-    bodies, texts = ([each for digests in asked if (each := digests[place]) is not None] for place in (2, 3))
-    found = connection.execute(_KNOWN_DIGESTS, {"keys": keys, "bodies": bodies, "texts": texts})
+def find_stored_digests(connection: Connection, documents_: Iterable[Digests]) -> set[bytes]:
+    """Return those of the digests of some documents, at least one, that stored ones have, in whatever column."""
+    columns = ([each for each in column if each is not None] for column in zip(*documents_, strict=True))
+    keys, separate, bodies, texts = columns
+    found = connection.execute(_STORED_DIGESTS, {"keys": keys + separate, "bodies": bodies, "texts": texts})
     return {bytes(row[0]) for row in found}
 
 
@@ -292,7 +291,7 @@ def find_by_text_outside_cluster(connection: Connection, text_digest: bytes, lea
 
 
 def find_for_tables(connection: Connection, text_digest: bytes, *, originals_only: bool) -> StoredDocument | None:
-    """Return the document that stands for a text in the permuted tables, else the earliest that can."""
+    """Return the document of this text that the permuted tables hold, else the earliest that they may hold."""
     return _first(connection, _ORIGINAL_FOR_TABLES if originals_only else _FOR_TABLES, digest=text_digest)
 
 
@@ -339,7 +338,7 @@ def find_by_digest(connection: Connection, digest_of_key: bytes) -> StoredDocume
 
 
 def find_undecided(connection: Connection, after: int, most: int, run_id: int | None) -> list[tuple[int, str]]:
-    """Return ids and keys of documents without content, which are decided anew when they are seen again, by ids.
+    """Return ids and keys of documents without content, whose pages have to be fetched again, by ids.
 
     Those behind the id `after`, and where a run is given, those that were last seen in it.
     """
@@ -367,9 +366,9 @@ def count_led(connection: Connection, leader_id: int, most: int) -> int:
     return connection.scalar(_COUNT_LED, {"leader": leader_id, "most": most}) or 0
 
 
-def find_known_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
-    """Return those of the digests that belong to a known page."""
-    return {bytes(row[0]) for row in connection.execute(_KNOWN_BODIES, {"digests": list(body_digests)})}
+def find_stored_bodies(connection: Connection, body_digests: Iterable[bytes]) -> set[bytes]:
+    """Return those of the digests that stored documents have."""
+    return {bytes(row[0]) for row in connection.execute(_STORED_BODIES, {"digests": list(body_digests)})}
 
 
 def change_document(connection: Connection, document_id: int, values: Mapping[str, Any]) -> None:
@@ -409,16 +408,16 @@ def open_run(connection: Connection, name: str) -> int:
     """Start the run of this name, or go on with it, and return its id.
 
     Raises:
-        DatabaseError: it is being taken back.
+        DatabaseError: it is being cancelled.
     """
-    known = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
-    if known is not None:
-        if known.outcome == CANCELLING:
+    stored = connection.execute(select(runs.c.id, runs.c.outcome).where(runs.c.name == name)).first()
+    if stored is not None:
+        if stored.outcome == CANCELLING:
             raise DatabaseError(
                 f"run {name!r} is being cancelled: let `dedup runs cancel` finish, or take another DEDUP_RUN"
             )
-        connection.execute(update(runs).where(runs.c.id == known.id).values(finished=None, outcome=None))
-        return int(known.id)
+        connection.execute(update(runs).where(runs.c.id == stored.id).values(finished=None, outcome=None))
+        return int(stored.id)
     return int(
         connection.execute(insert(runs).values(name=name, started=time.time()).returning(runs.c.id)).scalar_one()
     )

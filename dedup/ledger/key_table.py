@@ -123,9 +123,9 @@ class KeyTable:
         """Store the keys of a document."""
         rows = [(number, value, document_id) for number, value in enumerate(keys)]
         for number, value, _ in rows:
-            if (known := self._read.get((number, value))) is not None:
-                insort(known, document_id)
-                del known[self._most :]
+            if (documents := self._read.get((number, value))) is not None:
+                insort(documents, document_id)
+                del documents[self._most :]
         if self._added is None:
             _execute(connection, _SQLITE_ADD, _POSTGRESQL_ADD, rows)
         else:
@@ -157,12 +157,12 @@ class KeyTable:
         count = self._keys.count
         read: list[list[int]] = [[] for _ in keys]
         if connection.dialect.name == "sqlite":
-            asked = {"keys": json.dumps(keys), "count": count, "most": self._most}
-            rows = connection.exec_driver_sql(_SQLITE_QUERY, asked)
+            parameters = {"keys": json.dumps(keys), "count": count, "most": self._most}
+            rows = connection.exec_driver_sql(_SQLITE_QUERY, parameters)
         else:
             places = range(len(keys))
-            asked = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
-            rows = connection.exec_driver_sql(_POSTGRESQL_QUERY, {**asked, "most": self._most})
+            parameters = {"places": list(places), "numbers": [place % count for place in places], "keys": keys}
+            rows = connection.exec_driver_sql(_POSTGRESQL_QUERY, {**parameters, "most": self._most})
         for place, document in rows:
             read[place].append(document)
         self._read.update({(place % count, value): read[place] for place, value in enumerate(keys)})

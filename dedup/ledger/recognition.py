@@ -49,8 +49,8 @@ class Arriving(NamedTuple):
 
     Attributes:
         document: its digests are mixed with its scope.
-        identity: what it is known by.
-        own: what it is known by if other texts came under its key, as far as its text is known; None: by its key alone.
+        identity: its identity by its key alone.
+        own: its identity if other texts came under its key, where its text is known; else None.
         keys: what it is found by, see `dedup.ledger.key_table`; None where it cannot be a near-duplicate.
     """
 
@@ -113,14 +113,14 @@ def _told_apart(batch: Batch, own: Identity, found: Recognised) -> Recognised:
     """Say which document it is of those that came under its key: it, one with a key of its own, or another one."""
     content, relatives = found.content, found.relatives
     if relatives.separate is not None:
-        known = relatives.separate
-        return Recognised(own, content, relatives._replace(same_key=known), _is_again(batch, known, content))
-    known_by_key = relatives.same_key
-    if known_by_key is None or known_by_key.text_digest is None:
+        stored = relatives.separate
+        return Recognised(own, content, relatives._replace(same_key=stored), _is_again(batch, stored, content))
+    of_key = relatives.same_key
+    if of_key is None or of_key.text_digest is None:
         return found
-    if is_same(known_by_key, content):
-        return found._replace(is_again=_is_again(batch, known_by_key, content))
-    if batch.has_decided(known_by_key):
+    if is_same(of_key, content):
+        return found._replace(is_again=_is_again(batch, of_key, content))
+    if batch.has_decided(of_key):
         return Recognised(own, content, relatives._replace(same_key=None), is_again=False)
     return found
 
@@ -130,23 +130,23 @@ def _of_former_class(batch: Batch, identity: Identity, content: Content) -> Stor
 
     A project has renamed its class, or made one of its dicts: what came before is no original of it.
     """
-    for known in document_rows.find_by_given_key(batch.connection, identity.given_key):
-        if known.space == identity.place and is_same(known, content) and not batch.has_decided(known):
-            return known
+    for stored in document_rows.find_by_given_key(batch.connection, identity.given_key):
+        if stored.space == identity.place and is_same(stored, content) and not batch.has_decided(stored):
+            return stored
     return None
 
 
-def _has_moved(batch: Batch, identity: Identity, content: Content, known: StoredDocument | None) -> bool:
+def _has_moved(batch: Batch, identity: Identity, content: Content, stored: StoredDocument | None) -> bool:
     """Say whether a document without a key of its own is one of an earlier run, elsewhere on its site."""
-    if known is None or not content.sketch.tokens or known.last_run_id == batch.run_id or batch.has_decided(known):
+    if stored is None or not content.sketch.tokens or stored.last_run_id == batch.run_id or batch.has_decided(stored):
         return False
-    return known.space == identity.place and host_of(known.key) == host_of(identity.key)
+    return stored.space == identity.place and host_of(stored.key) == host_of(identity.key)
 
 
-def _is_again(batch: Batch, known: StoredDocument, content: Content) -> bool:
+def _is_again(batch: Batch, stored: StoredDocument, content: Content) -> bool:
     # Of documents without text and bytes nobody knows whether they are the same.
     is_told = bool(content.sketch.tokens) or content.body_digest is not None
-    return is_told and is_same(known, content) and batch.has_decided(known)
+    return is_told and is_same(stored, content) and batch.has_decided(stored)
 
 
 def _content(arriving: Arriving, same_bytes: StoredDocument | None) -> Content | None:
@@ -284,7 +284,7 @@ class _StoredDocuments:
     def match(self, number: int) -> Match:
         """Return a candidate and the leader of its cluster."""
         if number not in self._stored:
-            # Of most documents the first candidate decides, and nothing is asked of the others but their sketches.
+            # Of most documents the first candidate decides, and of the others only the sketches are read.
             wanted = self._leaders if self._stored else [number]
             self._stored |= document_rows.find_with_leaders(self._connection, wanted)
         member = self._stored[number]
@@ -301,13 +301,13 @@ class _StoredDocuments:
         return self._words[document.id]
 
     def passed_on(self, match: Match) -> Iterator[StoredDocument]:
-        """Yield the documents of a match's cluster that were passed on: what stands for it, and the latest others."""
-        stands = match.leader.exported_id
-        if stands is None or stands == self._own_id:
+        """Yield the documents of a match's cluster that were passed on: its exported one, and the latest others."""
+        exported_id = match.leader.exported_id
+        if exported_id is None or exported_id == self._own_id:
             yield match.leader
         else:
-            # Where it has left the cluster, the leader stands for that again.
-            yield document_rows.find_with_leaders(self._connection, [stands]).get(stands, match.leader)
+            # Where it has left the cluster, the leader is the exported one again.
+            yield document_rows.find_with_leaders(self._connection, [exported_id]).get(exported_id, match.leader)
         if match.joined is not None:
             yield match.joined
         # One of them may have been decided in this batch.
@@ -356,7 +356,7 @@ class Batch:
     ) -> None:
         self.connection = connection
         self.run_id = run_id
-        self._known = document_rows.find_known_digests(connection, digests)
+        self._stored_digests = document_rows.find_stored_digests(connection, digests)
         self._next_id = (connection.scalar(_LAST_ID) or 0) + 1
         self._documents: list[dict[str, Any]] = []
         self._words: list[tuple[bytes, bytes]] = []
@@ -367,8 +367,8 @@ class Batch:
 
     def relatives(self, digests: Digests) -> Relatives:
         """Return the documents that share a digest with one of the batch, and add its digests to the stored ones."""
-        is_new = self._known.isdisjoint(digests)
-        self._known.update(each for each in digests if each is not None)
+        is_new = self._stored_digests.isdisjoint(digests)
+        self._stored_digests.update(each for each in digests if each is not None)
         if is_new:
             return NO_RELATIVES
         self.flush()
@@ -386,7 +386,7 @@ class Batch:
         self._words.append((text_digest, words))
 
     def flush(self) -> None:
-        """Write the documents and words that were added since the last call; whoever asks for documents calls it."""
+        """Write the documents and words that were added since the last call; to be called before documents are read."""
         if self._documents:
             self.connection.execute(insert(documents), self._documents)
             self._documents.clear()
@@ -394,23 +394,23 @@ class Batch:
             document_rows.add_words(self.connection, self._words)
             self._words.clear()
 
-    def last_verdict(self, known: StoredDocument) -> tuple[Rule | None, LostText]:
+    def last_verdict(self, stored: StoredDocument) -> tuple[Rule | None, LostText]:
         """Return the rule of the last verdict on a document, and what would be lost with it; nothing: there is none."""
-        if known.id in self._decided:
+        if stored.id in self._decided:
             self.write_verdicts()
-        row = document_rows.find_last_verdict(self.connection, known.id)
+        row = document_rows.find_last_verdict(self.connection, stored.id)
         if row is None or row.rule is None:
             return None, NOTHING_LOST
         is_long = row.kept == Kept.SAYS_MORE.value
         return Rule.of(row.rule), LostText(row.lost or 0, row.lost_bytes or 0, is_long, row.places or 0)
 
-    def has_decided(self, known: StoredDocument) -> bool:
+    def has_decided(self, stored: StoredDocument) -> bool:
         """Say whether a document was decided before in this batch, or an earlier one of this process and run."""
-        if known.id in self._decided:
+        if stored.id in self._decided:
             return True
-        if known.last_run_id != self.run_id:
+        if stored.last_run_id != self.run_id:
             return False
-        which = {"document": known.id, "run": self.run_id, "first": self._first, "number": self._number}
+        which = {"document": stored.id, "run": self.run_id, "first": self._first, "number": self._number}
         return self.connection.scalar(_DECIDED_BEFORE, which) is not None
 
     def add(self, document_id: int, decision: Decision, answer: Answer) -> None:

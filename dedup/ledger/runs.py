@@ -247,8 +247,8 @@ def register_rows(database: Database, tables: Iterable[RunScopedTable]) -> None:
     """Let the rows of some tables be deleted when their run is cancelled."""
     with database.write() as connection:
         metadata.create_all(connection)
-        known = set(connection.scalars(select(registered.c.table_name)))
-        new = [asdict(each) for each in tables if each.table_name not in known]
+        stored = set(connection.scalars(select(registered.c.table_name)))
+        new = [asdict(each) for each in tables if each.table_name not in stored]
         if new:
             connection.execute(insert(registered), new)
 
@@ -256,7 +256,7 @@ def register_rows(database: Database, tables: Iterable[RunScopedTable]) -> None:
 def _roll_back_tables(database: Database, run: str, find_originals: FindOriginals) -> dict[str, int]:
     """Delete the rows of a run in all tables that are registered, some at a time; return how many, by table.
 
-    `find_originals` is asked for tables with a `key_column`.
+    `find_originals` is called for tables with a `key_column`.
     """
     with database.read() as connection:
         tables = _registered_tables(connection)
@@ -289,7 +289,7 @@ def _roll_back_table(database: Database, rows: RunScopedTable, run: str, find_or
         stay = {row[0]: originals[key] for row, key in zip(found, keys, strict=False) if key in originals}
         go = [row[0] for row in found if row[0] not in stay]
         with database.write() as connection:
-            # Asked once more: another run may have saved a row anew in the meantime.
+            # Checked once more: another run may have saved a row again in the meantime.
             own = rows.table.c.id, rows.of_run(run)
             deleted += connection.execute(delete(rows.table).where(own[0].in_(go), own[1])).rowcount
             for each in set(stay.values()):
@@ -313,10 +313,9 @@ class Rollback:
 
     Attributes:
         removed: documents of which nothing is left.
-        let_go: documents that other runs have verdicts on, and whose content is not known any more: they
-            are decided anew when they are seen again.
+        let_go: documents that other runs have verdicts on, and that are undecided now: their content is forgotten.
         kept: documents that stay, because another run has seen them as they are.
-        freed: duplicates of other runs whose original went; they are decided anew, too.
+        freed: duplicates of other runs whose original is forgotten; they are undecided, too.
         verdicts: verdicts that were deleted.
         rows: rows that were deleted of other tables, by their names.
     """
@@ -397,7 +396,7 @@ def _begin(database: Database, name: str, *, force: bool) -> int:
 def _roll_back_documents(database: Database, index: Index, run_id: int, rollback: Rollback) -> None:
     """Delete all verdicts of a run, and what they have stored, from the last to the first."""
     ends = select(func.min(verdicts.c.id), func.max(verdicts.c.id)).where(verdicts.c.run_id == run_id)
-    # Those of other runs are read, too: an order within a run would have to be made anew every time.
+    # Those of other runs are read, too: an order within a run would have to be sorted every time.
     before = (
         select(verdicts.c.id, verdicts.c.run_id, verdicts.c.document_id, verdicts.c.original_id, verdicts.c.matched_id)
         .order_by(verdicts.c.id.desc())
@@ -437,7 +436,7 @@ def _forget_own(
     connection: Connection, index: Index, decided: Collection[int], run_id: int, rollback: Rollback
 ) -> None:
     """Forget the documents whose content no other run has seen, and their duplicates."""
-    # Whoever saw it last without changing it has seen what it holds.
+    # The run that saw it last without changing it has seen what it holds.
     own = select(documents.c.id).where(
         documents.c.id.in_(decided),
         documents.c.content_run_id == run_id,

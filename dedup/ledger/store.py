@@ -2,9 +2,8 @@
 
 Three things hold after every write, whatever came before:
 
-- every known text that is comparable (`dedup.rules.verification.is_comparable`: long enough)
-  stands in the permuted tables exactly once, whichever of the documents that have it stands for it (in the
-  paper's mode: only originals do);
+- every stored text that is comparable (`dedup.rules.verification.is_comparable`: long enough) is in the permuted
+  tables exactly once, by any one of the documents that have it (in the paper's mode: by an original);
 - the words of these texts are stored (in the paper's mode: none are);
 - every duplicate is a duplicate of what its leader holds now.
 """
@@ -43,33 +42,33 @@ class DocumentWriter:
         self._index = index
         self._settings = settings
 
-    def note_seen(self, connection: Connection, known: StoredDocument, content: Content, run_id: int) -> None:
+    def note_seen(self, connection: Connection, stored: StoredDocument, content: Content, run_id: int) -> None:
         """Note that a document was seen again with the same text."""
         values: dict[str, Any] = {"last_run_id": run_id}
-        if content.canonical_digest != known.canonical_digest or content.redirected > known.redirected:
+        if content.canonical_digest != stored.canonical_digest or content.redirected > stored.redirected:
             values["canonical_digest"] = content.canonical_digest
-            values["redirected"] = int(known.redirected or content.redirected)
-        if content.title and content.title != known.title:
+            values["redirected"] = int(stored.redirected or content.redirected)
+        if content.title and content.title != stored.title:
             values["title"] = content.title
-        if content.body_digest is not None and content.body_digest != known.body_digest:
+        if content.body_digest is not None and content.body_digest != stored.body_digest:
             values["body_digest"] = content.body_digest
             if not content.sketch.tokens:
                 values["content_run_id"] = run_id
-                forget(connection, self._index, document_rows.find_led_by(connection, known.id))
-        document_rows.change_document(connection, known.id, values)
+                forget(connection, self._index, document_rows.find_led_by(connection, stored.id))
+        document_rows.change_document(connection, stored.id, values)
 
     def write(
         self, batch: Batch, identity: Identity, content: Content, *, relatives: Relatives, match: Match | None
     ) -> int:
         """Store a document that is new or has changed; return its id."""
         connection, run_id = batch.connection, batch.run_id
-        known = relatives.same_key
-        is_known_text = relatives.same_text is not None or (
+        stored = relatives.same_key
+        is_stored_text = relatives.same_text is not None or (
             match is not None and match.member.text_digest == content.text_digest
         )
         is_comparable_text, is_paper = self._is_comparable(content), self._settings.mode is Mode.PAPER
         # The paper's crawler forgets duplicates.
-        indexed = known is None and not is_known_text and is_comparable_text and not (match and is_paper)
+        indexed = stored is None and not is_stored_text and is_comparable_text and not (match and is_paper)
         values: dict[str, Any] = {
             "space": identity.place,
             "body_digest": content.body_digest,
@@ -81,19 +80,19 @@ class DocumentWriter:
             "indexed": int(indexed),
             "leader_id": None if match is None else match.leader.id,
             "canonical_digest": content.canonical_digest,
-            "redirected": int(content.redirected or (known is not None and known.redirected)),
+            "redirected": int(content.redirected or (stored is not None and stored.redirected)),
             "last_run_id": run_id,
             "content_run_id": run_id,
         }
-        if not is_known_text and content.words and is_comparable_text and not is_paper:
+        if not is_stored_text and content.words and is_comparable_text and not is_paper:
             batch.add_words(content.text_digest, content.words)
-        if known is not None:
+        if stored is not None:
             batch.flush()
             # A duplicate leads no cluster.
             values |= {"keeper_id": None, "exported_id": None} if match else {}
-            document_rows.change_document(connection, known.id, values)
-            self._leave_old_content(connection, known, identity.place, content, leads_still=match is None)
-            return known.id
+            document_rows.change_document(connection, stored.id, values)
+            self._leave_old_content(connection, stored, identity.place, content, leads_still=match is None)
+            return stored.id
         document_id = batch.add_document(
             {
                 **values,
@@ -104,7 +103,7 @@ class DocumentWriter:
             }
         )
         if indexed:
-            # Who has no signature has the bytes, and so the text, of a document that is known.
+            # A document without signature has the bytes, and so the text, of a stored one.
             assert content.keys is not None
             self._index.keys.add(connection, document_id, content.keys)
         return document_id
@@ -122,14 +121,14 @@ class DocumentWriter:
         return is_comparable(content.sketch.tokens, self._settings)
 
     def _leave_old_content(
-        self, connection: Connection, known: StoredDocument, place: str, content: Content, *, leads_still: bool
+        self, connection: Connection, stored: StoredDocument, place: str, content: Content, *, leads_still: bool
     ) -> None:
-        self._index.remove(connection, [known])
-        members = document_rows.find_led_by(connection, known.id)
-        leads_still = leads_still and known.space == place
+        self._index.remove(connection, [stored])
+        members = document_rows.find_led_by(connection, stored.id)
+        leads_still = leads_still and stored.space == place
         lost = [each for each in members if not (leads_still and self._is_still_duplicate(connection, each, content))]
         forget(connection, self._index, lost)
-        self._index_texts(connection, [known.text_digest, content.text_digest])
+        self._index_texts(connection, [stored.text_digest, content.text_digest])
 
     def _is_still_duplicate(self, connection: Connection, member: StoredDocument, content: Content) -> bool:
         if not content.sketch.tokens:
@@ -141,12 +140,12 @@ class DocumentWriter:
         if self._settings.mode is Mode.PAPER:
             return distance(member.fingerprint, content.fingerprint) <= RADIUS
 
-        # Of bytes that were known already there is only what is stored.
+        # Of stored bytes there are only stored words.
         own = content.words or document_rows.find_words(connection, content.text_digest)
         return check(document_rows.find_words(connection, member.text_digest), own, self._settings).is_duplicate
 
     def _index_texts(self, connection: Connection, text_digests: Iterable[bytes | None]) -> None:
-        """Let one of the documents that have a text stand for it in the tables, if none does; forget what none has."""
+        """Index each text by one of its documents, unless it is indexed; delete the words of a text that none has."""
         for text_digest in {each for each in text_digests if each is not None}:
             heir = document_rows.find_for_tables(
                 connection, text_digest, originals_only=self._settings.mode is Mode.PAPER
@@ -160,10 +159,9 @@ class DocumentWriter:
 def forget(connection: Connection, index: Index, stored: Sequence[StoredDocument]) -> None:
     """Forget what documents hold, but not their keys.
 
-    Their content is stored nowhere: without digests they are decided anew when they are seen again, and without table
-    entries nothing is dropped because of them. A text that one of them stood for in the tables is handed on to another
-    document that has it; the words of a text that none has are forgotten. Documents that they lead have to be
-    forgotten first, or with them.
+    Without digests they are undecided until they are seen again, and without table entries nothing is dropped because
+    of them. The table entries of a text pass to another document that has it; the words of a text that none has are
+    deleted. Documents that they lead have to be forgotten first, or with them.
     """
     index.remove(connection, stored)
     document_rows.change_documents(connection, [each.id for each in stored], _NO_CONTENT)
@@ -177,7 +175,7 @@ def forget(connection: Connection, index: Index, stored: Sequence[StoredDocument
 
 
 def forget_by_ids(connection: Connection, index: Index, ids: Collection[int]) -> None:
-    """Forget documents where it is not known by which rules keepers are elected.
+    """Forget documents without electing other keepers of their clusters.
 
     The next copy elects another keeper of their clusters. Documents that they lead have to be forgotten first, or with
     them.
@@ -287,10 +285,10 @@ class Released:
 
 
 def release(database: Database, pairs: Iterable[tuple[str, str]]) -> Released:
-    """Let documents be no copies of their originals any more, in one transaction.
+    """Make copies originals of their own, in one transaction.
 
-    A released document keeps what is known of its text, so that it is found unchanged and passed on when it is seen
-    again. What has another text by then is decided anew. Verdicts stay as they were.
+    A released document keeps its digests, so that with the same text it is found unchanged and passed on when it is
+    seen again. Verdicts stay as they were.
 
     Args:
         database: where they are, opened to be written.
@@ -327,7 +325,7 @@ def _release(connection: Connection, copies: list[StoredDocument]) -> None:
 def take_back(database: Database, pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Let released documents be copies of their originals again, in one transaction.
 
-    What has been decided anew since, leads others by now, or has lost its original, is left as it is.
+    What was decided again since, leads others by now, or has lost its original, is left as it is.
 
     Args:
         database: where they are, opened to be written.

@@ -290,7 +290,7 @@ class Verdict(StrEnum):
 
 
 DUPLICATES = tuple(verdict for verdict in Verdict if verdict.is_duplicate)
-"""The verdicts on copies, as a database is asked for them."""
+"""The verdicts on copies, for queries."""
 
 
 @dataclass(frozen=True, slots=True)

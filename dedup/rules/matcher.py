@@ -30,7 +30,7 @@ _MEMBERS_TRIED = 3
 
 
 MOST_PASSED_ON = 16
-"""So many members of a cluster, the latest that are stored, are asked whether they say what a document says."""
+"""With so many members of a cluster, the latest that are stored, the words of a document are compared."""
 
 Words = Callable[[], bytes]
 """Gives the tokens of a text, as `dedup.signature.signature.Signature` has them; nothing where they are not known."""

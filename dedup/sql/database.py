@@ -83,7 +83,7 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """Open a transaction as the only writer of this database (of its tables, see `writers`); commit it at the end.
 
-        Whoever reads here reads what every earlier writer has written, in this process and in
+        What is read here includes what every earlier writer has written, in this process and in
         any other: so there is no moment between a look-up and the insert that follows from it.
 
         Raises:

@@ -202,7 +202,7 @@ class CrawlRun:
         return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id, withdrawn))
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:
-        known = self._outages.survive(partial(self._deduplicator.known_bodies, body_digests))
+        known = self._outages.survive(partial(self._deduplicator.stored_bodies, body_digests))
         return [body_digest in known for body_digest in body_digests]
 
     def _summary(self) -> str:

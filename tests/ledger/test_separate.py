@@ -274,7 +274,7 @@ def _decide(crawl: Crawl, some: list[tuple[str, str, bool]]) -> list[Decision]:
     for text, key, by_bytes in some:
         full = item(text, key, body_digest=digest(text.encode()))
         assert full.body_digest is not None
-        is_known = by_bytes and crawl.deduplicator.known_bodies([full.body_digest])
+        is_known = by_bytes and crawl.deduplicator.stored_bodies([full.body_digest])
         documents.append(replace(full, signature=None) if is_known else full)
     decisions = crawl.deduplicator.decide(documents, crawl.run)
     for at, (decision, (text, key, _)) in enumerate(zip(decisions, some, strict=True)):

@@ -94,7 +94,7 @@ def test_bytes_that_another_spider_knows_are_not_known(start: Callable[..., Craw
     see(crawl, "a", TEXT, spider="one", body_digest=digest(b"page"))
     deduplicator = crawl.deduplicator
     ours, theirs = (deduplicator.scoped_bytes("b", digest(b"page"), crawl.run, spider) for spider in ("one", "two"))
-    assert deduplicator.known_bodies([ours, theirs]) == {ours}
+    assert deduplicator.stored_bodies([ours, theirs]) == {ours}
 
 
 def test_a_vote_counts_among_the_documents_of_a_spider(start: Callable[..., Crawl]) -> None:

@@ -34,7 +34,7 @@ from dedup.stage.items.settings import (
 )
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-# Sites write what these are asked about: nothing may be tried in more ways than one.
+# These read what sites have written: nothing may be matched in more ways than one.
 _WHOLE_PAGE = re.compile(
     r"\s*+(<\?xml[^>]*+>\s*+)?(<!--.*?-->\s*+)*+<(!doctype\s+html|html|head)\b", re.IGNORECASE | re.DOTALL
 )
