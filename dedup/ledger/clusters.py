@@ -79,16 +79,16 @@ class Clusters:
         stored, match = change.stored, change.match
         if stored is None and match is None:
             return ALONE
-        joined_id = match.joined.id if match and match.joined else None
-        is_left = stored is not None and stored.leader_id not in (None, match and match.leader.id, joined_id)
-        left = self._leave(connection, stored) if stored is not None and is_left else False
+        current = (None, match and match.leader.id, match and match.joined and match.joined.id)
+        has_left = stored is not None and stored.leader_id not in current
+        is_keeper_lost = stored is not None and has_left and self._leave(connection, stored)
         if match is None:
             outcome = self._apply_original(connection, change)
         elif self._swaps:
             outcome = self._apply_swapping(connection, change, match)
         else:
             outcome = self._apply_duplicate(connection, change, match)
-        return outcome._replace(keeper_changed=True) if left else outcome
+        return outcome._replace(keeper_changed=True) if is_keeper_lost else outcome
 
     def leader_replaced_by(self, connection: Connection, document: StoredDocument) -> StoredDocument | None:
         """Return the leader whose place a document has taken as the better copy, if it has.
@@ -136,7 +136,7 @@ class Clusters:
             document_rows.change_document(connection, leader.id, {"keeper_id": change.document_id})
             is_changed = leader.keeper_id != change.document_id
             return Outcome(change.key, keeper_changed=is_changed, kept=kept, joined=joined)
-        # A keeper that has left the cluster has no number; the leader stands for it again.
+        # Where the keeper has left the cluster, the leader is the keeper again.
         keeper_id = leader.keeper_id or leader.id
         keeper = leader.keeper_id and document_rows.find_with_leaders(connection, [keeper_id]).get(keeper_id)
         return Outcome(keeper.key if keeper else leader.key, kept=kept, joined=joined)
@@ -158,10 +158,9 @@ class Clusters:
         if stored is None or stored.keeper_id is None:
             return ALONE
         if not self._swaps:
-            if stored.exported_id is None:
-                return ALONE
-            # Another copy had taken its place when copies were swapped; now it is passed on.
-            document_rows.change_document(connection, stored.id, {"keeper_id": None, "exported_id": None})
+            if stored.exported_id is not None:
+                # Another copy had taken its place when copies were swapped; now it is passed on.
+                document_rows.change_document(connection, stored.id, {"keeper_id": None, "exported_id": None})
             return ALONE
         if change.is_unchanged and content.sketch.tokens and not _differs(stored, content):
             keeper_id, is_changed = stored.keeper_id, False
@@ -202,7 +201,7 @@ class Clusters:
     def _reduce(
         connection: Connection, leader: StoredDocument, joined: StoredDocument, keeper_id: int
     ) -> tuple[str, ...]:
-        """Let one copy of two clusters that were joined stand for both; return the keys of the others."""
+        """Export one copy of two clusters that were joined; return the keys of the others."""
         exported_id, exported = _exported_of(connection, leader)
         found = {"document": joined.exported_id or joined.id, "leader": leader.id}
         other = connection.execute(_IN_CLUSTER, found).first()

@@ -227,15 +227,10 @@ class Deduplicator:
             return None
         identity, content, relatives, is_again = found
         stored = relatives.same_key
-        answer = NOTHING_ALIKE
         may_be_unstored = True
         if stored is not None and _is_unchanged(stored, content):
             verdict = Verdict.UNCHANGED
-            if stored.leader_id is not None:
-                leader = document_rows.leader_of(connection, stored)
-                has_same_text = content.sketch.tokens > 0 and stored.text_digest == leader.text_digest
-                rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(stored)
-                answer = Answer(Match(leader, leader, rule=rule), lost=lost)
+            answer = _former_answer(batch, stored, content)
             may_be_unstored = self._may_be_unstored(batch, stored)
             self._writer.note_seen(connection, stored, content, run_id)
             document_id = stored.id
@@ -329,3 +324,13 @@ def _is_unchanged(stored: StoredDocument, content: Content) -> bool:
     # A page without text that was dropped because of its bytes has to be looked at when these change.
     has_same_text = stored.text_digest == content.text_digest
     return is_same(stored, content) or (has_same_text and stored.leader_id is None)
+
+
+def _former_answer(batch: Batch, stored: StoredDocument, content: Content) -> Answer:
+    """Return what a document was a duplicate of when it was decided, if it was, and has not changed since."""
+    if stored.leader_id is None:
+        return NOTHING_ALIKE
+    leader = document_rows.leader_of(batch.connection, stored)
+    has_same_text = content.sketch.tokens > 0 and stored.text_digest == leader.text_digest
+    rule, lost = (Rule.SAME_TEXT, NOTHING_LOST) if has_same_text else batch.last_verdict(stored)
+    return Answer(Match(leader, leader, rule=rule), lost=lost)
