@@ -175,9 +175,7 @@ class Deduplicator:
             for key in keys:
                 for found in document_rows.find_by_given_key(connection, key):
                     # One of them may have led another.
-                    document = document_rows.find_with_leaders(connection, [found.id])[found.id]
-                    leader = self._clusters.leader_replaced_by(connection, document)
-                    self._writer.forget(connection, leader or document)
+                    self._forget(connection, document_rows.find_with_leaders(connection, [found.id])[found.id])
 
     def refuse(self, document_ids: Sequence[int], run_id: int) -> list[Orphan]:
         """Forget documents that were passed on and that nobody has stored, in one transaction.
@@ -192,9 +190,13 @@ class Deduplicator:
             gone = set(document_ids)
             for document in document_rows.find_with_leaders(connection, document_ids).values():
                 if document.id in gone:
-                    leader = self._clusters.leader_replaced_by(connection, document) or document
-                    gone.update(self._writer.forget(connection, leader))
+                    gone.update(self._forget(connection, document))
             return store.find_orphans(connection, run_id, gone)
+
+    def _forget(self, connection: Connection, document: StoredDocument) -> list[int]:
+        """Forget a document, or the leader whose place it has taken, and its duplicates; return their ids."""
+        leader = self._clusters.leader_replaced_by(connection, document)
+        return self._writer.forget(connection, leader or document)
 
     def note_unexamined(self, run_id: int, noted: Sequence[Unexamined]) -> None:
         """Add to how many items a run did not examine, by class and reason, see `notes.note_unexamined`."""

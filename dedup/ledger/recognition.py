@@ -421,16 +421,9 @@ class Batch:
             {
                 "run_id": self.run_id,
                 "document_id": document_id,
-                "verdict": decision.verdict.value,
                 "original_id": match.leader.id if match else None,
                 "matched_id": match.member.id if match else None,
-                "distance": decision.distance,
-                "similarity": decision.similarity,
-                "rule": decision.rule and decision.rule.short,
-                "kept": decision.outcome.kept and decision.outcome.kept.value,
-                "lost": decision.lost.words,
-                "lost_bytes": decision.lost.bytes,
-                "places": decision.lost.places,
+                **decision.columns(),
                 "decided": time.time(),
                 "batch": self._number,
             }

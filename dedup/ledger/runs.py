@@ -259,20 +259,16 @@ def _roll_back_tables(database: Database, run: str, find_originals: FindOriginal
     `find_originals` is called for tables with a `key_column`.
     """
     with database.read() as connection:
-        tables = _registered_tables(connection)
+        has_table = connection.dialect.has_table
+        found = (
+            connection.execute(select(registered)).mappings().all() if has_table(connection, registered.name) else []
+        )
+        tables = [RunScopedTable(**row) for row in found if has_table(connection, row["table_name"])]
     deleted = {}
     # What has numbers of its own for runs loses its rows first, and then those numbers.
     for each in sorted(tables, key=lambda rows: (rows.runs_table is None, rows.table_name)):
         deleted[each.table_name] = _roll_back_table(database, each, run, find_originals)
     return deleted
-
-
-def _registered_tables(connection: Connection) -> list[RunScopedTable]:
-    has_table = connection.dialect.has_table
-    if not has_table(connection, registered.name):
-        return []
-    found = [RunScopedTable(**row) for row in connection.execute(select(registered)).mappings()]
-    return [each for each in found if has_table(connection, each.table_name)]
 
 
 def _roll_back_table(database: Database, rows: RunScopedTable, run: str, find_originals: FindOriginals) -> int:
@@ -290,12 +286,12 @@ def _roll_back_table(database: Database, rows: RunScopedTable, run: str, find_or
         go = [row[0] for row in found if row[0] not in stay]
         with database.write() as connection:
             # Checked once more: another run may have saved a row again in the meantime.
-            own = rows.table.c.id, rows.of_run(run)
-            deleted += connection.execute(delete(rows.table).where(own[0].in_(go), own[1])).rowcount
-            for each in set(stay.values()):
-                ids = [row_id for row_id, seen_by in stay.items() if seen_by == each]
-                change = update(rows.table).where(own[0].in_(ids), own[1])
-                connection.execute(change.values({rows.run_column: each}))
+            row_id, is_own = rows.table.c.id, rows.of_run(run)
+            deleted += connection.execute(delete(rows.table).where(row_id.in_(go), is_own)).rowcount
+            for seen_by in set(stay.values()):
+                ids = [each for each, run_name in stay.items() if run_name == seen_by]
+                change = update(rows.table).where(row_id.in_(ids), is_own)
+                connection.execute(change.values({rows.run_column: seen_by}))
 
 
 VERDICTS_AT_ONCE = 1_000
