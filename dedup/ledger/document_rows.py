@@ -106,7 +106,7 @@ def place_of(space: str, variant: str) -> str:
 
 
 def plain_class_of(connection: Connection, item_class: str) -> str:
-    """Return the item class whose keys stand for themselves: the first that was seen, which may be this one."""
+    """Return the item class whose keys are digested alone: the first that was seen, which may be this one."""
     found: str | None = connection.scalar(_PLAIN_CLASS)
     if found is None:
         connection.execute(insert(properties).values(name="item class", value=item_class))

@@ -186,7 +186,7 @@ class Index:
     scopes: Scopes
 
     def add(self, connection: Connection, document: StoredDocument) -> None:
-        """Let a document stand for its text."""
+        """Index a text by a document that has it."""
         self.keys.add(connection, document.id, self._keys_of(connection, document))
         document_rows.change_document(connection, document.id, {"indexed": 1})
 

@@ -66,7 +66,7 @@ def note_unexamined(connection: Connection, run_id: int, noted: Iterable[Unexami
 
 
 def note_skipped(connection: Connection, run_id: int, noted: Iterable[Skipped]) -> None:
-    """Note pages that a run skipped; of a page that was noted before in this run the latest reason stands."""
+    """Note pages that a run skipped; of a page that was noted before in this run the latest reason is kept."""
     rows = {}
     for each in noted:
         digest = key_digest(each.key)

@@ -183,7 +183,7 @@ _COPIES = 4
 """Of a text of few words under so many other keys; what has it under one more is kept."""
 
 _FEWEST_ITEMS = 20
-"""Of so many of a class more than half have one text: it is none, but stands for one."""
+"""If more than half of so many items of a class have one text, that is a placeholder."""
 
 _MOST_COUNTED = 1_000
 

@@ -50,7 +50,7 @@ _RUNS_NAMED = 5
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it stands in the database.
+    """A run in the database.
 
     Attributes:
         name: its name.

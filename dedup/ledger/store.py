@@ -210,7 +210,7 @@ def forget_old(database: Database, index: Index, run_id: int, seconds: int) -> i
     """Forget the documents that were last seen in runs that started so long before a run; return how many.
 
     Their rows stay, for the verdicts that speak of them. What runs that have not ended have seen stays. With a leader,
-    and with the copy that stands in its place, goes all of its cluster, some hundred documents in a transaction, so
+    and with the copy that has taken its place, goes all of its cluster, some hundred documents in a transaction, so
     that others can write in between; after every one all holds that holds in any database.
     """
     with database.read() as connection:
@@ -272,7 +272,7 @@ class Released:
     """What became of the documents that were to be released, by their keys.
 
     Attributes:
-        released: those that stand for themselves now.
+        released: those that are originals now.
         kept: those that are no copies as the database has them: nothing had to be done.
         moved: those that are copies of another original than was said: nothing was done.
         unknown: those that the database does not know.

@@ -306,7 +306,7 @@ def url_or_usual(name: str | None) -> str:
 def usual_database() -> str:
     """Return the file that is read where no database is named: crawl.db, or that of the Scrapy project that is here."""
     usual = Path("crawl.db")
-    # Without a scrapy.cfg it stands beside the settings.
+    # Without a scrapy.cfg it is beside the settings.
     found = [usual] if usual.is_file() else [*Path().glob(_OF_PROJECT)] or [*Path().glob(f"*/{_OF_PROJECT}")]
     return str(found[0] if len(found) == 1 else usual)
 

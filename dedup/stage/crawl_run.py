@@ -147,7 +147,7 @@ class CrawlRun:
         return self._deduplicator.pop_alarms()
 
     def note_skipped(self, skipped: Skipped) -> None:
-        """Note a page that brought no item; it is written with others, at the latest when the run ends."""
+        """Note a page without an item; it is written with others, at the latest when the run ends."""
         self._skipped.append(skipped)
         if len(self._skipped) >= _SKIPPED_AT_ONCE and (self._writing is None or self._writing.done()):
             self._writing = asyncio.create_task(self._write_skipped())
@@ -198,7 +198,7 @@ class CrawlRun:
     def _decide(self, batch: list[tuple[Document, int]]) -> list[Decision | None]:
         assert self._run_id is not None
         documents, withdrawn = [document for document, _ in batch], {number for _, number in batch} - {_NONE}
-        # What was decided though the connection broke is found unchanged, and its verdict stands.
+        # What was decided though the connection broke is found unchanged, and its verdict is kept.
         return self._outages.survive(partial(self._deduplicator.decide, documents, self._run_id, withdrawn))
 
     def _recognise(self, body_digests: list[bytes]) -> list[bool]:

@@ -271,7 +271,7 @@ class NearDuplicatePipeline:
         return self._run.find_undecided(after, most, of_this_run=of_this_run) if self._is_open else []
 
     def note_skipped(self, url: str, reason: str, detail: str = "", referrer: str | None = None) -> None:
-        """Note a page that brought no item, for the report: why, in a few words, and which page links to it."""
+        """Note a page without an item, for the report: why, in a few words, and which page links to it."""
         if self._is_open:
             self._run.note_skipped(Skipped(url, reason, detail, referrer or ""))
 

@@ -1,4 +1,4 @@
-"""The settings of a Scrapy project: where the stage stands, the default database, names that are no settings."""
+"""The settings of a Scrapy project: the place of the stage among pipelines, the default database, unknown names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALONE = 300.0
 
 
 def order_for(settings: BaseSettings) -> float:
-    """Return the number in ITEM_PIPELINES at which the stage stands before all that may store items.
+    """Return the number in ITEM_PIPELINES by which the stage runs before all that may store items.
 
     That is before every pipeline of the project but those that `DEDUP_AFTER` names: by class, import path or name
     of the class. A number there is taken as it is. Media pipelines that come before all others stay before it: they

@@ -42,7 +42,7 @@ _MARKUP = re.compile(r"</[a-z][a-z0-9]*+\s*+>|<(br|hr|img|p)\b[^<>]*+>", re.IGNO
 _BLOCK = re.compile(r"</?(p|div|br|hr|li|td|th|tr|dt|dd|h[1-6]|blockquote|section|article|figcaption)\b", re.IGNORECASE)
 _NO_TEXT = re.compile(r"<(script|style|noscript|template)\b", re.IGNORECASE)
 _NAMED_BYTES = 6
-# What programs write where a text is missing, or will stand once a later pipeline has filled it in.
+# What programs write where a text is missing, or will be once a later pipeline has filled it in.
 _PLACEHOLDERS = frozenset(
     "null none nil nan na undefined unknown empty tbd todo loading placeholder 无 暂无".split()  # noqa: SIM905
 )
@@ -69,7 +69,7 @@ class ItemContent:
         details: what else tells a short text from others, see `DETAIL_FIELDS`.
         checksums: those of its files, where it has neither.
         variant: what tells it from other variants of the same thing: its price, its colour, its size.
-        source: where this stands, such as `title + content`; empty: nowhere.
+        source: the fields that it is from, such as `title + content`; empty: none.
     """
 
     text: str = ""
@@ -102,8 +102,8 @@ class Reading:
     Attributes:
         item_class: the name of its class; empty for a dict.
         key: what identifies it.
-        key_field: where the key stands; empty where it was made of the response's URL and what the item holds.
-        is_page: whether the item stands for the page that it was found on: its key is the page's URL.
+        key_field: the field of the key; empty where it was made of the response's URL and what the item holds.
+        is_page: whether the item represents the page that it was found on: its key is the page's URL.
         content: what there is to compare.
         title: what it is called, for people; empty where it has none.
     """
@@ -196,7 +196,7 @@ class ItemReader:
             return content
         known = content.text.casefold()
         found = ((name, _detail(value)) for name, value in _DETAIL_FIELDS.find(item))
-        # A title stands in the text; a size or a colour may be a word of it by chance.
+        # A title is part of the text; a size or a colour may be a word of it by chance.
         details = (each for name, each in found if name not in TITLE_FIELDS or each.casefold() not in known)
         return replace(content, details=tuple(each for each in dict.fromkeys(details) if each))
 
@@ -273,7 +273,7 @@ def _texts_at(rule: FieldRule, item: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_placeholder(value: bytes | str) -> bool:
-    """Say whether a value stands for a text that is missing: `NULL`, `N/A`, `-`, `loading...`."""
+    """Say whether a value is written in place of a missing text: `NULL`, `N/A`, `-`, `loading...`."""
     if len(value) > _LONGEST_PLACEHOLDER or isinstance(value, bytes):
         return False
     letters = _NO_LETTER.sub("", value).casefold()
@@ -294,13 +294,13 @@ def _details(fields: FieldRule, item: Any) -> Iterator[str]:
 
 def _without_markup(text: str) -> str:
     text = "".join(_parts_with_text(text))
-    # What stands in two paragraphs is not one word.
+    # Text of two paragraphs is not one word.
     text = remove_tags(_BLOCK.sub(r"\n\g<0>", text))
     return replace_entities(text).strip()
 
 
 def _parts_with_text(text: str) -> Iterator[str]:
-    """Yield what stands outside of the elements that hold no text; one that is never closed is text."""
+    """Yield the text outside of elements that hold none; one that is never closed is text."""
     start = 0
     unclosed = set[str]()
     for opening in _NO_TEXT.finditer(text):
@@ -411,7 +411,7 @@ def _way_out(kind: UnexaminedKind) -> str:
 
 
 MARK = "dedup"
-"""The key of a response's meta under which marks stand, by the items' keys."""
+"""The key of a response's meta with the marks, by the items' keys."""
 
 
 class Marker:

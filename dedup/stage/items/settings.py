@@ -77,7 +77,7 @@ class FieldRule:
         return cls(tuple(name.strip() for name in names if name.strip()))
 
     def find(self, item: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the values that an item has, the preferred first, each with where it stands."""
+        """Yield the values that an item has, the preferred first, each with the name of its field."""
         rule = self.rule_for(type(item))
         if rule is None:
             return
