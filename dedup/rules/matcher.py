@@ -219,7 +219,7 @@ class Matcher:
 
 
 def _is_leader(match: Match) -> bool:
-    # Of the documents that have the leader's text another one may stand for it in the tables.
+    # Of the documents that have the leader's text another one may be in the tables.
     return match.member.text_digest == match.leader.text_digest
 
 
